@@ -1,0 +1,139 @@
+"""Everything about Numba: the flags of our kernels and where their machine code is kept.
+
+No other module calls njit. Helpers of kernels are `inline` (register_jitable), so that they take the flags of
+whichever kernel they end up in and stay plain Python functions that tests can call.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+from numba.core import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.serialize import dumps
+from numba.extending import register_jitable
+
+PACKAGE = Path(__file__).parent
+
+# Not the full fastmath: that lets LLVM assume that there is no NaN, and divergence must be seen.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+inline = register_jitable
+
+
+def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function without the GIL and keep its machine code on disk.
+
+    `nrt=False` forbids allocating and reference counting inside: worth up to 2x in the window kernel, and a test
+    reads the LLVM code to see that it holds. A kernel that makes arrays needs `nrt=True`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, _nrt=nrt)(function)
+        folder = cache_folder()
+        compiled._cache = KernelCache(function, folder) if folder else NullCache()
+        return compiled
+
+    return decorate
+
+
+@cache
+def source_hash(folder: Path = PACKAGE) -> str:
+    """SHA-256 over every Python source below `folder`: an edit anywhere must recompile every kernel."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def cache_folder() -> Path | None:
+    """First folder that can be written: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache; None if none."""
+    candidates = [PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("w2vtrain"))]
+    if numba.config.CACHE_DIR:
+        candidates.insert(0, Path(numba.config.CACHE_DIR))
+    for folder in candidates:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+def _named_tuples(kind: Any) -> Iterator[type]:
+    """The NamedTuple classes among a signature's types: their methods are compiled into the kernel."""
+    if isinstance(kind, types.NamedTuple):
+        yield kind.instance_class
+    for part in getattr(kind, "types", ()):
+        yield from _named_tuples(part)
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """One file a kernel and signature, named by a hash of all that the machine code depends on.
+
+    Numba's own cache looks at the kernel's file alone, and numbers its data files through an index that two
+    processes may race for, so that one loads the other's code. Here a name says everything and never changes its
+    content: there is nothing to race for and nothing to invalidate.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._name, self._py_func, self._folder = function.__qualname__, function, folder
+        self._impl = _Implementation()
+        self._cache_path = str(folder)
+        self.enable()
+
+    def path(self, sig: Any, codegen: Any) -> Path:
+        """Where the machine code for this signature on this processor belongs."""
+        plugins = {
+            f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for a in sig for c in _named_tuples(a)
+        }
+        key = (numba.__version__, source_hash(), self._py_func.__module__, self._name, str(sig), plugins)
+        name = hashlib.sha256(repr((key, codegen.magic_tuple(), numba.config.OPT, numba.config.BOUNDSCHECK)).encode())
+        return self._folder / f"{self._name}-{name.hexdigest()[:32]}.machine"
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            data = self.path(sig, target_context.codegen()).read_bytes()
+        except OSError:
+            return None
+        import pickle  # Numba's own format for its own object code, from our own cache folder: never a user's file
+
+        return self._impl.rebuild(target_context, pickle.loads(data))
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if not self._impl.check_cachable(data):
+            return
+        path = self.path(sig, data.codegen)
+        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".machine-")
+        try:
+            with os.fdopen(handle, "wb") as f:
+                f.write(dumps(self._impl.reduce(data)))
+            os.replace(temporary, path)
+        except OSError:  # a full disk costs the cache, not the run
+            Path(temporary).unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Nothing to do: names never become stale."""
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's serialisation of compiled code without its choice of folder."""
+
+    def __init__(self) -> None:
+        pass
+
+
+@cache
+def _module_hash(name: str) -> str:
+    import sys
+
+    path = getattr(sys.modules.get(name), "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""

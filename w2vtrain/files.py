@@ -1,0 +1,222 @@
+"""Files that are written whole or not at all, and tried before the work that fills them.
+
+Nothing here knows a format: vectors.py, model.py and checkpoint.py give the bytes. Write arrays with
+`f.write(memoryview)`, never with `ndarray.tofile`: on a full disk that raises an OSError without an errno.
+"""
+
+import errno
+import io
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from w2vtrain.errors import OutputError, WriteError
+
+STDOUT = "-"
+# A temporary file of a dead process is swept only when this old, in seconds: on a shared file system the process
+# may live on another host, and then goes on writing.
+SWEEP_AGE = 3600.0
+
+
+@contextmanager
+def atomic_write(path: str | Path, force: bool = False, size: int | None = None) -> Iterator[BinaryIO]:
+    """Give a binary file that takes the name `path` only when the block ends well; "-" is the standard output.
+
+    The bytes go to a temporary file beside the target, are synced to the disk and take the target's name in one step,
+    so that a reader, a crash or a full disk never meets half a file; an exception leaves the target as it was.
+    Without `force` an existing target is refused, also one that appears while the block runs. A symbolic link is
+    followed; a device or a pipe is written to directly, because it must not be replaced by a file.
+    `size`, the bytes that will be written if known, makes the message about a full disk say what is needed.
+    Raises OutputError where the file cannot be created and WriteError where it cannot be written; other exceptions
+    of the block pass through unchanged.
+    """
+    if str(path) == STDOUT:
+        with _standard_output() as stream:
+            yield stream
+        return
+    target, old = _target(path, force)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with _Checked(target, os.O_WRONLY, shown=path, size=size) as raw, _buffered(raw) as stream:
+            yield stream
+        return
+    _sweep(target)
+    temporary = _temporary_name(target)
+    with _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=size) as raw:
+        try:
+            with _buffered(raw) as stream:
+                yield stream
+                stream.flush()
+                raw.sync()
+                if old is not None:
+                    with suppress(OSError):  # a file system without modes is no reason to lose the result
+                        os.fchmod(raw.fileno(), stat.S_IMODE(old.st_mode))
+            _take_name(temporary, target, force, path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def check_writable(path: str | Path, force: bool = False) -> None:
+    """Raise OutputError now if `atomic_write(path, force)` would: a file is really made beside the target and removed.
+
+    To be called before the hours of work whose result goes to `path`.
+    """
+    if str(path) == STDOUT:
+        return
+    target, old = _target(path, force)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        if not os.access(target, os.W_OK):
+            raise OutputError(f"{path} cannot be written: permission denied")
+        return
+    temporary = _temporary_name(target)
+    with _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None):
+        temporary.unlink()
+
+
+def _target(path: str | Path, force: bool) -> tuple[Path, os.stat_result | None]:
+    """Where the bytes shall go, links followed, and what is there now."""
+    try:
+        target = Path(os.path.realpath(path))
+        old = target.stat()
+    except FileNotFoundError:
+        if not target.parent.is_dir():
+            raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
+        return target, None
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be created: {_reason(error)}") from error
+    if stat.S_ISDIR(old.st_mode):
+        raise OutputError(f"{path} is a folder: name a file")
+    if stat.S_ISREG(old.st_mode) and not force:
+        raise OutputError(f"{path} exists: use --force to overwrite")
+    return target, old
+
+
+def _temporary_name(target: Path) -> Path:
+    # Names may have 255 bytes; a long one is cut so that the temporary one fits, too.
+    name = os.fsdecode(os.fsencode(target.name)[:200])
+    return target.with_name(f".{name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed processes left of earlier attempts at the same target."""
+    pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            found = pattern.fullmatch(entry.name)
+            if found and not _alive(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
+                Path(entry.path).unlink()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:
+    """Give the temporary file the target's name and make the name survive a loss of power."""
+    try:
+        if force:
+            temporary.replace(target)
+        else:
+            _rename_new(temporary, target)
+    except FileExistsError:
+        raise OutputError(f"{shown} exists: use --force to overwrite (it appeared during the work)") from None
+    except OSError as error:
+        raise OutputError(f"{shown} cannot be created: {_reason(error)}") from error
+    try:
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        # Some network file systems cannot sync a folder; a real failure of the disk has another number.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF):
+            raise WriteError(f"{shown} cannot be written: {_reason(error)}") from error
+
+
+def _rename_new(temporary: Path, target: Path) -> None:
+    """Rename, and fail if the target exists: link() tests and takes the name in one step, rename() would replace."""
+    try:
+        target.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: the remaining race is some microseconds long
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        temporary.replace(target)
+    else:
+        temporary.unlink()
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    try:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise  # the reader has seen enough: the command line ends quietly
+    except OSError as error:
+        raise WriteError(f"the standard output cannot be written: {_reason(error)}") from error
+
+
+@contextmanager
+def _buffered(raw: "_Checked") -> Iterator[BinaryIO]:
+    stream = io.BufferedWriter(raw, 1 << 20)
+    try:
+        yield cast(BinaryIO, stream)
+        stream.flush()
+    finally:
+        raw.close()  # not the buffer, whose close would try once more to write what has just failed
+
+
+class _Checked(io.FileIO):
+    """A raw file that fails with this package's errors: other OSErrors of the block are not taken for its own."""
+
+    def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
+        self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
+        try:
+            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags | os.O_CLOEXEC, 0o666))
+        except (OSError, ValueError) as error:
+            raise OutputError(f"{shown} cannot be created: {_reason(error)}") from error
+
+    def write(self, data: Any) -> int:
+        try:
+            count = super().write(data)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._done += count or 0
+        return count
+
+    def sync(self) -> None:
+        """Wait until the bytes are on the disk."""
+        try:
+            os.fsync(self.fileno())
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> WriteError:
+        message = f"{self._shown} cannot be written: {_reason(error)} after {self._done:,} bytes"
+        if self._size is not None:
+            with suppress(OSError):
+                message += f", {self._size:,} are needed and {shutil.disk_usage(self._folder).free:,} more are free"
+        return WriteError(message)

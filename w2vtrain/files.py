@@ -1,11 +1,14 @@
-"""Files that are written whole or not at all, and tried before the work that fills them.
+"""Files that are written whole or not at all, tried before the work that fills them, and read through compression.
 
-Nothing here knows a format: vectors.py, model.py and checkpoint.py give the bytes. Write arrays with
+Nothing here knows what the bytes mean: vectors.py, model.py and checkpoint.py do. Write arrays with
 `f.write(memoryview)`, never with `ndarray.tofile`: on a full disk that raises an OSError without an errno.
 """
 
+import bz2
 import errno
+import gzip
 import io
+import lzma
 import os
 import re
 import secrets
@@ -13,17 +16,19 @@ import shutil
 import stat
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.errors import DataError, InputMissing, OutputError, WriteError
 
 STDOUT = "-"
 # A temporary file of a dead process is swept only when this old, in seconds: on a shared file system the process
 # may live on another host, and then goes on writing.
 SWEEP_AGE = 3600.0
+MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
 @contextmanager
@@ -80,6 +85,85 @@ def check_writable(path: str | Path, force: bool = False) -> None:
     temporary = _temporary_name(target)
     with _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None):
         temporary.unlink()
+
+
+@contextmanager
+def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
+    """Give a file opened for reading bytes, decompressed, and the name of its compression (None if there is none).
+
+    Compression is known by the first bytes, never by the suffix. Raises InputMissing where the file cannot be opened
+    or read, and DataError where compressed data is damaged or cut off; both also while the block reads.
+    """
+    with _open_plain(path) as file:
+        compression = compression_of(file.peek(6))
+        stream = _decompressed(file, compression)
+        try:
+            yield stream, compression
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            raise DataError(f"{path}: damaged or cut off {compression} data: {_reason(error)}") from error
+        except OSError as error:
+            if compression:  # gzip and bz2 report damage so, too
+                raise DataError(f"{path}: damaged {compression} data: {_reason(error)}") from error
+            raise InputMissing(f"{path} cannot be read: {_reason(error)}") from error
+        finally:
+            stream.close()
+
+
+def compression_of(start: bytes) -> str | None:
+    """Name of the compression that a file with these first bytes has: a key of MAGIC, or None."""
+    return next((name for name, magic in MAGIC.items() if start.startswith(magic)), None)
+
+
+def _decompressed(file: io.BufferedReader, compression: str | None) -> BinaryIO:
+    if compression is None:
+        return cast(BinaryIO, file)
+    readers: dict[str, Any] = {"bzip2": bz2.BZ2File, "xz": lzma.LZMAFile, "zstd": _ZstdReader}
+    raw = gzip.GzipFile(fileobj=file) if compression == "gzip" else readers[compression](file)
+    return cast(BinaryIO, io.BufferedReader(raw, 1 << 18))
+
+
+def _open_plain(path: str | Path) -> Any:
+    try:
+        if Path(path).is_dir():
+            raise InputMissing(f"{path} is a folder: name a file")
+        return Path(path).open("rb", buffering=1 << 18)
+    except (OSError, ValueError) as error:
+        raise InputMissing(f"{path} cannot be opened: {_reason(error)}") from error
+
+
+class _ZstdReader(io.RawIOBase):
+    """Zstandard frames as a raw stream that, unlike zstandard's own, raises EOFError where a frame is cut off."""
+
+    # A frame can hold 43,000 times its size: little input at a time keeps a hostile one from filling the memory.
+    STEP = 512
+
+    def __init__(self, file: BinaryIO) -> None:
+        import zstandard
+
+        self._file, self._zstd, self._ready, self._rest = file, zstandard, b"", b""
+        self._frame: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._rest or self._file.read(self.STEP)
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("it ends inside a frame")
+                return 0
+            self._frame = self._frame or self._zstd.ZstdDecompressor().decompressobj()
+            try:
+                self._ready = self._frame.decompress(data)
+            except self._zstd.ZstdError as error:
+                raise OSError(str(error)) from error
+            self._rest = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
 
 
 def _target(path: str | Path, force: bool) -> tuple[Path, os.stat_result | None]:
@@ -163,7 +247,7 @@ def _rename_new(temporary: Path, target: Path) -> None:
         temporary.unlink()
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 

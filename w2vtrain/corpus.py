@@ -1,0 +1,259 @@
+"""Text files as a stream of blocks of bytes, cut between words: files, directories, globs and standard input.
+
+Nothing here counts or looks at words, except that the tokeniser `simple` rewrites text so that white space parts them.
+"""
+
+import io
+import os
+import re
+import stat
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from glob import glob, has_magic
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from .compression import HEAD, decompressed
+from .errors import DataError, InputMissing, UsageError
+
+BLOCK = 1 << 22  # bytes of text handed over at a time
+READ = 1 << 20  # bytes asked of the operating system at a time
+MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
+LONG_RUN = 1 << 16  # bytes without white space after which `simple` no longer waits for some
+
+TOKENIZERS = ("whitespace", "simple")
+SPACES = b" \t\n\r\v\f"
+_SPACE = re.compile(rb"[ \t\n\r\v\f]")
+
+
+@dataclass(frozen=True)
+class File:
+    """One input: its path, `-` for standard input, and its size in bytes when listed, None if it is not a file."""
+
+    path: str
+    size: int | None
+
+
+class Corpus:
+    """What the sources name, listed and opened once so that what is missing is known at the start.
+
+    `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
+    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words) or "simple" (lower case;
+    maximal runs of Unicode letters and combining marks are words). `block_bytes` changes no result.
+
+    Raises InputMissing if a source is not there or cannot be read, UsageError for an unknown tokeniser.
+    """
+
+    def __init__(self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK) -> None:
+        if tokenizer not in TOKENIZERS:
+            raise UsageError(f"no tokenizer {tokenizer!r}: choose {' or '.join(TOKENIZERS)}")
+        if not sources or list(sources).count("-") > 1:
+            raise UsageError("name at least one text file, and - (standard input) at most once")
+        self.tokenizer, self.block_bytes = tokenizer, max(1, block_bytes)
+        self.files = tuple(_file(path) for source in sources for path in _paths(source))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk of all files together; None if one of them is a pipe."""
+        sizes = [f.size for f in self.files if f.size is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus in a message: its first file, and how many more there are."""
+        first = "standard input" if self.files[0].path == "-" else self.files[0].path
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    def read(self) -> "Reader":
+        """Start one pass over the text."""
+        return Reader(self)
+
+
+class Reader(Iterator[bytes]):
+    """One pass over a corpus: blocks of about `block_bytes` of text.
+
+    No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
+    file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
+    hold) and `invalid` (sequences that are not UTF-8; only `simple` sees them here) grow as it goes.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.bytes_read = self.text_bytes = self.invalid = 0
+        self._simple = corpus.tokenizer == "simple"
+        self._read = min(READ, max(HEAD, corpus.block_bytes))
+        self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
+
+    def __next__(self) -> bytes:
+        """The next block; raises DataError for what is not text, InputMissing if reading fails."""
+        return next(self._blocks)
+
+    def _lines(self, file: File) -> Iterator[bytes]:
+        """The text of a file, rewritten by its tokeniser, with a line end at its end."""
+        pieces = self._text(file)
+        last = b"\n"
+        for piece in self._words(pieces) if self._simple else pieces:
+            yield piece
+            last = piece[-1:] or last
+        if last != b"\n":
+            yield b"\n"
+
+    def _text(self, file: File) -> Iterator[bytes]:
+        """The text of a file without its byte order mark, looked through for what text does not hold."""
+        name = "standard input" if file.path == "-" else file.path
+        pieces = decompressed(self._raw(file), name)
+        head = b""
+        while len(head) < 3 and (piece := next(pieces, b"")):
+            head += piece
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, want UTF-8: convert it with iconv")
+        offset = 0
+        for piece in chain([head], pieces):
+            if (at := piece.find(0)) >= 0:
+                raise DataError(
+                    f"{name}: NUL at byte {offset + at} of the text, usually binary data or UTF-16: convert with iconv"
+                )
+            yield piece.removeprefix(b"\xef\xbb\xbf") if not offset else piece
+            offset += len(piece)
+            self.text_bytes += len(piece)
+
+    def _raw(self, file: File) -> Iterator[bytes]:
+        """The bytes of a file, as many as it had when it was listed: a log that grows meanwhile is no trouble."""
+        left = sys.maxsize if file.size is None else file.size
+        try:
+            with _open(file.path) as stream:
+                while left and (data := stream.read(min(self._read, left))):
+                    left -= len(data)
+                    self.bytes_read += len(data)
+                    yield data
+        except OSError as error:
+            raise InputMissing(f"{file.path}: cannot be read: {error.strerror or error}") from error
+        if left and file.size is not None:
+            raise DataError(f"{file.path}: became shorter while it was read, at byte {file.size - left}")
+
+    def _words(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The tokeniser `simple` over pieces cut anywhere."""
+        for piece in _whole(pieces):
+            text = piece.decode("utf-8", "replace")
+            self.invalid += text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
+            yield text.lower().translate(_KEEP_WORDS).encode()
+
+
+def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Join pieces of text to blocks of at least `size` bytes (the last may be shorter) that end between tokens.
+
+    A token of more than MAX_TOKEN bytes may be cut behind them: what is left of it is dropped, and the tokeniser
+    sees that it is too long. So memory stays bounded whatever the text.
+    """
+    parts: list[bytes] = []
+    total, skipping = 0, False
+    for piece in pieces:
+        if skipping:
+            space = _SPACE.search(piece)
+            if not space:
+                continue
+            piece, skipping = piece[space.start() :], False
+        parts.append(piece)
+        total += len(piece)
+        if total < size:
+            continue
+        text = b"".join(parts)
+        end = _last_space(text)
+        if not end and total > MAX_TOKEN:
+            end, skipping = total, True
+        if end:
+            yield text[:end]
+        parts, total = [text[end:]], total - end
+    if total:
+        yield b"".join(parts)
+
+
+def _last_space(text: bytes) -> int:
+    """The place behind the last white space, 0 if the last MAX_TOKEN + 1 bytes have none."""
+    tail = text[-MAX_TOKEN - 1 :]
+    found = max(tail.rfind(space) for space in SPACES) + 1
+    return len(text) - len(tail) + found if found else 0
+
+
+def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut pieces anew so that none ends inside a character, and none inside a word unless that is very long.
+
+    str.lower looks at a whole word (final sigma), so cuts are behind white space. Text without any for LONG_RUN bytes
+    (Chinese, or not a text) is cut between two characters.
+    """
+    rest = b""
+    for piece in pieces:
+        text = rest + piece
+        end = _last_space(text)
+        if not end and len(text) > LONG_RUN:
+            end = len(text)
+            for back in range(1, 5):
+                if text[-back] & 0xC0 != 0x80:  # the first byte of a character, perhaps incomplete
+                    end -= back
+                    break
+        if end:
+            yield text[:end]
+        rest = text[end:]
+    if rest:
+        yield rest
+
+
+class _KeepWords(dict[int, int]):
+    """For str.translate: letters, marks and line ends stay, all else becomes a space; filled as characters come."""
+
+    def __missing__(self, code: int) -> int:
+        keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
+        self[code] = code if keep else 32
+        return self[code]
+
+
+_KEEP_WORDS = _KeepWords()
+
+
+def _paths(source: str) -> list[str]:
+    """The files that a source names, in a fixed order."""
+    if source == "-":
+        return ["-"]
+    found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
+    paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
+    if not paths:
+        raise InputMissing(f"{source}: {'no file in this directory' if found else 'no file matches'}")
+    return paths
+
+
+def _below(folder: str) -> list[str]:
+    names = []
+    for parent, folders, files in os.walk(folder, onerror=_unreadable):
+        folders[:] = [f for f in folders if not f.startswith(".")]
+        names += [Path(parent, f) for f in files if not f.startswith(".")]
+    return [str(path) for path in sorted(names) if path.is_file()]
+
+
+def _unreadable(error: OSError) -> None:
+    raise InputMissing(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+
+def _file(path: str) -> File:
+    """Look at one file; raises InputMissing if it cannot be opened. A pipe is left alone: opening it could block."""
+    if path == "-":
+        return File(path, None)
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            return File(path, None)
+        with _open(path):
+            return File(path, status.st_size)
+    except (OSError, ValueError) as error:
+        raise InputMissing(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _open(path: str) -> AbstractContextManager[BinaryIO]:
+    if path != "-":
+        return Path(path).open("rb")
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except (io.UnsupportedOperation, AttributeError):  # a stand-in for stdin, in somebody's test say
+        return nullcontext(sys.stdin.buffer)

@@ -125,7 +125,7 @@ def test_data_that_compress_very_well_stay_small_in_memory(tmp_path, kind):
     assert total == 20_000_001
     assert longest <= OUTPUT + (1 << 16)
     if kind != "zstd":  # its decoder gives what 4 KiB hold at once
-        assert peak < 8_000_000
+        assert peak < 15_000_000  # of which xz's dictionary is 8 MiB
 
 
 def test_a_skippable_zstd_frame_comes_first(tmp_path):

@@ -208,6 +208,7 @@ def test_an_error_in_a_worker_ends_the_call_at_once(tmp_path, monkeypatch, threa
         calls.append(1)
         if len(calls) == 5:
             raise RuntimeError("injected")
+        time.sleep(0.01)  # 3 s for all
         return real(*args)
 
     monkeypatch.setattr(module.tokens, "add", failing)
@@ -215,7 +216,7 @@ def test_an_error_in_a_worker_ends_the_call_at_once(tmp_path, monkeypatch, threa
     with pytest.raises(RuntimeError, match="injected"):
         encode(Corpus(write(tmp_path, b"a b c\n" * 50_000), block_bytes=1000), threads=threads)
     assert time.monotonic() - started < 5
-    assert len(calls) < 50
+    assert len(calls) < 20
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -331,6 +331,7 @@ def run_threads(
             work()
         except BaseException as error:
             errors.append(error)
+            stop.set()
         ended.release()
 
     threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]

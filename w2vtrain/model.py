@@ -35,8 +35,9 @@ class Model:
 
     words: V different words, the most frequent first; counts: (V,) int64 occurrences in the corpus; input: (V, d)
     float32, the word vectors; output: (R, d) float32, the rows that contexts are scored against (R is V, or the inner
-    nodes of a tree); arrays: what else the objective needs to score, by name ("tree.start", "noise.prob", ...), without NaN;
-    settings: the effective settings; record: what is to be known about the run (versions, corpus, curve, scores).
+    nodes of a tree); arrays: what else the objective needs to score, by name ("tree.start", "noise.prob", ...), of
+    the dtypes in container.DTYPES and without NaN; settings: the effective settings; record: what is to be known about
+    the run (versions, corpus, curve, scores). JSON has no NaN: one in settings or record comes back as None.
     """
 
     words: list[str]

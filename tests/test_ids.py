@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain import ids as module
+from w2vtrain import counting, tokens
 from w2vtrain.corpus import Corpus
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.ids import CorpusStats, count, encode
+from w2vtrain.ids import CorpusStats, Ids, count, encode
 from w2vtrain.vocab import Vocabulary
 
 PIECES = [b"a", b"b", b"cd", b" ", b" ", b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"</s>", b"\xff", b"\xc3", b"\xa9"]
@@ -148,19 +148,20 @@ def test_a_long_text_with_many_types_is_the_same_for_all_threads_and_blocks(tmp_
     assert [p.name for p in tmp_path.iterdir()] == ["00"]
 
 
+@settings(deadline=None)
 @given(sentences=st.lists(st.integers(1, 6), min_size=1, max_size=30), size=st.integers(1, 12))
 def test_chunks_are_the_shortest_runs_of_whole_sentences(sentences, size):
-    tokens = np.array([t for n in sentences for t in [0] * n + [-1]], np.int32)
-    ids = module.Ids(tokens, Vocabulary(["a"], np.ones(1, np.int64)), sum(sentences), None)
+    array = np.array([t for n in sentences for t in [0] * n + [-1]], np.int32)
+    ids = Ids(array, Vocabulary(["a"], np.ones(1, np.int64)), sum(sentences), None)
     want = [0]
-    for end in np.flatnonzero(tokens < 0) + 1:
-        if end - want[-1] >= size or end == len(tokens):
+    for end in np.flatnonzero(array < 0) + 1:
+        if end - want[-1] >= size or end == len(array):
             want.append(int(end))
     chunks = ids.chunks(size)
     assert chunks.dtype == np.int64
     assert chunks.tolist() == want
     words = ids.chunk_words(chunks)
-    assert words.tolist() == [int((tokens[a:b] >= 0).sum()) for a, b in pairwise(want)]
+    assert words.tolist() == [int((array[a:b] >= 0).sum()) for a, b in pairwise(want)]
 
 
 def test_the_ids_cannot_be_changed(tmp_path):
@@ -202,7 +203,7 @@ def test_too_few_words(tmp_path, text, options, message):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_in_a_worker_ends_the_call_at_once(tmp_path, monkeypatch, threads):
-    real, calls = module.tokens.add, []
+    real, calls = tokens.add, []
 
     def failing(*args):
         calls.append(1)
@@ -211,7 +212,7 @@ def test_an_error_in_a_worker_ends_the_call_at_once(tmp_path, monkeypatch, threa
         time.sleep(0.01)  # 3 s for all
         return real(*args)
 
-    monkeypatch.setattr(module.tokens, "add", failing)
+    monkeypatch.setattr(tokens, "add", failing)
     started = time.monotonic()
     with pytest.raises(RuntimeError, match="injected"):
         encode(Corpus(write(tmp_path, b"a b c\n" * 50_000), block_bytes=1000), threads=threads)
@@ -221,7 +222,7 @@ def test_an_error_in_a_worker_ends_the_call_at_once(tmp_path, monkeypatch, threa
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_while_mapping_ends_the_call_at_once(tmp_path, monkeypatch, threads):
-    real, calls = module.tokens.sentences, []
+    real, calls = tokens.sentences, []
 
     def failing(*args):
         calls.append(1)
@@ -229,7 +230,7 @@ def test_an_error_while_mapping_ends_the_call_at_once(tmp_path, monkeypatch, thr
             raise RuntimeError("injected")
         return real(*args)
 
-    monkeypatch.setattr(module.tokens, "sentences", failing)
+    monkeypatch.setattr(tokens, "sentences", failing)
     started = time.monotonic()
     with pytest.raises(RuntimeError, match="injected"):
         encode(Corpus(write(tmp_path, b"a b c\n" * 5000), block_bytes=100), threads=threads)
@@ -254,7 +255,7 @@ def test_a_worker_that_waits_for_a_pipe_does_not_hold_up_an_error():
 
     started = time.monotonic()
     with pytest.raises(RuntimeError, match="injected"):
-        module.run_threads([release.wait, fail], threading.Event())
+        counting.run_threads([release.wait, fail], threading.Event())
     assert time.monotonic() - started < 3
     release.set()
 

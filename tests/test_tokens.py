@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain import tokens
@@ -23,6 +23,7 @@ def words_of(table):
     return [table.word(i) for i in range(table.types)]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from([b"a", b"ab", b"b", b" ", b"\n", b"\r", b"\xff", b"q" * 999]), max_size=50).map(b"".join)
 )
@@ -89,6 +90,7 @@ def test_listed_words_keep_their_places():
     assert tokens.merge(tokens.listed([]), table)[1].size == 0
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=6) | st.text(max_size=3).map(lambda s: s.encode("utf-8", "surrogatepass")))
 @example(b"\xc0\x80")
 @example(b"\xe0\x9f\xbf")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, InputMissing, OutputError
@@ -19,6 +19,7 @@ def pairs(vocabulary):
     return list(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(WORDS.map(str.encode), st.integers(0, 4), max_size=30),
     st.integers(0, 3),
@@ -39,6 +40,7 @@ def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
     assert [words[i] for i in select(counts, encoded.__getitem__, 1, 3)] == ["often", "a", "b"]
 
 
+@settings(deadline=None)
 @given(st.dictionaries(WORDS, st.integers(1, 2**63 - 1), min_size=2, max_size=20))
 def test_what_is_saved_is_loaded(counts):
     order = sorted(counts, key=lambda w: (-counts[w], w.encode()))
@@ -91,6 +93,7 @@ def test_malformed_files(tmp_path, data, where, message):
         Vocabulary.load(tmp_path / "v")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=30))
 def test_only_our_errors_leave_the_loader(data):
     with tempfile.TemporaryDirectory() as folder:

@@ -1,47 +1,29 @@
-"""A corpus as int32 word ids in a nameless file: tokenised once, by all threads, whatever their number the same ids.
+"""A corpus as int32 word ids in a nameless file: tokenised once, and the same ids whatever the number of threads.
 
 Nothing here knows training, subsampling or windows; those read `Ids.tokens`.
 
-Pass 1 reads, counts and spools: each worker has a hash table of its own and writes the numbers that it gave to its
-own spool. Then the tables are merged and the vocabulary cut. Pass 2 maps numbers to ids, in the order of the text.
+Counting leaves a spool of provisional numbers, block by block. Here they become ids, cut into sentences, in the order
+of the text.
 """
 
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO
 
 import numpy as np
 
 from . import tokens
 from .corpus import Corpus
-from .errors import DataError, OutputError, WriteError
-from .tokens import Int32, Int64, Table
-from .vocab import Vocabulary, require_words, select
+from .counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
+from .errors import DataError
+from .tokens import Int32, Int64
+from .vocab import Vocabulary
 
-Progress = Callable[[int, int | None, int], None]  # bytes read, bytes in all if known, tokens
-TICK = 0.2  # seconds between calls of Progress
-
-
-@dataclass(frozen=True)
-class CorpusStats:
-    """What was met in a corpus. `sentences` and `cut` are 0 if it was counted and not encoded."""
-
-    files: int
-    bytes_read: int  # from the disk, compressed where the file is
-    text_bytes: int  # the same decompressed
-    lines: int  # a last line without an end is one too
-    tokens: int  # without the overlong ones
-    types: int  # distinct tokens
-    out_of_vocabulary: int  # tokens that are not in the vocabulary
-    overlong: int  # tokens of more than 1,000 bytes, skipped
-    invalid: int  # tokens that were not UTF-8 (tokenizer simple: sequences), decoded with U+FFFD
-    cut: int  # cuts made in lines of more than max_sentence tokens
-    sentences: int  # with at least one word of the vocabulary
+__all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,26 +51,6 @@ class Ids:
         return words
 
 
-def count(
-    corpus: Corpus,
-    *,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> tuple[Vocabulary, CorpusStats]:
-    """The vocabulary of a corpus, without writing anything: words seen `min_count` times, of these `max_vocab`.
-
-    `progress` is called from this thread. Raises DataError for what is not text and for fewer than 2 words,
-    InputMissing if reading fails.
-    """
-    with _Pass(corpus, threads, None) as first:
-        first.run(progress)
-        types = _Types([w.table for w in first.workers], None)
-        vocabulary, _ = types.cut(first, min_count, max_vocab)
-        return vocabulary, first.stats(types, int(vocabulary.counts.sum()))
-
-
 def encode(
     corpus: Corpus,
     *,
@@ -107,11 +69,11 @@ def encode(
     the room is needed. Raises OutputError if the file cannot be created, WriteError if the disk is full, and what
     `count` does.
     """
-    with _Pass(corpus, threads, folder or Path(tempfile.gettempdir())) as first:
+    with Counting(corpus, threads, folder or Path(tempfile.gettempdir())) as first:
         first.run(progress)
-        types = _Types([w.table for w in first.workers], vocabulary)
+        types = Types([w.table for w in first.workers], vocabulary)
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
-        with _temporary(first.folder) as file:
+        with temporary(first.folder) as file:
             second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
             run_threads([partial(second.work, worker) for worker in range(len(first.workers))], second.stop)
             if not second.words:
@@ -119,159 +81,18 @@ def encode(
             array = np.memmap(file, np.int32, "r", shape=(second.written,))
         if progress:
             progress(first.reader.bytes_read, corpus.size, types.tokens)
-        return Ids(array, vocabulary, second.words, first.stats(types, second.words, second))
-
-
-class _Record(NamedTuple):
-    """Where a block's numbers lie, and what the next block must know."""
-
-    worker: int
-    offset: int  # bytes
-    length: int  # entries
-    lines: int
-    tail: int  # tokens behind the last line end
-
-
-class _Worker:
-    """One thread's table and tallies of pass 1."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.table = tokens.empty()
-        self.state = np.zeros(tokens.STATES, np.int64)
-        self.totals = np.zeros(tokens.STATES, np.int64)
-        self.out = np.empty(0, np.int32)
-        self.spool = _temporary(folder) if folder else None
-        self.spooled = 0
-
-    def add(self, block: bytes) -> None:
-        """Number the tokens of a block."""
-        text = np.frombuffer(block, np.uint8)
-        if self.out.size < text.size:
-            self.out = np.empty(text.size, np.int32)
-        self.table = tokens.add(text, self.table, self.out, self.state)
-        self.totals += self.state
-        if self.spool:
-            self.spooled += _write(self.spool, self.out[: self.state[tokens.WRITTEN]])
-
-
-class _Pass:
-    """Pass 1: workers that take blocks from one reader in turn."""
-
-    def __init__(self, corpus: Corpus, threads: int, folder: Path | None) -> None:
-        self.corpus, self.folder, self.reader = corpus, folder, corpus.read()
-        self.workers: list[_Worker] = []
-        self.records: dict[int, _Record] = {}
-        self.stop = threading.Event()
-        self._turn, self._next = threading.Lock(), 0
-        try:
-            for _ in range(max(1, threads)):
-                self.workers.append(_Worker(folder))
-        except OutputError:
-            self.close()
-            raise
-
-    def __enter__(self) -> "_Pass":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        for worker in self.workers:
-            if worker.spool:
-                worker.spool.close()
-
-    def run(self, progress: Progress | None) -> None:
-        def tick() -> None:
-            if progress:
-                progress(self.reader.bytes_read, self.corpus.size, self.total(tokens.TOKENS))
-
-        run_threads([partial(self._work, number) for number in range(len(self.workers))], self.stop, tick)
-        tick()
-
-    def total(self, what: int) -> int:
-        return sum(int(worker.totals[what]) for worker in self.workers)
-
-    def _work(self, number: int) -> None:
-        worker = self.workers[number]
-        while not self.stop.is_set():
-            with self._turn:
-                block = next(self.reader, None)
-                index, self._next = self._next, self._next + 1
-            if block is None:
-                return
-            offset = worker.spooled
-            worker.add(block)
-            state = worker.state.tolist()
-            self.records[index] = _Record(
-                number, offset, state[tokens.WRITTEN], state[tokens.LINES], state[tokens.TAIL]
-            )
-
-    def stats(self, types: "_Types", words: int, second: "_Mapping | None" = None) -> CorpusStats:
-        return CorpusStats(
-            files=len(self.corpus.files),
-            bytes_read=self.reader.bytes_read,
-            text_bytes=self.reader.text_bytes,
-            lines=self.total(tokens.LINES),
-            tokens=types.tokens,
-            types=int(np.count_nonzero(types.counts)),
-            out_of_vocabulary=types.tokens - words,
-            overlong=self.total(tokens.OVERLONG),
-            invalid=types.invalid + self.reader.invalid,
-            cut=second.cuts if second else 0,
-            sentences=second.written - second.words if second else 0,
+        return Ids(
+            array,
+            vocabulary,
+            second.words,
+            first.stats(types, second.words, second.cuts, second.written - second.words),
         )
 
 
-class _Types:
-    """The words of all workers in one table, where a word that is not UTF-8 is one with its U+FFFD decoding.
-
-    `counts` (n,) int64, `tokens` their sum, `invalid` tokens of these not UTF-8, and for each worker `numbers` (its
-    types,) int32, from its numbers to those of the table.
-    """
-
-    def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None) -> None:
-        self.numbers: list[Int32] = []
-        if vocabulary is None:
-            table = tables[0]
-            self.numbers.append(np.arange(table.types, dtype=np.int32))
-        else:  # first, so that a word's id is its number
-            table, _ = tokens.merge(tokens.listed([w.encode() for w in vocabulary.words]), tokens.empty())
-        for source in tables[len(self.numbers) :]:
-            table, numbers = tokens.merge(source, table)
-            self.numbers.append(numbers)
-        bad = np.flatnonzero(table.invalid[: table.types])
-        table, good = tokens.merge(tokens.listed([_decodable(table.word(i)) for i in bad.tolist()]), table)
-        self.table, self.counts = table, table.counts[: table.types]
-        self.tokens, self.invalid = int(self.counts.sum()), int(self.counts[bad].sum())
-        np.add.at(self.counts, good, self.counts[bad])
-        self.counts[bad] = 0
-        merged = np.arange(table.types, dtype=np.int32)
-        merged[bad] = good
-        self.numbers = [merged[numbers] for numbers in self.numbers]
-
-    def cut(
-        self, first: _Pass, min_count: int, max_vocab: int | None, given: Vocabulary | None = None
-    ) -> tuple[Vocabulary, Int32]:
-        """The vocabulary, and the id of every number, -1 for words outside it."""
-        ids = np.full(self.table.types, -1, np.int32)
-        name, size = first.corpus.name, first.reader.text_bytes
-        if given is None:
-            order = select(self.counts, self.table.word, min_count, max_vocab)
-            require_words(self.counts, len(order), min_count, name, size)
-            given = Vocabulary([self.table.word(i).decode() for i in order.tolist()], self.counts[order])
-            ids[order] = np.arange(len(order), dtype=np.int32)
-        elif not self.tokens:
-            raise DataError(f"no tokens in {name} ({size} bytes)")
-        else:
-            ids[: len(given)] = np.arange(len(given), dtype=np.int32)
-        return given, ids
-
-
 class _Mapping:
-    """Pass 2: workers that map blocks side by side and write them in turn."""
+    """Workers that map blocks side by side and write them in turn."""
 
-    def __init__(self, first: _Pass, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
+    def __init__(self, first: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
         self.stop = threading.Event()
         self.words = self.cuts = self.written = 0
         self._first, self._ids, self._limit, self._file = first, ids, limit, file
@@ -311,66 +132,4 @@ class _Mapping:
         self.words += words
         self.cuts += cuts
         self.written += len(entries)
-        _write(self._file, entries)
-
-
-def run_threads(
-    works: Iterable[Callable[[], None]], stop: threading.Event, tick: Callable[[], None] | None = None
-) -> None:
-    """Run functions in a thread each until all return, calling `tick` from this thread now and then.
-
-    The first exception in one of them, or in `tick`, sets `stop` and is raised here at once; a thread that does not
-    look at `stop`, since it waits for a pipe say, is left behind.
-    """
-    works = list(works)
-    errors: list[BaseException] = []
-    ended = threading.Semaphore(0)
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-            stop.set()
-        ended.release()
-
-    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
-    try:
-        for thread in threads:
-            thread.start()
-        left = len(threads)
-        while left and not errors:
-            if ended.acquire(timeout=TICK):
-                left -= 1
-            elif tick:
-                tick()
-    finally:
-        stop.set()
-        for thread in threads:
-            if thread.ident:
-                thread.join(1)
-    if errors:
-        raise errors[0]
-
-
-def _decodable(word: bytes) -> bytes:
-    return word.decode("utf-8", "replace").encode()
-
-
-def _temporary(folder: Path | None) -> IO[bytes]:
-    """A file without a name, which the system removes when it is closed."""
-    try:
-        return tempfile.TemporaryFile(dir=folder, buffering=0)
-    except OSError as error:
-        raise OutputError(f"{folder}: no temporary file can be created here: {error.strerror}") from error
-
-
-def _write(file: Any, entries: Int32) -> int:
-    """Append an array to a file; returns its bytes. (A full disk may show as a short write first.)"""
-    view = entries.view(np.uint8).data
-    try:
-        while view:
-            view = view[file.write(view) :]
-    except OSError as error:
-        raise WriteError(f"the ids of the corpus cannot be written: {error.strerror or error}") from error
-    return entries.nbytes
+        append(self._file, entries)

@@ -1,0 +1,218 @@
+"""Skip-gram and CBOW: how context words become the hidden vectors that an objective scores, and how they learn.
+
+They know no objective: `errors` is resolved from the objective's type when the kernel is compiled.
+
+A step learns one window: `learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch) -> loss`, with
+context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as `padded_rows` makes
+them, with one extra row a thread at the end, the sink: padding points there with coefficient 0.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64
+from numba.extending import overload
+
+from .jit import FORCED, inline
+from .tiles import ROW, add_row, padded_rows, repeats, tile, tile_apart
+
+dots_2x6, update_2x6 = tile(2, 6)
+dots_2x3, update_2x3 = tile(2, 3)
+dots_1x6, _ = tile(1, 6)
+dots_1x3, _ = tile(1, 3)
+update_apart_1x6, update_apart_1x3 = tile_apart(6), tile_apart(3)
+
+
+class Scratch(NamedTuple):
+    """The working memory of one thread. Two rows where a window is prepared while another is learned."""
+
+    rng: np.ndarray  # (1,) uint64
+    sentence: np.ndarray  # (longest sentence,) int32
+    context: np.ndarray  # (2 window + 2,) int32
+    rows: np.ndarray  # (2, candidates + padding) int32
+    labels: np.ndarray  # (2, candidates + padding) float32
+    shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
+    logits: np.ndarray  # (2 window + 2, candidates + padding) float32
+    hidden: np.ndarray  # (2, d) float32: CBOW's mean and the gradient of it
+    zero: np.ndarray  # (1,) int32: the row number 0
+    sink_in: int
+    sink_out: int
+
+
+def make_scratch(w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int) -> Scratch:
+    """Memory for one of `threads` threads; its sinks are the last rows but those of the threads after it."""
+    width, contexts = candidates + ROW, 2 * window + ROW
+    return Scratch(
+        np.zeros(1, np.uint64),
+        np.zeros(longest + 1, np.int32),
+        np.zeros(contexts, np.int32),
+        np.zeros((2, width), np.int32),
+        np.zeros((2, width), np.float32),
+        np.zeros((2, width), np.float32),
+        np.zeros((contexts, width), np.float32),
+        padded_rows(2, w_in.shape[1]),
+        np.zeros(1, np.int32),
+        len(w_in) - threads + thread,
+        len(w_out) - threads + thread,
+    )
+
+
+def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+    """The objective's own `errors`."""
+    return self.errors(logits, n, m, context, width, rows, labels, shifts, lr)
+
+
+@overload(errors, jit_options=FORCED)
+def _errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+    return self.instance_class.errors
+
+
+def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+    """The architecture's own `learn`."""
+    return self.learn(objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch)
+
+
+@overload(learn, jit_options=FORCED)
+def _learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+    return self.instance_class.learn
+
+
+def examples(self, n):  # type: ignore[no-untyped-def]
+    """Examples, that is terms of the loss, in a window of n context words."""
+    return self.examples(n)
+
+
+@overload(examples, jit_options=FORCED)
+def _examples(self, n):  # type: ignore[no-untyped-def]
+    return self.instance_class.examples
+
+
+@inline
+def pad(rows, m, sink):  # type: ignore[no-untyped-def]
+    """Fill the candidates up to a multiple of 3, the narrowest tile, with the sink. Returns that multiple."""
+    full = (m + 2) // 3 * 3
+    for j in range(m, full):
+        rows[j] = sink
+    return full
+
+
+@inline
+def merge_candidates(logits, n, rows, m, sink):  # type: ignore[no-untyped-def]
+    """A row that stands twice in a tile would keep one of its two changes: add up its coefficients instead."""
+    if not repeats(rows, m):
+        return
+    for j in range(1, m):
+        for first in range(j):
+            if rows[first] == rows[j]:
+                for i in range(n):
+                    logits[i, first] += logits[i, j]
+                    logits[i, j] = float32(0)
+                rows[j] = sink
+                break
+
+
+@inline
+def merge_contexts(logits, context, n, full, sink):  # type: ignore[no-untyped-def]
+    """The same for a context word that stands twice in a window."""
+    if not repeats(context, n):
+        return
+    for i in range(1, n):
+        for first in range(i):
+            if context[first] == context[i]:
+                for j in range(full):
+                    logits[first, j] += logits[i, j]
+                    logits[i, j] = float32(0)
+                context[i] = sink
+                break
+
+
+class SkipGram(NamedTuple):
+    """Each context word predicts the target: h = its input row (Mikolov et al. 2013)."""
+
+    window: int
+
+    def examples(self, n):  # type: ignore[no-untyped-def]
+        """One a context word."""
+        return n
+
+    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+        """All context words against all candidates: one product, one update."""
+        g = scratch.logits
+        full = pad(rows, m, scratch.sink_out)
+        lines = (n + 1) // 2 * 2
+        if lines > n:
+            context[n] = scratch.sink_in
+        for i in range(0, lines, 2):
+            for j in range(0, full - 5, 6):
+                dots_2x6(w_in, context, i, w_out, rows, j, g)
+            if full % 6:
+                dots_2x3(w_in, context, i, w_out, rows, full - 3, g)
+        loss = errors(objective, g, n, m, context, n, rows, labels, shifts, lr)
+        for i in range(n):
+            for j in range(m, full):
+                g[i, j] = float32(0)
+        for j in range(full):
+            for i in range(n, lines):
+                g[i, j] = float32(0)
+        merge_candidates(g, n, rows, m, scratch.sink_out)
+        merge_contexts(g, context, n, full, scratch.sink_in)
+        for i in range(0, lines, 2):
+            for j in range(0, full - 5, 6):
+                update_2x6(w_in, context, i, w_out, rows, j, g)
+            if full % 6:
+                update_2x3(w_in, context, i, w_out, rows, full - 3, g)
+        return loss
+
+
+class Cbow(NamedTuple):
+    """The mean of the context's input rows predicts the target (Mikolov et al. 2013).
+
+    corrected: each row gets 1/n of the mean's gradient, which is what differentiation says (İrsoy, Benton & Stratos
+    2021, "Corrected CBOW performs as well as skip-gram"); otherwise all of it, as word2vec.c does.
+    """
+
+    window: int
+    corrected: bool
+
+    def examples(self, n):  # type: ignore[no-untyped-def]
+        """One a window."""
+        return 1
+
+    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+        """The mean against all candidates, then its gradient to every context row."""
+        g, zero = scratch.logits, scratch.zero
+        hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
+        full = pad(rows, m, scratch.sink_out)
+        share = float32(1) / float32(n)
+        hidden[0, :] = float32(0)
+        gradient[0, :] = float32(0)
+        for i in range(n):
+            add_row(hidden, 0, w_in, context[i], share)
+        for j in range(0, full - 5, 6):
+            dots_1x6(hidden, zero, 0, w_out, rows, j, g)
+        if full % 6:
+            dots_1x3(hidden, zero, 0, w_out, rows, full - 3, g)
+        loss = errors(objective, g, 1, m, context, n, rows, labels, shifts, lr)
+        for j in range(m, full):
+            g[0, j] = float32(0)
+        merge_candidates(g, 1, rows, m, scratch.sink_out)
+        for j in range(0, full - 5, 6):
+            update_apart_1x6(hidden, zero, 0, w_out, rows, j, g, gradient)
+        if full % 6:
+            update_apart_1x3(hidden, zero, 0, w_out, rows, full - 3, g, gradient)
+        step = share if self.corrected else float32(1)
+        for i in range(n):
+            add_row(w_in, context[i], gradient, 0, step)
+        return loss
+
+
+@inline
+def gather_context(sentence, length, position, reach, context):  # type: ignore[no-untyped-def]
+    """The words within `reach` of a position, without the word there. Returns how many."""
+    first, last = max(0, position - reach), min(length - 1, position + reach)
+    left, right = position - first, last - position
+    for k in range(left):
+        context[k] = sentence[first + k]
+    for k in range(right):
+        context[left + k] = sentence[position + 1 + k]
+    return int64(left + right)

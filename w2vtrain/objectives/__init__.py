@@ -1,0 +1,79 @@
+"""The output objectives: one module each, found by looking into this folder.
+
+The registry knows none of them by name. An objective for the window engine is a NamedTuple of arrays; its methods
+`candidates` and `errors` are compiled into the kernel by the type of the tuple, so that the hot loop has no branch:
+
+    candidates(self, sentence, position, rng, rows, labels, shifts) -> m
+        the output rows (m,) int32 that the target sentence[position] is scored against, their labels (m,) float32 and,
+        where the objective subtracts something of each logit, that (m,) float32; it starts as zeros
+    errors(self, logits, n, m, context, width, rows, labels, shifts, lr) -> loss
+        in place, logits (n, m) -> lr * coefficient, where the coefficient of row r is -dL/ds_r; the summed loss
+
+`context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
+The other members, used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the
+command line offers; `output_rows(vocabulary size)`; `candidate_limit`; `alpha`, the default rate a model; `arrays()`,
+what the model file keeps.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+from typing import Any
+
+from ..errors import ConfigError
+
+
+@cache
+def objectives() -> dict[str, type]:
+    """Name -> class, of every objective there is."""
+    found = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        found[info.name.replace("_", "-")] = module.OBJECTIVE
+    return found
+
+
+def objective_class(name: str) -> Any:
+    """The class of an objective; ConfigError where there is none of that name."""
+    known = objectives()
+    if name not in known:
+        raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(known))}")
+    return known[name]
+
+
+def option_defaults(name: str) -> dict[str, Any]:
+    """The options of an objective and their defaults: the keywords of its `build`."""
+    parameters = inspect.signature(objective_class(name).build).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """All options of an objective, with those given in the place of defaults and in the defaults' types.
+
+    ConfigError for an option that the objective does not have, or that cannot be what its default is.
+    """
+    options = option_defaults(name)
+    for key, value in given.items():
+        if key not in options:
+            has = ", ".join(options) or "none"
+            raise ConfigError(f"objective {name} has no option {key!r} (it has: {has})")
+        options[key] = _like(options[key], value, f"option {key} of objective {name}")
+    return options
+
+
+def _like(default: Any, value: Any, what: str) -> Any:
+    if isinstance(default, bool):
+        if isinstance(value, bool):
+            return value
+        words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+        if str(value).lower() in words:
+            return words[str(value).lower()]
+        raise ConfigError(f"{what}: expected true or false, got {value!r}")
+    try:
+        if isinstance(default, int) and float(value) != int(float(value)):
+            raise ValueError
+        return type(default)(float(value) if isinstance(default, int) else value)
+    except (TypeError, ValueError, OverflowError):
+        kind = {int: "a whole number", float: "a number"}.get(type(default), "text")
+        raise ConfigError(f"{what}: expected {kind}, got {value!r}") from None

@@ -1,0 +1,87 @@
+"""Noise-contrastive estimation (Gutmann & Hyvärinen 2010). Its scores tend to be normalised; nothing forces them to."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32
+
+from ..errors import ConfigError
+from ..logistic import logistic_errors
+from ..sampling import alias_table, draw_alias, noise_distribution
+
+
+class NoiseContrastive(NamedTuple):
+    """P(D=1|v,h) = σ(s_v - log(k·Q(v)) - log Z(h)), L = -log P(D=1|w,h) - Σ_k log P(D=0|v_i,h): g = D - P(D=1).
+
+    Gutmann & Hyvärinen 2010, "Noise-contrastive estimation"; Mnih & Teh 2012, "A fast and simple algorithm for
+    training neural probabilistic language models", who fix Z = 1. learn_z learns one log Z a context word instead;
+    CBOW takes the mean over its context. Noise is drawn once a window and shared (Zoph et al. 2016); a draw that hits
+    the target is kept, as the theory asks.
+    """
+
+    accept: np.ndarray
+    alias: np.ndarray
+    log_kq: np.ndarray
+    log_z: np.ndarray
+    negative: int
+    learn_z: bool
+
+    alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
+
+    @classmethod
+    def build(
+        cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 1.0, learn_z: bool = False
+    ) -> "NoiseContrastive":
+        """counts (V,): occurrences. negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
+        if not 1 <= negative <= 1000:
+            raise ConfigError(f"option negative of objective nce: {negative} is not between 1 and 1000")
+        noise = noise_distribution(counts, ns_exponent)
+        log_kq = np.log(negative * noise).astype(np.float32)
+        return cls(*alias_table(noise), log_kq, np.zeros(len(counts), np.float32), negative, learn_z)
+
+    def output_rows(self, size: int) -> int:
+        """One row a word."""
+        return size
+
+    @property
+    def candidate_limit(self) -> int:
+        """The target and its noise words."""
+        return self.negative + 1
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The noise distribution's alias table, log kQ, and log Z where it is learned."""
+        noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
+        return {**noise, "log_z": self.log_z} if self.learn_z else noise
+
+    def candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+        """The target, then k noise words."""
+        rows[0], labels[0] = sentence[position], float32(1)
+        for j in range(1, self.negative + 1):
+            rows[j], labels[j] = draw_alias(rng, self.accept, self.alias), float32(0)
+        for j in range(self.negative + 1):
+            shifts[j] = self.log_kq[rows[j]]
+        return self.negative + 1
+
+    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+        """g = D - σ(s - log kQ - log Z); log Z of a line is its context word's, or the mean where lines are fewer."""
+        if self.learn_z:
+            share = width // n
+            for i in range(n):
+                z = float32(0)
+                for c in range(i * share, (i + 1) * share):
+                    z += self.log_z[context[c]] / float32(share)
+                for j in range(m):
+                    logits[i, j] -= z
+        loss = logistic_errors(logits, n, m, labels, shifts, lr)
+        if self.learn_z:
+            share = width // n
+            for i in range(n):
+                step = float32(0)
+                for j in range(m):
+                    step -= logits[i, j] / float32(share)
+                for c in range(i * share, (i + 1) * share):
+                    self.log_z[context[c]] += step
+        return loss
+
+
+OBJECTIVE = NoiseContrastive

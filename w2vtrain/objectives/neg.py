@@ -1,0 +1,65 @@
+"""Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalised in any sense."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32
+
+from ..errors import ConfigError
+from ..logistic import logistic_errors
+from ..sampling import alias_table, draw_alias, noise_distribution
+
+
+class Negative(NamedTuple):
+    """L = -log σ(o_w·h) - Σ_k log σ(-o_v·h), v ~ Q: g = label - σ(s), Q = counts^0.75.
+
+    Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
+    compositionality". The noise words are drawn once a window and shared by its context words (Ji et al. 2016); a draw
+    that hits the target is drawn again.
+    """
+
+    accept: np.ndarray
+    alias: np.ndarray
+    negative: int
+
+    alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
+
+    @classmethod
+    def build(cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
+        """counts (V,): occurrences. negative: noise words a target. ns_exponent: Q is counts to this power."""
+        if not 1 <= negative <= 1000:
+            raise ConfigError(f"option negative of objective neg: {negative} is not between 1 and 1000")
+        accept, alias = alias_table(noise_distribution(counts, ns_exponent))
+        return cls(accept, alias, negative)
+
+    def output_rows(self, size: int) -> int:
+        """One row a word."""
+        return size
+
+    @property
+    def candidate_limit(self) -> int:
+        """The target and its noise words."""
+        return self.negative + 1
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The noise distribution's alias table."""
+        return {"noise.accept": self.accept, "noise.alias": self.alias}
+
+    def candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+        """The target, then `negative` noise words other than the target."""
+        target = sentence[position]
+        rows[0], labels[0] = target, float32(1)
+        m = 1
+        while m <= self.negative:
+            word = draw_alias(rng, self.accept, self.alias)
+            if word != target:
+                rows[m], labels[m] = word, float32(0)
+                m += 1
+        return m
+
+    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+        """g = label - σ(s)."""
+        return logistic_errors(logits, n, m, labels, shifts, lr)
+
+
+OBJECTIVE = Negative

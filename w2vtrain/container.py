@@ -1,6 +1,6 @@
 """Named arrays, words and a few strings in one safetensors file, written block by block and read strictly.
 
-What the arrays mean is not known here: model.py says it. There is no pickle, so that a foreign file can do no harm.
+What the arrays mean is known to model.py, not here. There is no pickle, so that a foreign file can do no harm.
 """
 
 import re
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.files import atomic_write
 
+# Raised when files change their meaning; written to the metadata as "w2vtrain".
+FORMAT = 1
 # The dtypes that a container may hold, by their safetensors names; all little-endian.
 DTYPES = {
     "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
@@ -79,7 +81,7 @@ def write_container(
     """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically."""
     # Wide items first: then each tensor begins at a multiple of its item size.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
-    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    header: dict[str, Any] = {"__metadata__": {"w2vtrain": str(FORMAT), **metadata}}
     end = 0
     for name in order:
         start, end = end, end + tensors[name].nbytes
@@ -130,6 +132,14 @@ class Container:
         self.path, self._handle = path, handle
         self.metadata: dict[str, str] = handle.metadata() or {}
         self.names: list[str] = list(handle.keys())
+
+    def check_format(self) -> None:
+        """DataError unless this package wrote the file in a format that this version knows."""
+        number = self.metadata.get("w2vtrain")
+        if number is None:
+            raise DataError(f"{self.path} is a safetensors file, but not one of w2vtrain: it carries no format number")
+        if number != str(FORMAT):
+            raise DataError(f"{self.path} has the format {number[:20]} of w2vtrain; this version reads format {FORMAT}")
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a tensor, which must be there."""

@@ -112,7 +112,7 @@ def _nearest(
         if ids := [other for word in set(question) for other in forms.get(word, ())]:
             others[row] = similar[row, ids]
             similar[row, ids] = -np.inf
-    best = similar.argmax(axis=1)
+    best: NDArray[np.int64] = similar.argmax(axis=1)
     height = similar[rows, best]
     best[np.isneginf(height)] = -1
     for row, values in others.items():

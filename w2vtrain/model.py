@@ -12,6 +12,7 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.container import (
+    FORMAT,
     Container,
     decode_words,
     encode_words,
@@ -23,7 +24,6 @@ from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.files import open_input
 from w2vtrain.vectors import Sniff, sniff
 
-FORMAT = 1
 FIXED = ("words", "counts", "input", "output")
 # Up to this size `describe` counts the lines of a file; of a larger one it reads this much and says "about".
 COUNTED = 1 << 26
@@ -70,7 +70,7 @@ def save_model(path: str | Path, model: Model, force: bool = False) -> None:
         "output": model.output,
         **model.arrays,
     }
-    write_container(path, tensors, {"w2vtrain": str(FORMAT), **about}, force)
+    write_container(path, tensors, about, force)
 
 
 def load_model(path: str | Path) -> Model:
@@ -99,11 +99,7 @@ def load_model(path: str | Path) -> Model:
 
 def _about(box: Container) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings and record, after the format number: a newer file may mean other things by the same names."""
-    number = box.metadata.get("w2vtrain")
-    if number is None:
-        raise DataError(f"{box.path} is a safetensors file, but not a model of w2vtrain: it carries no format number")
-    if number != str(FORMAT):
-        raise DataError(f"{box.path} is a model of format {number[:20]}; this version reads format {FORMAT}")
+    box.check_format()
     settings, record = (_json(box, name) for name in ("settings", "record"))
     return settings, record
 

@@ -250,6 +250,7 @@ def _check_promise(path: str | Path, found: Sniff, lenient: bool) -> None:
 def _read_model(path: str | Path, limit: int | None) -> Vectors:
     """The input vectors alone: a model's other matrices stay on the disk."""
     with open_container(path) as box:
+        box.check_format()
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         matrix = box.array("input", "F32", 2)
         counts = box.array("counts", "I64", 1)

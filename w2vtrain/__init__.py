@@ -1,0 +1,36 @@
+"""w2vtrain trains word embeddings: `w2vtrain fit` in the shell, `w2vtrain.train` in Python.
+
+Importing it is cheap: what costs time (Numba, gensim) is imported on first use.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import train as train
+    from .errors import W2VError as W2VError
+    from .model import Model as Model
+    from .model import load_model as load_model
+    from .model import save_model as save_model
+    from .vectors import Vectors as Vectors
+    from .vectors import read_vectors as read_vectors
+    from .vectors import write_vectors as write_vectors
+
+_HOMES = {
+    "train": "api",
+    "W2VError": "errors",
+    "Model": "model",
+    "load_model": "model",
+    "save_model": "model",
+    "Vectors": "vectors",
+    "read_vectors": "vectors",
+    "write_vectors": "vectors",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

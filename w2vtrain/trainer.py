@@ -40,14 +40,14 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands: words as in the corpus, before subsampling; loss, the mean an example since the last."""
+    """Where training stands. words: learned so far, before subsampling; loss and examples: sums since the last event."""
 
     epoch: int
     words: int
     total_words: int
     alpha: float
     loss: float
-    seconds: float
+    examples: int
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,17 @@ def train(
     dim: int,
     schedule: Schedule,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    on_ready: Callable[[], None] = lambda: None,
     longest_sentence: int = 10_000,
 ) -> tuple[Weights, list[Epoch]]:
-    """Train from the start. Diverged when the loss or a weight is not finite.
+    """Train from the start. Diverged when the loss or a weight is not finite. on_ready: called once all is compiled.
 
     tokens: int32 ids, -1 ends a sentence of at most longest_sentence words; starts (C+1,) int64: offsets of chunks in
     it; chunk_words (C,) int64: words in each; counts (V,) int64. One thread and a seed give the same bytes twice.
     """
     run = _Run(architecture, objective, tokens, starts, chunk_words, counts, dim, schedule, longest_sentence)
+    run.compile()
+    on_ready()
     epochs = [run.epoch(epoch, on_progress) for epoch in range(schedule.epochs)]
     size, rows = len(counts), objective.output_rows(len(counts))
     weights = Weights(run.w_in[:size, :dim], run.w_out[:rows, :dim])
@@ -134,7 +137,6 @@ class _Run:
         self.architecture, self.objective, self.schedule = architecture, objective, schedule
         self.tokens, self.starts, self.chunk_words = tokens, starts, chunk_words
         self.total = int(chunk_words.sum()) * schedule.epochs
-        self.started = time.monotonic()
         self.keep = keep_thresholds(counts, schedule.sample)
         threads = schedule.threads
         rows = objective.output_rows(len(counts))
@@ -145,6 +147,11 @@ class _Run:
             )
             for t in range(threads)
         ]
+
+    def compile(self) -> None:
+        """Compile the kernel or load it from disk, so that no thread waits for it later."""
+        nothing = np.empty(0, np.int64)
+        self._learn(nothing, nothing, 0, 0, self.scratches[0])
 
     def epoch(self, epoch: int, on_progress: Callable[[Progress], None]) -> Epoch:
         """Every chunk once, in the epoch's order, dealt to whichever thread is free."""
@@ -159,12 +166,7 @@ class _Run:
             if not math.isfinite(result.loss):
                 raise _diverged(result.alpha, epoch + 1)
             loss, examples, done = loss + result.loss, examples + result.examples, done + result.words
-            on_progress(
-                Progress(
-                    epoch, done, self.total, result.alpha, result.loss / max(1, result.examples),
-                    time.monotonic() - self.started,
-                )
-            )  # fmt: skip
+            on_progress(Progress(epoch, done, self.total, result.alpha, result.loss, result.examples))
         return Epoch(epoch, loss / max(1, examples), examples, time.monotonic() - started)
 
     def _results(
@@ -211,7 +213,7 @@ class _Run:
             self.architecture, self.objective, self.tokens, self.starts, order, before, self.w_in, self.w_out, self.keep,
             s.window, s.shrink_windows, s.alpha, s.min_alpha, float(self.total), s.seed, epoch, scratch,
         )  # fmt: skip
-        alpha = s.alpha + (s.min_alpha - s.alpha) * (int(before[0]) / self.total)
+        alpha = s.alpha + (s.min_alpha - s.alpha) * (int(before[-1]) / self.total) if len(before) else s.alpha
         return _Result(loss, examples, words, alpha)
 
 

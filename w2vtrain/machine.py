@@ -1,0 +1,62 @@
+"""What this machine grants the process: threads, memory, versions. It decides nothing."""
+
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
+    """How many threads to use, and why: the least of SLURM's grant, the affinity mask and the cgroup's quota."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    reason = "cores this process may use" if hasattr(os, "sched_getaffinity") else "cores"
+    granted = environment.get("SLURM_CPUS_PER_TASK", "")
+    if granted.isdigit() and 0 < int(granted) <= cores:
+        cores, reason = int(granted), "SLURM_CPUS_PER_TASK"
+    quota = cgroup_cpus()
+    if quota is not None and quota < cores:
+        cores, reason = max(1, int(quota)), "the cgroup's CPU quota"
+    return cores, reason
+
+
+def cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """CPUs that the cgroup's quota grants, version 2 or 1; None without a quota."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()[:2]
+    except (OSError, ValueError):
+        try:
+            quota = (root / "cpu/cpu.cfs_quota_us").read_text().strip()
+            period = (root / "cpu/cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    try:
+        cpus = float(quota) / float(period)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return cpus if cpus > 0 else None
+
+
+def peak_memory() -> int:
+    """Most bytes that the process has held in memory so far."""
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide what is computed."""
+    names = ("w2vtrain", "numba", "numpy", "llvmlite")
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found

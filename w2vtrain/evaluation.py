@@ -80,7 +80,8 @@ def _answer(
 
     same[i] is the first word that equals word i but for case; all words with the same one as a, b or c are excluded.
     """
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(norms > 0, norms, 1).astype(np.float32)
     nowhere = np.flatnonzero(norms == 0)
     # Other forms of the same word are few: only they are kept, by the first form.
@@ -191,7 +192,7 @@ def similarity(
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     cosines = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
     for what, values in (("scores", np.array(gold)), ("similarities", cosines)):
-        if np.ptp(values) == 0:
+        if np.ptp(values) <= 1e-12 * np.abs(values).max():
             raise DataError(f"{pairs_path}: no correlation, because all {what} of the covered pairs are equal")
     spearman, pearson = stats.spearmanr(gold, cosines).statistic, stats.pearsonr(gold, cosines).statistic
     return SimilarityReport(
@@ -230,7 +231,7 @@ def _most_similar(kv: Any, positive: list[str], negative: list[str], topn: int) 
         if word not in kv.key_to_index:
             close = ", ".join(repr(other) for other in close_words(kv, word))
             raise DataError(f"{word!r} is not in the vocabulary" + (f"; close to it: {close}" if close else ""))
-    with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction and is no neighbour
+    with np.errstate(all="ignore"):  # a vector of zeros has no direction and is no neighbour
         found = kv.most_similar(positive=positive, negative=negative, topn=topn)
     return [(other, cosine) for other, cosine in found if not math.isnan(cosine)]
 

@@ -157,6 +157,11 @@ def test_byte_order_marks_are_dropped_at_file_starts_only(tmp_path):
     assert text_of(write(tmp_path / "z", bom)) == b""
 
 
+def test_a_byte_order_mark_in_two_pieces(tmp_path):
+    path = write(tmp_path / "x", gzip.compress(b"\xef") + gzip.compress(b"\xbb\xbfa"))
+    assert text_of(path) == b"a\n"
+
+
 def test_every_file_end_is_a_line_end(tmp_path):
     paths = [write(tmp_path / str(i), data) for i, data in enumerate([b"a", b"", b"b\n", b"c\r\n", b" ", b"d\r"])]
     assert text_of(*paths) == b"a\nb\nc\r\n \nd\r\n"
@@ -214,6 +219,13 @@ def test_blocks_end_between_tokens(pieces, size):
         assert block[-1:].isspace() or len(re.split(rb"\s", block)[-1]) > MAX_TOKEN
         assert len(block) >= min(size, MAX_TOKEN) or block[-1:].isspace()
     assert all(len(block) <= size + MAX_TOKEN + max(map(len, pieces)) for block in found)
+
+
+@pytest.mark.parametrize("length", [998, 999, 1000])
+def test_the_longest_word_survives_any_cut(length):
+    word = b"x" * MAX_TOKEN
+    pieces = [b"z " + word[:length], word[length:] + b" b"]
+    assert b"".join(blocks(pieces, 1)) == b"z " + word + b" b"
 
 
 @pytest.mark.parametrize("block", [1, 1000, 1 << 22])

@@ -282,6 +282,22 @@ def test_a_folder_that_is_not_there(tmp_path):
         encode(Corpus(write(tmp_path, b"a b")), folder=tmp_path / "nowhere", threads=2)
 
 
+def test_a_spool_that_cannot_be_created_leaves_none_open(tmp_path, monkeypatch):
+    made = []
+
+    def failing(folder):
+        if made:
+            raise OutputError("injected")
+        made.append(temporary(folder))
+        return made[0]
+
+    temporary = counting.temporary
+    monkeypatch.setattr(counting, "temporary", failing)
+    with pytest.raises(OutputError, match="injected"):
+        encode(Corpus(write(tmp_path, b"a b")), folder=tmp_path, threads=2)
+    assert made[0].closed
+
+
 def test_one_line_of_30_megabytes_in_bounded_memory(tmp_path):
     """A fresh process, since the peak of memory is that of a whole life."""
     (tmp_path / "long").write_bytes(b"alpha beta gamma delta epsilon " * 1_000_000)

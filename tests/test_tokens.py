@@ -90,6 +90,15 @@ def test_listed_words_keep_their_places():
     assert tokens.merge(tokens.listed([]), table)[1].size == 0
 
 
+def test_words_with_the_same_hash_stay_apart():
+    table = tokens.empty(types=8, arena=64)
+    words = [b"ab", b"ac", b"abc", b"b", b"a"]
+    for _ in range(2):
+        found = [tokens._number(table, np.frombuffer(w, np.uint8), 0, len(w), np.uint64(0)) for w in words]
+        assert found == [0, 1, 2, 3, 4]
+    assert words_of(table) == words
+
+
 @settings(deadline=None)
 @given(st.binary(max_size=6) | st.text(max_size=3).map(lambda s: s.encode("utf-8", "surrogatepass")))
 @example(b"\xc0\x80")

@@ -45,7 +45,7 @@ class _Gzip:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         text = self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
-        self.needs_input = not self._decoder.unconsumed_tail and len(text) < max_length
+        self.needs_input = not self._decoder.unconsumed_tail
         return text
 
 

@@ -226,6 +226,8 @@ def test_the_longest_word_survives_any_cut(length):
     word = b"x" * MAX_TOKEN
     pieces = [b"z " + word[:length], word[length:] + b" b"]
     assert b"".join(blocks(pieces, 1)) == b"z " + word + b" b"
+    pieces = [b"z " + word[:length], word[length:] + b"x b"]  # a byte too long, and must stay so
+    assert [len(t) > MAX_TOKEN for t in b"".join(blocks(pieces, 1)).split()] == [False, True, False]
 
 
 @pytest.mark.parametrize("block", [1, 1000, 1 << 22])

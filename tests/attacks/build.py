@@ -77,7 +77,7 @@ FILES = {
     "short-row.txt": b"2 2\nthe 1 2\nof 3\n",
     "long-row.txt": b"2 2\nthe 1 2\nof 3 4 5\n",
     "compensating-rows.txt": b"2 2\nthe 1 2 3\nof 4\n",
-    "compensating-spaces.txt": b"2 2\nthe 1\t2\t3 \nof  4\n",
+    "compensating-spaces.txt": b"2 2\nthe 1\t2 3\nof  4\n",
     "duplicate.txt": b"2 2\nthe 1 2\nthe 3 4\n",
     "nan.txt": b"2 2\nthe 1 nan\nof 3 4\n",
     "infinity.txt": b"2 2\nthe 1 2\nof inf 4\n",

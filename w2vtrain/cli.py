@@ -224,6 +224,9 @@ def main() -> None:
         code = 130
     except KeyboardInterrupt:
         code = 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        code = 2
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"; see {context.command_path} --help" if context else ""

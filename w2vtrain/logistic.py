@@ -148,10 +148,10 @@ def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: A
     arrays hold tiles.ROW columns more than m, which may be overwritten; n < 127. A logit that is not a number makes
     the loss not a number.
     """
-    x, y = (logits[:n, :m] - shifts[:m]).astype(np.float32), labels[:m]
+    x, y = logits[:n, :m] - shifts[:m], labels[:m]
     e = np.exp(-np.abs(x))
     loss = np.maximum(x, 0) + np.log1p(e) - y * x
-    logits[:n, :m] = (y - np.where(x > 0, np.float32(1), e) / (1 + e)) * lr
+    logits[:n, :m] = (y - np.where(x > 0, 1, e) / (1 + e)) * lr
     return float(loss.sum(dtype=np.float64))
 
 

@@ -1,0 +1,153 @@
+"""Naive, readable twins of what the package computes fast: losses, trees, samplers, windows. Tests compare with them.
+
+Everything is float64 and one step at a time.
+"""
+
+import heapq
+import math
+
+import numpy as np
+
+MASK = 2**64 - 1
+
+
+class Stream:
+    """splitmix64, in Python integers."""
+
+    def __init__(self, state=0):
+        self.state = state
+
+    @staticmethod
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
+        return z ^ (z >> 31)
+
+    @classmethod
+    def of_chunk(cls, seed, epoch, chunk):
+        state = 0
+        for part in (seed, epoch, chunk):
+            state = cls.mix(state + part + 0x9E3779B97F4A7C15 & MASK)
+        return cls(state)
+
+    def draw(self):
+        self.state = self.state + 0x9E3779B97F4A7C15 & MASK
+        return self.mix(self.state)
+
+    def below(self, n):
+        return ((self.draw() >> 32) * n) >> 32
+
+    def alias(self, accept, alias):
+        bits = self.draw()
+        i = ((bits >> 32) * len(accept)) >> 32
+        return i if bits & 0xFFFFFFFF < int(accept[i]) else int(alias[i])
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def softplus(x):
+    return max(x, 0) + math.log1p(math.exp(-abs(x)))
+
+
+def huffman_lengths(counts):
+    """Code lengths of a Huffman tree, by a heap."""
+    heap = [(int(c), i, (i,)) for i, c in enumerate(counts)]
+    lengths = [0] * len(counts)
+    heapq.heapify(heap)
+    tie = len(counts)
+    while len(heap) > 1:
+        a, b = heapq.heappop(heap), heapq.heappop(heap)
+        for leaf in a[2] + b[2]:
+            lengths[leaf] += 1
+        heapq.heappush(heap, (a[0] + b[0], tie, a[2] + b[2]))
+        tie += 1
+    return lengths
+
+
+class Neg:
+    """Candidates (row, label, shift) of a target, in the order of the stream's draws."""
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def candidates(self, target, stream):
+        o = self.objective
+        found = [(target, 1.0, 0.0)]
+        while len(found) <= o.negative:
+            word = stream.alias(o.accept, o.alias)
+            if word != target:
+                found.append((word, 0.0, 0.0))
+        return found
+
+
+class Nce:
+    def __init__(self, objective):
+        self.objective = objective
+        self.log_z = objective.log_z.astype(np.float64).copy() if objective.learn_z else None
+
+    def candidates(self, target, stream):
+        o = self.objective
+        words = [target] + [stream.alias(o.accept, o.alias) for _ in range(o.negative)]
+        return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate(words)]
+
+
+class Hs:
+    def __init__(self, objective):
+        self.objective = objective
+
+    def candidates(self, target, stream):
+        o = self.objective
+        path = range(o.start[target], o.start[target + 1])
+        return [(int(o.nodes[p]), 1.0 - int(o.codes[p]), 0.0) for p in path]
+
+
+TWINS = {"neg": Neg, "nce": Nce, "hs": Hs}
+
+
+def loss_of_line(h, found, w_out, z=0.0):
+    """Loss of one hidden vector: sum of log(1 + exp(x)) - label x, x = o.h - shift - z."""
+    return sum(softplus(w_out[r] @ h - s - z) - y * (w_out[r] @ h - s - z) for r, y, s in found)
+
+
+def learn_window(model, context, found, w_in, w_out, lr, twin, corrected=False):
+    """One window, all from the old values; returns its loss. Gradients are written out from the definition."""
+    z = getattr(twin, "log_z", None)
+    groups = [[c] for c in context] if model == "skipgram" else [context]
+    old_in, old_out, old_z = w_in.copy(), w_out.copy(), None if z is None else z.copy()
+    loss = 0.0
+    for group in groups:
+        h = np.mean([old_in[c] for c in group], axis=0)
+        log_z = 0.0 if z is None else np.mean([old_z[c] for c in group])
+        dh = np.zeros_like(h)
+        for r, y, s in found:
+            x = old_out[r] @ h - s - log_z
+            loss += softplus(x) - y * x
+            g = y - sigmoid(x)
+            dh += g * old_out[r]
+            w_out[r] += lr * g * h
+            if z is not None:
+                for c in group:
+                    z[c] -= lr * g / len(group)
+        for c in group:
+            w_in[c] += lr * dh * (1 / len(group) if corrected else 1)
+    return loss
+
+
+def train(model, twin, sentences, keep, window, shrink, w_in, w_out, lr, stream, corrected=False):
+    """One chunk as the window engine walks it: the same draws in the same order. Returns (loss, examples)."""
+    loss = examples = 0
+    for words in sentences:
+        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
+        found = twin.candidates(kept[0], stream) if kept else []
+        for t in range(len(kept)):
+            this = found
+            if t + 1 < len(kept):
+                found = twin.candidates(kept[t + 1], stream)
+            reach = window - stream.below(window) if shrink else window
+            context = kept[max(0, t - reach) : t] + kept[t + 1 : t + 1 + reach]
+            if context:
+                loss += learn_window(model, context, this, w_in, w_out, lr, twin, corrected)
+                examples += len(context) if model == "skipgram" else 1
+    return loss, examples

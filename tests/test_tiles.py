@@ -1,0 +1,130 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from w2vtrain import architectures as arch
+from w2vtrain import tiles
+from w2vtrain.jit import kernel
+
+
+def compiled(function, count):
+    """A tile operation called from a kernel, as the engine does."""
+    if count == 7:
+
+        @kernel()
+        def call(A, ai, i, B, bi, j, G):
+            function(A, ai, i, B, bi, j, G)
+    else:
+
+        @kernel()
+        def call(A, ai, i, B, bi, j, G, D):
+            function(A, ai, i, B, bi, j, G, D)
+
+    return call
+
+
+def arrays(rng, dim, rows=9):
+    A, B = tiles.padded_rows(rows, dim), tiles.padded_rows(rows, dim)
+    A[:, :dim], B[:, :dim] = rng.normal(size=(rows, dim)), rng.normal(size=(rows, dim))
+    return A, B, rng.permutation(rows).astype(np.int32), rng.permutation(rows).astype(np.int32)
+
+
+@pytest.mark.parametrize("dim", [1, 15, 16, 17, 100, 200])
+@pytest.mark.parametrize(("ni", "nj"), [(2, 6), (2, 3), (1, 6), (1, 3)])
+def test_dots_agree_with_numpy(rng, dim, ni, nj):
+    dots, _ = tiles.tile(ni, nj)
+    A, B, ai, bi = arrays(rng, dim)
+    fast, slow = np.zeros((4, 40), np.float32), np.zeros((4, 40), np.float32)
+    compiled(dots, 7)(A, ai, 1, B, bi, 2, fast)
+    dots(A, ai, 1, B, bi, 2, slow)
+    np.testing.assert_allclose(fast[1 : 1 + ni, 2 : 2 + nj], slow[1 : 1 + ni, 2 : 2 + nj], rtol=1e-4, atol=1e-5)
+    assert np.any(slow[1 : 1 + ni, 2 : 2 + nj])
+    fast[1 : 1 + ni, 2 : 2 + nj + tiles.ROW] = 0
+    assert not fast.any(), "more than ROW cells to the right of the tile were written"
+
+
+@pytest.mark.parametrize("dim", [1, 16, 33, 200])
+@pytest.mark.parametrize("update", [arch.update_2x6, arch.update_2x3])
+def test_update_agrees_with_numpy(rng, dim, update):
+    A, B, ai, bi = arrays(rng, dim)
+    G = rng.normal(size=(4, 40)).astype(np.float32)
+    slow_a, slow_b = A.copy(), B.copy()
+    before = A.copy()
+    compiled(update, 7)(A, ai, 1, B, bi, 2, G)
+    update(slow_a, ai, 1, slow_b, bi, 2, G)
+    np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
+    assert (A != before).any()
+
+
+@pytest.mark.parametrize("update", [arch.update_apart_1x6, arch.update_apart_1x3])
+def test_update_apart_leaves_its_input_alone(rng, update):
+    A, B, ai, bi = arrays(rng, 50)
+    D, G = np.zeros_like(A), rng.normal(size=(4, 40)).astype(np.float32)
+    slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
+    compiled(update, 8)(A, ai, 1, B, bi, 2, G, D)
+    update(A, ai, 1, slow_b, bi, 2, G, slow_d)
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(D, slow_d, rtol=1e-4, atol=1e-5)
+
+
+def test_add_row_and_prefetch(rng):
+    A, B, _, _ = arrays(rng, 70)
+    expected = A.copy()
+    tiles.add_row(expected, 3, B, 5, np.float32(0.25))
+
+    @kernel()
+    def call(A, B):
+        tiles.prefetch(A, 2)
+        tiles.add_row(A, 3, B, 5, np.float32(0.25))
+
+    call(A, B)
+    np.testing.assert_allclose(A, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 16, 17, 33, 40])
+def test_repeats_finds_every_pair(rng, n):
+    @kernel()
+    def call(ids, n):
+        return tiles.repeats(ids, n)
+
+    ids = np.zeros(n + tiles.ROW, np.int32)
+    ids[:n] = rng.permutation(100)[:n]
+    assert not call(ids, n)
+    assert not tiles.repeats(ids, n)
+    for i in range(n):
+        for j in range(i + 1, n):
+            twice = ids.copy()
+            twice[j] = twice[i]
+            assert call(twice, n)
+
+
+def test_padded_rows_start_on_cache_lines():
+    for dim in (1, 16, 100):
+        m = tiles.padded_rows(5, dim)
+        assert m.shape == (5, -(-dim // 16) * 16)
+        assert m.ctypes.data % 64 == 0
+        assert m.flags.c_contiguous
+
+
+@pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
+def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
+    """The tests of this file and of the windows, compiled for a processor without AVX-512 and FMA."""
+    if os.environ.get("NUMBA_CPU_NAME"):
+        pytest.skip("already inside")
+    features = "" if cpu == "generic" else "+avx,+avx2,+fma"
+    environment = {**os.environ, "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    code = "from w2vtrain.tiles import LANES; print(LANES)"
+    printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert int(printed.stdout) == (lanes or 8)
+    here = os.path.dirname(__file__)  # noqa: PTH120
+    tests = [f"{here}/test_tiles.py", f"{here}/test_logistic.py", f"{here}/test_windows.py::test_kernel_agrees_with_the_naive_trainer"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
+        env=environment, capture_output=True, text=True, check=False, cwd=f"{here}/..",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:]

@@ -156,7 +156,7 @@ def test_sums_and_shares(tmp_path):
 def test_zero_vectors_are_no_answers(tmp_path):
     kv = keyed(["a", "b", "c", "zero", "d"], [[1, 0.1], [1, -0.1], [1, 0], [0, 0], [-1, 0.001]])
     assert analogies(kv, put(tmp_path, ": s\na b c d\n")).total.correct == 1
-    only = keyed(["a", "b", "c", "zero"], [[1, 0.1], [1, -0.1], [1, 0], [0, 0]])
+    only = keyed(["zero", "a", "b", "c"], [[0, 0], [1, 0.1], [1, -0.1], [1, 0]])
     assert analogies(only, put(tmp_path, ": s\na b c zero\n")).total.correct == 0
 
 

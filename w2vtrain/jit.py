@@ -6,6 +6,8 @@ whichever kernel they end up in and stay plain Python functions that tests can c
 
 import hashlib
 import os
+import pickle
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -21,6 +23,7 @@ from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).parent
 
+DIGEST = hashlib.sha256().digest_size
 # Not the full fastmath: that lets LLVM assume that there is no NaN, and divergence must be seen.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -103,21 +106,23 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            data = self.path(sig, target_context.codegen()).read_bytes()
+            stored = self.path(sig, target_context.codegen()).read_bytes()
         except OSError:
             return None
-        import pickle  # Numba's own format for its own object code, from our own cache folder: never a user's file
-
+        digest, data = stored[:DIGEST], stored[DIGEST:]
+        if hashlib.sha256(data).digest() != digest:
+            return None
+        # Numba's own format for its own object code, from our own folder of machine code: never a user's file.
         return self._impl.rebuild(target_context, pickle.loads(data))
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):
             return
-        path = self.path(sig, data.codegen)
+        path, code = self.path(sig, data.codegen), dumps(self._impl.reduce(data))
         handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".machine-")
         try:
             with os.fdopen(handle, "wb") as f:
-                f.write(dumps(self._impl.reduce(data)))
+                f.write(hashlib.sha256(code).digest() + code)
             os.replace(temporary, path)
         except OSError:  # a full disk costs the cache, not the run
             Path(temporary).unlink(missing_ok=True)
@@ -135,7 +140,5 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
 
 @cache
 def _module_hash(name: str) -> str:
-    import sys
-
     path = getattr(sys.modules.get(name), "__file__", None)
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""

@@ -1,0 +1,137 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from w2vtrain.config import FIELDS, Settings, read_toml, resolve, validated
+from w2vtrain.errors import ConfigError, InputMissing
+from w2vtrain.machine import automatic_threads, cgroup_cpus, peak_memory, versions
+from w2vtrain.pipeline import effective
+
+
+def toml(tmp_path, text):
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    return path
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path):
+    path = toml(tmp_path, "window = 3\nepochs = 7\nseed = 2\n")
+    environment = {"W2VTRAIN_EPOCHS": "8", "W2VTRAIN_SEED": "3", "HOME": "/"}
+    settings, origins = resolve({"seed": "4"}, environment, path)
+    assert (settings.window, settings.epochs, settings.seed, settings.min_count) == (3, 8, 4, 5)
+    assert origins["window"] == str(path)
+    assert origins["epochs"] == "W2VTRAIN_EPOCHS"
+    assert origins["seed"] == "command line"
+    assert origins["min_count"] == "default"
+
+
+def test_objective_may_be_a_table_with_options(tmp_path):
+    path = toml(tmp_path, '[objective]\nname = "nce"\n[objective.options]\nnegative = 25\nns_exponent = 1.0\n')
+    settings, _ = resolve({"options": {"negative": "3"}}, {}, path)
+    assert settings.objective == "nce"
+    assert settings.options == {"negative": "3", "ns_exponent": 1.0}
+    assert effective(settings)[0].options == {"negative": 3, "ns_exponent": 1.0, "learn_z": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    {
+        "vector_size": [0, -1, "abc", 2.5, True, 10**9, None, "nan"],
+        "window": [0, -5, 1000, ""],
+        "sample": [-1, "nan", "inf", 2],
+        "alpha": [-1, "nan", "inf", "x"],
+        "epochs": [0, -1],
+        "min_count": [0],
+        "max_vocab": [0, 1],
+        "max_sentence": [0, 1],
+        "threads": [0, -1, 10_000, "many"],
+        "seed": [-1, 2**64],
+        "model": ["sg", "", 1],
+        "tokenizer": ["moses"],
+        "shrink_windows": ["maybe", 3],
+        "options": [3],
+    }.items(),
+)
+def test_values_that_hang_or_crash_peers_are_refused(name, values):
+    for value in values:
+        with pytest.raises(ConfigError, match=name.replace("_", "-")) as caught:
+            validated({name: value})
+        assert caught.value.exit_code == 78
+        assert "\n" not in str(caught.value)
+
+
+def test_all_problems_come_at_once():
+    with pytest.raises(ConfigError) as caught:
+        validated({"window": 0, "epochs": -1, "vector_sise": 3})
+    assert all(word in str(caught.value) for word in ("window", "epochs", "did you mean 'vector_size'"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("windw = 3", "did you mean 'window'"),
+        ("window = ", "not TOML"),
+        ("[objective]\nnaem = 'hs'", "did you mean 'name'"),
+        ("window = 'x'", "whole number"),
+    ],
+)
+def test_files_are_checked(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        resolve({}, {}, toml(tmp_path, text))
+
+
+def test_missing_file_and_unknown_environment(tmp_path):
+    with pytest.raises(InputMissing):
+        read_toml(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match="did you mean 'W2VTRAIN_WINDOW'"):
+        resolve({}, {"W2VTRAIN_WINDWO": "3"})
+
+
+@given(st.dictionaries(st.sampled_from(sorted(FIELDS)), st.one_of(st.integers(), st.floats(), st.text(), st.none())))
+def test_any_value_is_taken_or_refused_in_one_line(values):
+    try:
+        settings = validated(values)
+    except ConfigError as error:
+        assert "\n" not in str(error).replace(repr("\n"), "")
+        return
+    assert 1 <= settings.window <= 50
+    assert settings.vector_size >= 1
+
+
+def test_automatic_rates_depend_on_model_and_objective():
+    rates = {
+        (m, o): effective(validated({"model": m, "objective": o}))[0].alpha
+        for m in ("skipgram", "cbow")
+        for o in ("neg", "hs")
+    }
+    assert rates["skipgram", "neg"] > rates["skipgram", "hs"]
+    settings, _ = effective(Settings())
+    assert settings.min_alpha == pytest.approx(settings.alpha * 1e-4)
+    assert effective(Settings(alpha=0.3))[0].alpha == 0.3
+    for bad in (Settings(alpha=0.0), Settings(alpha=0.01, min_alpha=0.02), Settings(min_alpha=1.0)):
+        with pytest.raises(ConfigError, match="alpha"):
+            effective(bad)
+
+
+def test_threads_follow_slurm_and_quota(tmp_path, monkeypatch):
+    cores, _ = automatic_threads({})
+    assert cores >= 1
+    assert automatic_threads({"SLURM_CPUS_PER_TASK": "1"}) == (1, "SLURM_CPUS_PER_TASK")
+    assert automatic_threads({"SLURM_CPUS_PER_TASK": "nonsense"})[0] == cores
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    assert cgroup_cpus(tmp_path) == 1.5
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert cgroup_cpus(tmp_path) is None
+    (tmp_path / "cpu.max").unlink()
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu/cpu.cfs_quota_us").write_text("-1")
+    (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000")
+    assert cgroup_cpus(tmp_path) is None
+    (tmp_path / "cpu/cpu.cfs_quota_us").write_text("50000")
+    assert cgroup_cpus(tmp_path) == 0.5
+    assert cgroup_cpus(tmp_path / "none") is None
+
+
+def test_machine_facts():
+    assert peak_memory() > 1 << 20
+    assert versions()["numba"][0].isdigit()

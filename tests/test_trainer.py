@@ -1,0 +1,160 @@
+import threading
+
+import numpy as np
+import pytest
+
+from w2vtrain import trainer
+from w2vtrain.architectures import SkipGram
+from w2vtrain.errors import Diverged
+from w2vtrain.objectives import objective_class
+from w2vtrain.trainer import Schedule, initial_weights, train
+
+
+SKIPGRAM = SkipGram(5)
+
+
+def topics(rng, sentences=1500, groups=6, words=8, length=12):
+    """Sentences about one topic each: words of a topic should end up alike. Returns tokens, counts, topic of a word."""
+    size = groups * words
+    topic = np.arange(size) % groups
+    lines = [rng.choice(np.flatnonzero(topic == rng.integers(groups)), length) for _ in range(sentences)]
+    counts = np.bincount(np.concatenate(lines), minlength=size)
+    order = np.argsort(-counts, kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    tokens = np.concatenate([[*rank[line], -1] for line in lines]).astype(np.int32)
+    return tokens, counts[order], topic[order]
+
+
+def chunks(tokens, size):
+    ends = np.flatnonzero(tokens < 0) + 1
+    starts = np.unique(np.concatenate([[0], ends[size - 1 :: size], [len(tokens)]]))
+    return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in zip(starts[:-1], starts[1:], strict=True)])
+
+
+def run(rng, architecture, objective="neg", dim=20, **settings):
+    tokens, counts, topic = topics(rng)
+    starts, words = chunks(tokens, 20)
+    schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
+    built = objective_class(objective).build(counts)
+    weights, epochs = train(architecture, built, tokens, starts, words, counts, dim, schedule)
+    return weights, epochs, topic
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_learns_which_words_belong_together(rng, architecture, objective, threads):
+    weights, epochs, topic = run(rng, architecture[1](5), objective, threads=threads, alpha=0.1)
+    unit = weights.input / np.linalg.norm(weights.input, axis=1, keepdims=True)
+    similar = unit @ unit.T
+    np.fill_diagonal(similar, -1)
+    assert (topic[similar.argmax(axis=1)] == topic).mean() > 0.95
+    assert epochs[-1].loss < epochs[0].loss
+    assert all(epoch.examples == epochs[0].examples > 0 for epoch in epochs) or architecture[0] == "skipgram"
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
+    first, second, other = (
+        run(np.random.default_rng(1), architecture[1](3), objective, epochs=2, seed=seed)[0] for seed in (4, 4, 5)
+    )
+    assert first.input.tobytes() == second.input.tobytes()
+    assert first.output.tobytes() == second.output.tobytes()
+    assert first.input.tobytes() != other.input.tobytes()
+
+
+def test_slices_and_progress_change_nothing(monkeypatch, architecture):
+    results = []
+    for size in (1, 7, 64):
+        monkeypatch.setattr(trainer, "SLICE", size)
+        results.append(run(np.random.default_rng(1), architecture[1](3), epochs=1)[0].input.tobytes())
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_chunk_is_learned_once_an_epoch(rng, threads):
+    """Examples do not depend on the number of threads; words add up to the corpus."""
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+    seen = []
+    schedule = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=threads)
+    built = objective_class("neg").build(counts)
+    _, epochs = train(SKIPGRAM, built, tokens, starts, words, counts, 8, schedule, on_progress=seen.append)
+    assert seen[-1].words == seen[-1].total_words == 2 * words.sum()
+    assert sum(p.examples for p in seen) == sum(e.examples for e in epochs)
+    assert sum(p.loss for p in seen) == pytest.approx(sum(e.loss * e.examples for e in epochs))
+    once = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=1)
+    _, expected = train(SKIPGRAM, built, tokens, starts, words, counts, 8, once)
+    assert [e.examples for e in epochs] == [e.examples for e in expected]
+
+
+def test_rate_falls_linearly_to_its_end(rng):
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+    seen = []
+    schedule = Schedule(alpha=0.1, min_alpha=0.02, epochs=2)
+    train(
+        SKIPGRAM, objective_class("neg").build(counts), tokens, starts, words, counts, 8, schedule,
+        on_progress=seen.append,
+    )  # fmt: skip
+    rates = [p.alpha for p in seen]
+    assert rates == sorted(rates, reverse=True)
+    assert 0.09 < rates[0] <= 0.1
+    assert 0.02 <= rates[-1] < 0.022
+    middle = [p.alpha for p in seen if p.epoch == 1][0]
+    assert middle == pytest.approx(0.06, abs=0.006)
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1e30, 3e38])
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+def test_divergence_stops_the_run_and_names_the_rate(rng, architecture, objective, alpha):
+    with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate") as caught:
+        run(rng, architecture[1](5), objective, alpha=alpha)
+    assert caught.value.exit_code == 76
+
+
+def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
+    calls = []
+
+    def broken(*args):
+        calls.append(threading.current_thread())
+        if len(calls) > 5:
+            raise RuntimeError("worker broke")
+        return 0.0, 1
+
+    monkeypatch.setattr(trainer, "train_chunks", broken)
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="worker broke"):
+        run(rng, SKIPGRAM, threads=3)
+    assert threading.active_count() == before
+
+
+def test_a_failing_callback_ends_the_run(rng):
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            SKIPGRAM, objective_class("neg").build(counts), tokens, starts, words, counts, 8, Schedule(threads=2),
+            on_progress=stop,
+        )  # fmt: skip
+    assert threading.active_count() == before
+
+
+def test_weights_start_as_in_word2vec():
+    w_in, w_out = initial_weights(5000, 4999, 30, 2, 9)
+    assert w_in.shape == (5002, 32)
+    assert w_out.shape == (5001, 32)
+    used = w_in[:5000, :30]
+    assert np.abs(used).max() <= 0.5 / 30
+    assert used.std() == pytest.approx(1 / 30 / np.sqrt(12), rel=0.02)
+    assert not w_in[5000:].any()
+    assert not w_in[:, 30:].any()
+    assert not w_out.any()
+    assert initial_weights(5000, 1, 30, 1, 9)[0][:5000].tobytes() == w_in[:5000].tobytes()
+
+

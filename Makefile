@@ -1,0 +1,56 @@
+# `make demo` and `make test` install what they need; `make help` lists the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := .venv/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all lint format bench lock clean
+
+help: ## List these verbs
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+install: .venv/installed ## Install the package and its tools into .venv
+
+.venv/installed: pyproject.toml requirements.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+demo: install ## Train on data/simplewiki.txt; print neighbours and scores
+	@mkdir -p $(DEMO)
+	$(BIN)/w2vtrain fit data/simplewiki.txt --config configs/small-corpus.toml -o $(DEMO)/vectors.txt --force
+	@echo
+	$(BIN)/w2vtrain neighbors $(DEMO)/vectors.txt -n 6 france water music war red two river doctor king winter
+	@echo
+	$(BIN)/w2vtrain eval analogies $(DEMO)/vectors.txt data/eval/questions-words.txt
+	@echo
+	$(BIN)/w2vtrain eval similarity $(DEMO)/vectors.txt data/eval/wordsim353.tsv
+
+test: install ## The tests; under 10 minutes on 2 cores
+	$(BIN)/python -m pytest
+
+test-all: install ## Also the slow ones
+	$(BIN)/python -m pytest -m ''
+
+lint: install ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", see benchmarks/compare.py --help
+	$(BIN)/python benchmarks/compare.py $(or $(BENCH),data/simplewiki.txt)
+
+lock: ## Renew requirements.lock from pyproject.toml
+	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
+	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	.venv/lock/bin/python -m pip freeze --exclude w2vtrain > requirements.lock
+	rm -rf .venv/lock
+
+clean: ## Remove .venv and everything made
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -14,7 +14,7 @@ install: .venv/installed ## Install the package and its tools into .venv
 .venv/installed: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: install ## Train on data/simplewiki.txt; print neighbours and scores
@@ -42,8 +42,8 @@ format: install ## Let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", see benchmarks/compare.py --help
-	$(BIN)/python benchmarks/compare.py $(or $(BENCH),data/simplewiki.txt)
+bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", see `w2vtrain bench --help`
+	$(BIN)/w2vtrain bench $(or $(BENCH),data/simplewiki.txt)
 
 lock: ## Renew requirements.lock from pyproject.toml
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock

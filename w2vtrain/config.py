@@ -53,7 +53,9 @@ class Settings:
         "word2vec", "CBOW: a context row takes the mean's whole gradient as in word2vec.c, or its share, 1/n of it.",
         choices=("corrected", "word2vec"),
     )  # fmt: skip
-    shuffle: bool = setting(True, "Learn chunks of 1,000 words in a new order each epoch.")
+    shuffle: bool | None = setting(
+        None, "Learn chunks of 1,000 words in a new order each epoch; by default what was measured best for the objective."
+    )
     seed: int = setting(1, "Seed of every random stream.", low=0, high=2**63 - 1)
     threads: int | str = setting("auto", "Threads, or auto.", low=1, high=1024, aliases=("--workers",))
     options: dict[str, Any] = field(default_factory=dict, metadata={"help": "Options of the objective."})

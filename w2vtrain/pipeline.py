@@ -49,7 +49,8 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     if min_alpha > alpha:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
     threads, reason = automatic_threads() if settings.threads == "auto" else (int(settings.threads), "as asked")
-    done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, threads=threads)
+    shuffle = settings.shuffle if settings.shuffle is not None else cls.shuffle
+    done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     return done, reason
 
 

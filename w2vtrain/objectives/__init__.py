@@ -11,8 +11,8 @@ The registry knows none of them by name. An objective for the window engine is a
 
 `context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
 The other members, used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the
-command line offers; `output_rows(vocabulary size)`; `candidate_limit`; `alpha`, the default rate a model; `arrays()`,
-what the model file keeps.
+command line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `alpha`
+(by model) and `shuffle`, the defaults that were measured best; `arrays()`, what the model file keeps.
 """
 
 import importlib

@@ -21,6 +21,7 @@ class Hierarchical(NamedTuple):
     codes: np.ndarray
 
     alpha = {"skipgram": 0.025, "cbow": 0.025, "cbow-corrected": 0.05}  # noqa: RUF012
+    shuffle = False
 
     @classmethod
     def build(cls, counts: np.ndarray) -> "Hierarchical":

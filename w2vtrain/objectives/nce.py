@@ -27,6 +27,7 @@ class NoiseContrastive(NamedTuple):
     learn_z: bool
 
     alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
+    shuffle = True
 
     @classmethod
     def build(

@@ -23,6 +23,7 @@ class Negative(NamedTuple):
     negative: int
 
     alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
+    shuffle = True
 
     @classmethod
     def build(cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":

@@ -27,8 +27,8 @@ def python_scratch(w_in, w_out, objective, window):
 def window_of(objective, rng, context, target=2):
     """Matrices in float64, and the candidates of one target drawn into a scratch."""
     rows = objective.output_rows(SIZE)
-    w_in, w_out = (padded_rows(n + 1, DIM).astype(np.float64) for n in (SIZE, rows))
-    w_in[:SIZE], w_out[:rows] = rng.normal(size=(SIZE, DIM)) * 0.5, rng.normal(size=(rows, DIM)) * 0.5
+    w_in, w_out = padded_rows(SIZE, DIM).astype(np.float64), padded_rows(rows + 1, DIM).astype(np.float64)
+    w_in[:], w_out[:rows] = rng.normal(size=(SIZE, DIM)) * 0.5, rng.normal(size=(rows, DIM)) * 0.5
     scratch = python_scratch(w_in, w_out, objective, 5)
     scratch.rng[0] = 12
     sentence = np.array([0, target, 1], np.int32)

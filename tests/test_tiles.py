@@ -35,7 +35,7 @@ def arrays(rng, dim, rows=9):
 @pytest.mark.parametrize("dim", [1, 15, 16, 17, 100, 200])
 @pytest.mark.parametrize(("ni", "nj"), [(2, 6), (2, 3), (1, 6), (1, 3)])
 def test_dots_agree_with_numpy(rng, dim, ni, nj):
-    dots, _ = tiles.tile(ni, nj)
+    dots = tiles.make_dots(ni, nj)
     A, B, ai, bi = arrays(rng, dim)
     fast, slow = np.zeros((4, 40), np.float32), np.zeros((4, 40), np.float32)
     compiled(dots, 7)(A, ai, 1, B, bi, 2, fast)
@@ -47,29 +47,39 @@ def test_dots_agree_with_numpy(rng, dim, ni, nj):
 
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 200])
-@pytest.mark.parametrize("update", [arch.update_2x6, arch.update_2x3])
-def test_update_agrees_with_numpy(rng, dim, update):
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("update", [arch.update_6, arch.update_4, arch.update_3])
+def test_update_agrees_with_numpy(rng, dim, update, n):
     A, B, ai, bi = arrays(rng, dim)
-    G = rng.normal(size=(4, 40)).astype(np.float32)
+    G = rng.normal(size=(9, 40)).astype(np.float32)
     slow_a, slow_b = A.copy(), B.copy()
     before = A.copy()
-    compiled(update, 7)(A, ai, 1, B, bi, 2, G)
-    update(slow_a, ai, 1, slow_b, bi, 2, G)
+    compiled(update, 7)(A, ai, n, B, bi, 2, G)
+    update(slow_a, ai, n, slow_b, bi, 2, G)
     np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
-    assert (A != before).any()
+    assert (A != before).any() == (n > 0)
 
 
-@pytest.mark.parametrize("update", [arch.update_apart_1x6, arch.update_apart_1x3])
+def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
+    A, B, _, bi = arrays(rng, 20)
+    twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
+    expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
+    compiled(arch.update_3, 7)(A, twice, 3, B, bi, 0, G)
+    np.testing.assert_allclose(A[4], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("update", [arch.update_apart_6, arch.update_apart_4, arch.update_apart_3])
 def test_update_apart_leaves_its_input_alone(rng, update):
     A, B, ai, bi = arrays(rng, 50)
     D, G = np.zeros_like(A), rng.normal(size=(4, 40)).astype(np.float32)
     slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
-    compiled(update, 8)(A, ai, 1, B, bi, 2, G, D)
-    update(A, ai, 1, slow_b, bi, 2, G, slow_d)
+    compiled(update, 8)(A, ai, 3, B, bi, 2, G, D)
+    update(A, ai, 3, slow_b, bi, 2, G, slow_d)
     np.testing.assert_array_equal(A, before)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(D, slow_d, rtol=1e-4, atol=1e-5)
+    assert slow_d.any()
 
 
 def test_add_row_and_prefetch(rng):

@@ -134,22 +134,37 @@ def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
     return vectors
 
 
-def _emit_update(tile: _Tile, gradient: list[Any]) -> None:
-    """`gradient`: addresses of the rows that take A's change; A's own rows, or others."""
-    builder = tile.builder
-    g = [[_splat(builder, builder.load(cell, align=4)) for cell in line] for line in tile.g]
-    with tile.columns() as (offset, _):
-        b = [tile.load(address, offset) for address in tile.b]
-        b_new = list(b)
-        for q in tile.ni:
-            a = tile.load(tile.a[q], offset)
-            a_new = a if gradient is tile.a else tile.load(gradient[q], offset)
-            for r in tile.nj:
-                a_new = _multiply_add(builder, g[q][r], b[r], a_new)
-                b_new[r] = _multiply_add(builder, g[q][r], a, b_new[r])
-            tile.store(a_new, gradient[q], offset)
-        for r in tile.nj:
-            tile.store(b_new[r], tile.b[r], offset)
+def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int, apart: bool) -> None:
+    """Columns outside, rows of A inside: nj vectors of B stay in registers, old and new, while all rows of A pass."""
+    (at, ait, _, bt, bit, _, gt), (a, ai, n, b, bi, j, g) = signature.args[:7], args[:7]
+    tile_b = range(nj)
+    b_rows = [
+        address_of_row(context, builder, bt, b, _element(context, builder, bit, bi, builder.add(j, _int(r))))
+        for r in tile_b
+    ]
+    b_new = [cgutils.alloca_once(builder, VECTOR) for _ in tile_b]
+    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
+    size = builder.mul(columns, _int(4))
+    with cgutils.for_range_slice(builder, _int(0), size, _int(4 * LANES), intp=I64) as (offset, _):
+        b_old = [builder.load(_pointer(builder, row, offset, VECTOR), align=4) for row in b_rows]
+        for r in tile_b:
+            builder.store(b_old[r], b_new[r])
+        with cgutils.for_range(builder, n, intp=I64) as line:
+            row = _element(context, builder, ait, ai, line.index)
+            a_row = _pointer(builder, address_of_row(context, builder, at, a, row), offset, VECTOR)
+            g_row = builder.add(address_of_row(context, builder, gt, g, line.index), builder.mul(j, _int(4)))
+            old = builder.load(a_row, align=4)
+            to = a_row
+            if apart:
+                to = _pointer(builder, address_of_row(context, builder, signature.args[7], args[7], row), offset, VECTOR)
+            new = builder.load(to, align=4) if apart else old
+            for r in tile_b:
+                c = _splat(builder, builder.load(_pointer(builder, g_row, _int(4 * r), F32), align=4))
+                new = _multiply_add(builder, c, b_old[r], new)
+                builder.store(_multiply_add(builder, c, old, builder.load(b_new[r])), b_new[r])
+            builder.store(new, to, align=4)
+        for r in tile_b:
+            builder.store(builder.load(b_new[r]), _pointer(builder, b_rows[r], offset, VECTOR), align=4)
 
 
 def _native(emit: Callable[..., None], *kinds: Any) -> Any:
@@ -162,8 +177,8 @@ def _native(emit: Callable[..., None], *kinds: Any) -> Any:
     return types.void(*(types.int64 if isinstance(k, types.Integer) else k for k in kinds)), codegen
 
 
-def tile(ni: int, nj: int) -> tuple[Callable[..., None], Callable[..., None]]:
-    """`dots` and `update` for tiles of ni x nj.
+def make_dots(ni: int, nj: int) -> Callable[..., None]:
+    """The product of ni rows of A and nj rows of B.
 
     A (N, d), B (R, d) float32 matrices; ai, bi int32 row numbers, of which those from i and j on are taken; G (., .)
     float32, whose cells from (i, j) on are the tile's.
@@ -174,55 +189,55 @@ def tile(ni: int, nj: int) -> tuple[Callable[..., None], Callable[..., None]]:
         G[i : i + ni, j : j + nj] = A[ai[i : i + ni]] @ B[bi[j : j + nj]].T
 
     @intrinsic
-    def native_dots(typingctx, A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
+    def native(typingctx, A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
         return _native(lambda *where: _emit_dots(_Tile(*where, ni, nj)), A, ai, i, B, bi, j, G)
 
     @overload(dots)
     def _dots(A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
-        return lambda A, ai, i, B, bi, j, G: native_dots(A, ai, i, B, bi, j, G)
+        return lambda A, ai, i, B, bi, j, G: native(A, ai, i, B, bi, j, G)
 
-    def update(A: Any, ai: Any, i: Any, B: Any, bi: Any, j: Any, G: Any) -> None:
-        """A += G . B and B += G' . A, both from the old values. A row that stands twice keeps its last change only."""
-        a, b, g = A[ai[i : i + ni]], B[bi[j : j + nj]], G[i : i + ni, j : j + nj]
-        A[ai[i : i + ni]] = a + g @ b
+    return dots
+
+
+def make_update(nj: int) -> Callable[..., None]:
+    """The gradient step of n rows of A and nj rows of B; arguments as for `make_dots`, A's rows from the first on.
+
+    A row must not stand twice among the nj: it would keep its last change only.
+    """
+
+    def update(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any) -> None:
+        """A += G . B and B += G' . A, both from the old values."""
+        a, b, g = A[ai[:n]], B[bi[j : j + nj]], G[:n, j : j + nj]
+        np.add.at(A, ai[:n], g @ b)
         B[bi[j : j + nj]] = b + g.T @ a
 
-    def emit_update(*where: Any) -> None:
-        rows = _Tile(*where, ni, nj)
-        _emit_update(rows, rows.a)
-
     @intrinsic
-    def native_update(typingctx, A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
-        return _native(emit_update, A, ai, i, B, bi, j, G)
+    def native(typingctx, A, ai, n, B, bi, j, G):  # type: ignore[no-untyped-def]
+        return _native(lambda *where: _emit_update(*where, nj, False), A, ai, n, B, bi, j, G)
 
     @overload(update)
-    def _update(A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
-        return lambda A, ai, i, B, bi, j, G: native_update(A, ai, i, B, bi, j, G)
+    def _update(A, ai, n, B, bi, j, G):  # type: ignore[no-untyped-def]
+        return lambda A, ai, n, B, bi, j, G: native(A, ai, n, B, bi, j, G)
 
-    return dots, update
+    return update
 
 
-def tile_apart(nj: int) -> Callable[..., None]:
-    """`update` for one row of A whose change goes to the same row of D (N, d) instead."""
+def make_update_apart(nj: int) -> Callable[..., None]:
+    """The same, with A's change going to the same rows of D (N, d) instead."""
 
-    def update_apart(A: Any, ai: Any, i: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
+    def update_apart(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
         """D += G . B and B += G' . A."""
-        a, b, g = A[ai[i]], B[bi[j : j + nj]], G[i, j : j + nj]
-        D[ai[i]] += g @ b
-        B[bi[j : j + nj]] = b + np.outer(g, a)
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> None:
-        row = _element(context, builder, signature.args[1], args[1], args[2])
-        gradient = address_of_row(context, builder, signature.args[7], args[7], row)
-        _emit_update(_Tile(context, builder, signature, args, 1, nj), [gradient])
+        a, b, g = A[ai[:n]], B[bi[j : j + nj]], G[:n, j : j + nj]
+        np.add.at(D, ai[:n], g @ b)
+        B[bi[j : j + nj]] = b + g.T @ a
 
     @intrinsic
-    def native(typingctx, A, ai, i, B, bi, j, G, D):  # type: ignore[no-untyped-def]
-        return _native(emit, A, ai, i, B, bi, j, G, D)
+    def native(typingctx, A, ai, n, B, bi, j, G, D):  # type: ignore[no-untyped-def]
+        return _native(lambda *where: _emit_update(*where, nj, True), A, ai, n, B, bi, j, G, D)
 
     @overload(update_apart)
-    def _update_apart(A, ai, i, B, bi, j, G, D):  # type: ignore[no-untyped-def]
-        return lambda A, ai, i, B, bi, j, G, D: native(A, ai, i, B, bi, j, G, D)
+    def _update_apart(A, ai, n, B, bi, j, G, D):  # type: ignore[no-untyped-def]
+        return lambda A, ai, n, B, bi, j, G, D: native(A, ai, n, B, bi, j, G, D)
 
     return update_apart
 

@@ -80,8 +80,8 @@ class _Result:
 
 
 def initial_weights(size: int, rows: int, dim: int, threads: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Padded matrices as word2vec.c starts them: input uniform in ±1/(2 dim), output 0; one sink row a thread."""
-    w_in, w_out = padded_rows(size + threads, dim), padded_rows(rows + threads, dim)
+    """Padded matrices as word2vec.c starts them: input uniform in ±1/(2 dim), output 0; output with a sink row a thread."""
+    w_in, w_out = padded_rows(size, dim), padded_rows(rows + threads, dim)
     rng = np.random.default_rng(seed)
     for first in range(0, size, 4096):
         block = w_in[first : min(first + 4096, size), :dim]

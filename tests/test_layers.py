@@ -49,7 +49,10 @@ def imports(path, top_level=False):
 
 
 def modules():
-    return sorted(p for p in PACKAGE.rglob("*.py") if p.parent.name != "objectives") + [PACKAGE / "objectives/__init__.py"]
+    return [
+        *sorted(p for p in PACKAGE.rglob("*.py") if p.parent.name != "objectives"),
+        PACKAGE / "objectives/__init__.py",
+    ]
 
 
 def name_of(path):
@@ -97,5 +100,9 @@ def test_nothing_is_unpickled():
 def test_core_never_prints():
     for path in modules():
         if name_of(path) not in ("cli", "console", "queries", "run"):
-            calls = {n.func.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+            calls = {
+                n.func.id
+                for n in ast.walk(ast.parse(path.read_text()))
+                if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+            }
             assert "print" not in calls, path.name

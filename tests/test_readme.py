@@ -43,7 +43,9 @@ def test_commands_run_as_shown(folder):
     assert len(found) >= 8
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command in found:
-        done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 

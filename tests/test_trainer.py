@@ -1,3 +1,4 @@
+import itertools
 import threading
 
 import numpy as np
@@ -8,7 +9,6 @@ from w2vtrain.architectures import SkipGram
 from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
 from w2vtrain.trainer import Schedule, initial_weights, train
-
 
 SKIPGRAM = SkipGram(5)
 
@@ -29,7 +29,7 @@ def topics(rng, sentences=1500, groups=6, words=8, length=12):
 def chunks(tokens, size):
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.unique(np.concatenate([[0], ends[size - 1 :: size], [len(tokens)]]))
-    return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in zip(starts[:-1], starts[1:], strict=True)])
+    return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])
 
 
 def run(rng, architecture, objective="neg", dim=20, **settings):
@@ -101,7 +101,7 @@ def test_rate_falls_linearly_to_its_end(rng):
     assert rates == sorted(rates, reverse=True)
     assert 0.09 < rates[0] <= 0.1
     assert 0.02 <= rates[-1] < 0.022
-    middle = [p.alpha for p in seen if p.epoch == 1][0]
+    middle = next(p.alpha for p in seen if p.epoch == 1)
     assert middle == pytest.approx(0.06, abs=0.006)
 
 
@@ -155,5 +155,3 @@ def test_weights_start_as_in_word2vec():
     assert not w_in[:, 30:].any()
     assert not w_out.any()
     assert initial_weights(5000, 1, 30, 1, 9)[0].tobytes() == w_in.tobytes()
-
-

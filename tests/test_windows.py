@@ -103,7 +103,9 @@ def test_gather_context_takes_both_sides(words, data):
     reach = data.draw(st.integers(1, 8))
     sentence, context = np.array(words, np.int32), np.zeros(32, np.int32)
     n = gather_context(sentence, len(words), position, reach, context)
-    assert context[:n].tolist() == words[max(0, position - reach) : position] + words[position + 1 : position + 1 + reach]
+    assert (
+        context[:n].tolist() == words[max(0, position - reach) : position] + words[position + 1 : position + 1 + reach]
+    )
 
 
 def test_read_sentence_stops_at_ends_and_drops_words():
@@ -160,5 +162,3 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
             )  # fmt: skip
         results.append(w_in.tobytes() + w_out.tobytes())
     assert results[0] == results[1] == results[2]
-
-

@@ -26,7 +26,7 @@ _HOMES = {
     "read_vectors": "vectors",
     "write_vectors": "vectors",
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 __version__ = "0.1.0"
 
 

@@ -2,10 +2,13 @@
 
 They know no objective: `errors` is resolved from the objective's type when the kernel is compiled.
 
-A step learns one window: `learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch) -> loss`, with
-context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as `padded_rows` makes
-them, the output's with one extra row a thread at the end, the sink: padding points there with coefficient 0. All of a
-window is updated from the old values: in place, tile after tile, cost a point of analogy accuracy.
+A step learns one window:
+
+    learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch) -> loss
+
+with context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as
+`padded_rows` makes them, the output's with one more row a thread at the end, the sink: padding points there with
+coefficient 0. A window is updated from the old values; see the README's rationale for what in-place updates cost.
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +41,9 @@ class Scratch(NamedTuple):
     sink: int
 
 
-def make_scratch(w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int) -> Scratch:
+def make_scratch(
+    w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int
+) -> Scratch:
     """Memory for one of `threads` threads; its sink is the last row of w_out but those of the threads after it."""
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
@@ -55,38 +60,38 @@ def make_scratch(w_in: Any, w_out: Any, thread: int, threads: int, window: int, 
     )
 
 
-def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
     """The objective's own `errors`."""
     return self.errors(logits, n, m, context, width, rows, labels, shifts, lr)
 
 
 @overload(errors, jit_options=FORCED)
-def _errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
+def _errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
     return self.instance_class.errors
 
 
-def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
     """The architecture's own `learn`."""
     return self.learn(objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch)
 
 
 @overload(learn, jit_options=FORCED)
-def _learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+def _learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
     return self.instance_class.learn
 
 
-def examples(self, n):  # type: ignore[no-untyped-def]
+def examples(self, n):
     """Examples, that is terms of the loss, in a window of n context words."""
     return self.examples(n)
 
 
 @overload(examples, jit_options=FORCED)
-def _examples(self, n):  # type: ignore[no-untyped-def]
+def _examples(self, n):
     return self.instance_class.examples
 
 
 @inline
-def segments(rows, m, sink):  # type: ignore[no-untyped-def]
+def segments(rows, m, sink):
     """Cut m candidates in tiles of 6, then of 4, then of 3, with the sink in at most two places behind them.
 
     Returns (end of the sixes, end of the fours, end). Narrow tiles are slower a row, padding is lost altogether: for
@@ -103,7 +108,7 @@ def segments(rows, m, sink):  # type: ignore[no-untyped-def]
 
 
 @inline
-def merge_candidates(logits, n, rows, m, sink):  # type: ignore[no-untyped-def]
+def merge_candidates(logits, n, rows, m, sink):
     """A row that stands twice in a tile would keep one of its two changes: add up its coefficients instead."""
     if not repeats(rows, m):
         return
@@ -122,11 +127,11 @@ class SkipGram(NamedTuple):
 
     window: int
 
-    def examples(self, n):  # type: ignore[no-untyped-def]
+    def examples(self, n):
         """One a context word."""
         return n
 
-    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
         """All context words against all candidates: one product, one update."""
         g = scratch.logits
         sixes, fours, end = segments(rows, m, scratch.sink)
@@ -162,11 +167,11 @@ class Cbow(NamedTuple):
     window: int
     corrected: bool
 
-    def examples(self, n):  # type: ignore[no-untyped-def]
+    def examples(self, n):
         """One a window."""
         return 1
 
-    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):  # type: ignore[no-untyped-def]
+    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
         """The mean against all candidates, then its gradient to every context row."""
         g, zero = scratch.logits, scratch.zero
         hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
@@ -199,7 +204,7 @@ class Cbow(NamedTuple):
 
 
 @inline
-def gather_context(sentence, length, position, reach, context):  # type: ignore[no-untyped-def]
+def gather_context(sentence, length, position, reach, context):
     """The words within `reach` of a position, without the word there. Returns how many."""
     first, last = max(0, position - reach), min(length - 1, position + reach)
     left, right = position - first, last - position

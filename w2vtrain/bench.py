@@ -147,9 +147,8 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
             raise ConfigError(f"{job.system} could not train {job.model} with {job.objective}: see above")
         result = json.loads(done.stdout.splitlines()[-1])
         scores = evaluate(output, questions, pairs)
-    return Measurement(
-        job, result["words"], *result["training"], *result["whole"], result["peak_memory"], scores
-    )
+    (cpu, wall), whole = result["training"], result["whole"]
+    return Measurement(job, result["words"], cpu, wall, whole[0], whole[1], result["peak_memory"], scores)
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from typing import Any
 from .errors import ConfigError, InputMissing
 
 ENVIRONMENT = "W2VTRAIN_"
+TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def setting(default: Any, text: str, *, low: Any = None, high: Any = None, **metadata: Any) -> Any:
@@ -30,7 +31,9 @@ def setting(default: Any, text: str, *, low: Any = None, high: Any = None, **met
 class Settings:
     """Everything that decides what is learned. Lengths in words or tokens, rates per example."""
 
-    model: str = setting("skipgram", "What predicts a word: each context word, or their mean.", choices=("skipgram", "cbow"))
+    model: str = setting(
+        "skipgram", "What predicts a word: each context word, or their mean.", choices=("skipgram", "cbow")
+    )
     objective: str = setting("neg", "Output objective; `w2vtrain objectives` lists them.")
     vector_size: int = setting(100, "Dimensions of the vectors.", low=1, high=100_000, aliases=("--size", "--dim"))
     window: int = setting(5, "Context words on either side, at most.", low=1, high=50, aliases=("--ws",))
@@ -54,7 +57,8 @@ class Settings:
         choices=("corrected", "word2vec"),
     )  # fmt: skip
     shuffle: bool | None = setting(
-        None, "Learn chunks of 1,000 words in a new order each epoch; by default what was measured best for the objective."
+        None,
+        "Learn chunks of 1,000 words in a new order each epoch; by default what was measured best for the objective.",
     )
     seed: int = setting(1, "Seed of every random stream.", low=0, high=2**63 - 1)
     threads: int | str = setting("auto", "Threads, or auto.", low=1, high=1024, aliases=("--workers",))
@@ -162,10 +166,9 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _bool(value: Any) -> bool:
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-    if str(value).lower() not in words:
+    if str(value).lower() not in TRUTH:
         raise ValueError("expected true or false")
-    return words[str(value).lower()]
+    return TRUTH[str(value).lower()]
 
 
 def _number(value: Any, kind: type, low: Any, high: Any) -> Any:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numba
 import platformdirs
-from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 from numba.extending import register_jitable
@@ -29,7 +28,7 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 # Always into the kernel: a call passes each array as seven words, and windows are as short as 300 ns.
 FORCED = {"forceinline": True}
-inline = register_jitable(**FORCED)
+inline: Any = register_jitable(**FORCED)
 
 
 def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -75,8 +74,8 @@ def cache_folder() -> Path | None:
 
 def _named_tuples(kind: Any) -> Iterator[type]:
     """The NamedTuple classes among a signature's types: their methods are compiled into the kernel."""
-    if isinstance(kind, types.NamedTuple):
-        yield kind.instance_class
+    if (named := getattr(kind, "instance_class", None)) is not None:
+        yield named
     for part in getattr(kind, "types", ()):
         yield from _named_tuples(part)
 
@@ -97,7 +96,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def path(self, sig: Any, codegen: Any) -> Path:
         """Where the machine code for this signature on this processor belongs."""
-        outside = {f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for a in sig for c in _named_tuples(a)}
+        classes = [c for argument in sig for c in _named_tuples(argument)]
+        outside = {f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for c in classes}
         outside[self._py_func.__module__] = _module_hash(self._py_func.__module__)
         _, processor, code = self._index_key(sig, codegen)  # the last: bytecode, and what the function closes over
         flags = (numba.__version__, numba.config.OPT, numba.config.BOUNDSCHECK)
@@ -123,7 +123,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         try:
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
-            os.replace(temporary, path)
+            Path(temporary).replace(path)
         except OSError:  # a full disk costs the cache, not the run
             Path(temporary).unlink(missing_ok=True)
 

@@ -67,7 +67,7 @@ def _exp(builder: Any, x: _Lanes) -> _Lanes:
 
 
 def _log(builder: Any, y: _Lanes) -> _Lanes:
-    """log(y) for 1 <= y < 2^127, absolute error below 1e-6: the exponent, and 2 artanh(u), u <= 1/3, of the mantissa."""
+    """log(y) for 1 <= y < 2^127, error below 1e-6: the exponent, and 2 artanh(u), u <= 1/3, of the mantissa."""
     bits = builder.bitcast(y.value, INTEGERS)
     exponent = builder.sub(builder.lshr(bits, _integers(23)), _integers(127))
     mantissa = builder.or_(builder.and_(bits, _integers(0x7FFFFF)), _integers(127 << 23))
@@ -156,10 +156,10 @@ def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: A
 
 
 @intrinsic
-def _native(typingctx, logits, n, m, labels, shifts, lr):  # type: ignore[no-untyped-def]
+def _native(typingctx, logits, n, m, labels, shifts, lr):
     return types.float64(logits, types.int64, types.int64, labels, shifts, types.float32), _emit
 
 
 @overload(logistic_errors, jit_options=FORCED)
-def _logistic_errors(logits, n, m, labels, shifts, lr):  # type: ignore[no-untyped-def]
+def _logistic_errors(logits, n, m, labels, shifts, lr):
     return lambda logits, n, m, labels, shifts, lr: _native(logits, n, m, labels, shifts, lr)

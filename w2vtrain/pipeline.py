@@ -16,7 +16,7 @@ from .errors import ConfigError
 from .ids import Ids, encode
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
-from .objectives import checked_options, objective_class
+from .objectives import checked_options, objective_class, objective_defaults
 from .trainer import Epoch, Progress, Schedule, Weights, train
 from .vocab import Vocabulary
 
@@ -39,17 +39,17 @@ def effective(settings: Settings) -> tuple[Settings, str]:
 
     ConfigError if the objective or one of its options does not exist.
     """
-    cls = objective_class(settings.objective)
     options = checked_options(settings.objective, settings.options)
     model = "cbow-corrected" if (settings.model, settings.cbow_gradient) == ("cbow", "corrected") else settings.model
-    alpha = settings.alpha if settings.alpha is not None else cls.alpha[model]
+    defaults = objective_defaults(settings.objective)[model]
+    alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
     if alpha == 0:
         raise ConfigError("alpha: 0 would learn nothing")
     min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
     if min_alpha > alpha:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
     threads, reason = automatic_threads() if settings.threads == "auto" else (int(settings.threads), "as asked")
-    shuffle = settings.shuffle if settings.shuffle is not None else cls.shuffle
+    shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     return done, reason
 

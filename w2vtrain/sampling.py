@@ -16,7 +16,7 @@ _LOW = uint64(0xFFFFFFFF)
 
 
 @inline
-def mix(z):  # type: ignore[no-untyped-def]
+def mix(z):
     """splitmix64's finaliser (Steele, Lea & Flood 2014): a bijection of 64 bits in which every bit counts."""
     z = (z ^ (z >> _30)) * _MIX_1
     z = (z ^ (z >> _27)) * _MIX_2
@@ -24,26 +24,26 @@ def mix(z):  # type: ignore[no-untyped-def]
 
 
 @inline
-def seed_stream(rng, seed, epoch, chunk):  # type: ignore[no-untyped-def]
+def seed_stream(rng, seed, epoch, chunk):
     """Set the stream of one chunk: a function of (seed, epoch, chunk) and of nothing else."""
     rng[0] = mix(mix(mix(uint64(seed) + _GAMMA) + uint64(epoch) + _GAMMA) + uint64(chunk) + _GAMMA)
 
 
 @inline
-def draw(rng):  # type: ignore[no-untyped-def]
+def draw(rng):
     """Next 64 random bits of the stream rng (1,) uint64."""
     rng[0] += _GAMMA
     return mix(rng[0])
 
 
 @inline
-def draw_below(rng, n):  # type: ignore[no-untyped-def]
+def draw_below(rng, n):
     """Uniform integer in [0, n), n < 2^32, from the upper half of a draw."""
     return int64(((draw(rng) >> _32) * uint64(n)) >> _32)
 
 
 @inline
-def draw_alias(rng, accept, alias):  # type: ignore[no-untyped-def]
+def draw_alias(rng, accept, alias):
     """One word from an alias table, by one draw: its upper half picks the column, its lower half the side."""
     bits = draw(rng)
     i = int64(((bits >> _32) * uint64(len(accept))) >> _32)
@@ -54,7 +54,7 @@ def draw_alias(rng, accept, alias):  # type: ignore[no-untyped-def]
 def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
     """Q (V,) float64, proportional to counts to a power, summing to 1."""
     weights = counts.astype(np.float64) ** exponent
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +70,7 @@ def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel()
-def _fill_alias(scaled, alias, small, large):  # type: ignore[no-untyped-def]
+def _fill_alias(scaled, alias, small, large):
     n_small = n_large = 0
     for i in range(len(scaled)):
         if scaled[i] < 1.0:
@@ -102,4 +102,5 @@ def keep_thresholds(counts: np.ndarray, sample: float) -> np.ndarray:
     if sample == 0:
         return np.full(len(counts), 2**32 - 1, np.uint32)
     share = counts / counts.sum() / sample
-    return np.floor(np.minimum(1.0, (np.sqrt(share) + 1) / share) * (2**32 - 1)).astype(np.uint32)
+    keep = np.minimum(1.0, (np.sqrt(share) + 1) / share)
+    return np.asarray(np.floor(keep * (2**32 - 1)), np.uint32)

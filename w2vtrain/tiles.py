@@ -9,6 +9,7 @@ registers, each row read once. Left to LLVM's auto-vectoriser the same loops rea
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def _pointer(builder: Any, address: Any, offset: Any, kind: ir.Type) -> Any:
 
 
 def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c: one instruction where the processor has it, two (not a library call) where it has not."""
+    """The value of a * b + c: one instruction where the processor has it, two (not a library call) where it has not."""
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32"), [a, b, c])
 
@@ -154,10 +155,11 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int,
             a_row = _pointer(builder, address_of_row(context, builder, at, a, row), offset, VECTOR)
             g_row = builder.add(address_of_row(context, builder, gt, g, line.index), builder.mul(j, _int(4)))
             old = builder.load(a_row, align=4)
-            to = a_row
+            to, new = a_row, old
             if apart:
-                to = _pointer(builder, address_of_row(context, builder, signature.args[7], args[7], row), offset, VECTOR)
-            new = builder.load(to, align=4) if apart else old
+                d_row = address_of_row(context, builder, signature.args[7], args[7], row)
+                to = _pointer(builder, d_row, offset, VECTOR)
+                new = builder.load(to, align=4)
             for r in tile_b:
                 c = _splat(builder, builder.load(_pointer(builder, g_row, _int(4 * r), F32), align=4))
                 new = _multiply_add(builder, c, b_old[r], new)
@@ -188,12 +190,15 @@ def make_dots(ni: int, nj: int) -> Callable[..., None]:
         """G = A . B': every row of A with every row of B. May overwrite up to ROW cells to the right of the tile's."""
         G[i : i + ni, j : j + nj] = A[ai[i : i + ni]] @ B[bi[j : j + nj]].T
 
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> None:
+        _emit_dots(_Tile(context, builder, signature, args, ni, nj))
+
     @intrinsic
-    def native(typingctx, A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
-        return _native(lambda *where: _emit_dots(_Tile(*where, ni, nj)), A, ai, i, B, bi, j, G)
+    def native(typingctx, A, ai, i, B, bi, j, G):
+        return _native(emit, A, ai, i, B, bi, j, G)
 
     @overload(dots)
-    def _dots(A, ai, i, B, bi, j, G):  # type: ignore[no-untyped-def]
+    def _dots(A, ai, i, B, bi, j, G):
         return lambda A, ai, i, B, bi, j, G: native(A, ai, i, B, bi, j, G)
 
     return dots
@@ -212,11 +217,11 @@ def make_update(nj: int) -> Callable[..., None]:
         B[bi[j : j + nj]] = b + g.T @ a
 
     @intrinsic
-    def native(typingctx, A, ai, n, B, bi, j, G):  # type: ignore[no-untyped-def]
-        return _native(lambda *where: _emit_update(*where, nj, False), A, ai, n, B, bi, j, G)
+    def native(typingctx, A, ai, n, B, bi, j, G):
+        return _native(partial(_emit_update, nj=nj, apart=False), A, ai, n, B, bi, j, G)
 
     @overload(update)
-    def _update(A, ai, n, B, bi, j, G):  # type: ignore[no-untyped-def]
+    def _update(A, ai, n, B, bi, j, G):
         return lambda A, ai, n, B, bi, j, G: native(A, ai, n, B, bi, j, G)
 
     return update
@@ -232,11 +237,11 @@ def make_update_apart(nj: int) -> Callable[..., None]:
         B[bi[j : j + nj]] = b + g.T @ a
 
     @intrinsic
-    def native(typingctx, A, ai, n, B, bi, j, G, D):  # type: ignore[no-untyped-def]
-        return _native(lambda *where: _emit_update(*where, nj, True), A, ai, n, B, bi, j, G, D)
+    def native(typingctx, A, ai, n, B, bi, j, G, D):
+        return _native(partial(_emit_update, nj=nj, apart=True), A, ai, n, B, bi, j, G, D)
 
     @overload(update_apart)
-    def _update_apart(A, ai, n, B, bi, j, G, D):  # type: ignore[no-untyped-def]
+    def _update_apart(A, ai, n, B, bi, j, G, D):
         return lambda A, ai, n, B, bi, j, G, D: native(A, ai, n, B, bi, j, G, D)
 
     return update_apart
@@ -260,12 +265,12 @@ def add_row(A: Any, i: Any, B: Any, j: Any, scale: Any) -> None:
 
 
 @intrinsic
-def _native_add_row(typingctx, A, i, B, j, scale):  # type: ignore[no-untyped-def]
+def _native_add_row(typingctx, A, i, B, j, scale):
     return _native(_emit_add_row, A, i, B, j, scale)
 
 
 @overload(add_row)
-def _add_row(A, i, B, j, scale):  # type: ignore[no-untyped-def]
+def _add_row(A, i, B, j, scale):
     return lambda A, i, B, j, scale: _native_add_row(A, i, B, j, scale)
 
 
@@ -303,12 +308,12 @@ def repeats(ids: Any, n: Any) -> Any:
 
 
 @intrinsic
-def _native_repeats(typingctx, ids, n):  # type: ignore[no-untyped-def]
+def _native_repeats(typingctx, ids, n):
     return types.boolean(ids, types.int64), _emit_repeats
 
 
 @overload(repeats)
-def _repeats(ids, n):  # type: ignore[no-untyped-def]
+def _repeats(ids, n):
     return lambda ids, n: _native_repeats(ids, n)
 
 
@@ -328,12 +333,12 @@ def prefetch(A: Any, row: Any) -> None:
 
 
 @intrinsic
-def _native_prefetch(typingctx, A, row):  # type: ignore[no-untyped-def]
+def _native_prefetch(typingctx, A, row):
     return _native(_emit_prefetch, A, row)
 
 
 @overload(prefetch)
-def _prefetch(A, row):  # type: ignore[no-untyped-def]
+def _prefetch(A, row):
     return lambda A, row: _native_prefetch(A, row)
 
 

@@ -40,7 +40,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands. words: learned so far, before subsampling; loss and examples: sums since the last event."""
+    """Where training stands. words: so far, before subsampling; loss and examples: sums since the last event."""
 
     epoch: int
     words: int
@@ -80,7 +80,7 @@ class _Result:
 
 
 def initial_weights(size: int, rows: int, dim: int, threads: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Padded matrices as word2vec.c starts them: input uniform in ±1/(2 dim), output 0; output with a sink row a thread."""
+    """Padded matrices as word2vec.c starts them: input uniform in ±1/(2 dim), output 0, with a sink row a thread."""
     w_in, w_out = padded_rows(size, dim), padded_rows(rows + threads, dim)
     rng = np.random.default_rng(seed)
     for first in range(0, size, 4096):
@@ -210,8 +210,8 @@ class _Run:
     def _learn(self, order: np.ndarray, before: np.ndarray, words: int, epoch: int, scratch: Any) -> _Result:
         s = self.schedule
         loss, examples = train_chunks(
-            self.architecture, self.objective, self.tokens, self.starts, order, before, self.w_in, self.w_out, self.keep,
-            s.window, s.shrink_windows, s.alpha, s.min_alpha, float(self.total), s.seed, epoch, scratch,
+            self.architecture, self.objective, self.tokens, self.starts, order, before, self.w_in, self.w_out,
+            self.keep, s.window, s.shrink_windows, s.alpha, s.min_alpha, float(self.total), s.seed, epoch, scratch,
         )  # fmt: skip
         alpha = s.alpha + (s.min_alpha - s.alpha) * (int(before[-1]) / self.total) if len(before) else s.alpha
         return _Result(loss, examples, words, alpha)

@@ -53,7 +53,7 @@ def huffman(counts: np.ndarray) -> Tree:
 
 
 @kernel()
-def _merge(weight, parent, code, size):  # type: ignore[no-untyped-def]
+def _merge(weight, parent, code, size):
     leaf, inner = size - 1, size
     for new in range(size, 2 * size - 1):
         weight[new] = 0
@@ -67,7 +67,7 @@ def _merge(weight, parent, code, size):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _depths(parent, start, size):  # type: ignore[no-untyped-def]
+def _depths(parent, start, size):
     for word in range(size):
         node = word
         while node != 2 * size - 2:
@@ -76,7 +76,7 @@ def _depths(parent, start, size):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _paths(parent, code, start, nodes, codes, size):  # type: ignore[no-untyped-def]
+def _paths(parent, code, start, nodes, codes, size):
     for word in range(size):
         node = word
         for p in range(start[word + 1] - 1, start[word] - 1, -1):

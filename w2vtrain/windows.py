@@ -14,18 +14,28 @@ from .sampling import draw, draw_below, seed_stream
 from .tiles import prefetch
 
 
-def candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+def candidates(self, sentence, position, rng, rows, labels, shifts):
     """The objective's own `candidates`."""
     return self.candidates(sentence, position, rng, rows, labels, shifts)
 
 
 @overload(candidates, jit_options=FORCED)
-def _candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+def _candidates(self, sentence, position, rng, rows, labels, shifts):
     return self.instance_class.candidates
 
 
+def prefetch_from(self, m):
+    """The first candidate whose row is worth asking memory for; the objective's own, or 0."""
+    return self.prefetch_from(m) if hasattr(self, "prefetch_from") else 0
+
+
+@overload(prefetch_from, jit_options=FORCED)
+def _prefetch_from(self, m):
+    return getattr(self.instance_class, "prefetch_from", lambda self, m: 0)
+
+
 @inline
-def read_sentence(tokens, position, end, keep, rng, sentence):  # type: ignore[no-untyped-def]
+def read_sentence(tokens, position, end, keep, rng, sentence):
     """Copy one sentence without the words that subsampling drops. Returns (next position, length)."""
     length = 0
     while position < end:
@@ -39,22 +49,20 @@ def read_sentence(tokens, position, end, keep, rng, sentence):  # type: ignore[n
 
 
 @inline
-def next_candidates(objective, w_out, scratch, length, position):  # type: ignore[no-untyped-def]
+def next_candidates(objective, w_out, scratch, length, position):
     """Draw the candidates of a coming target and ask memory for their rows. Returns how many, 0 past the end."""
     if position >= length:
         return int64(0)
     k = position & 1
     rows = scratch.rows[k]
-    m = candidates(
-        objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k]
-    )
-    for j in range(m):
+    m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
+    for j in range(prefetch_from(objective, m), m):
         prefetch(w_out, int64(rows[j]))
     return int64(m)
 
 
 @inline
-def learn_sentence(architecture, objective, w_in, w_out, length, window, shrink, lr, scratch):  # type: ignore[no-untyped-def]
+def learn_sentence(architecture, objective, w_in, w_out, length, window, shrink, lr, scratch):
     """Learn every window of the sentence in scratch. Returns (loss, examples)."""
     sentence, context = scratch.sentence, scratch.context
     loss, seen = 0.0, 0
@@ -74,7 +82,7 @@ def learn_sentence(architecture, objective, w_in, w_out, length, window, shrink,
 
 
 @kernel()
-def train_chunks(  # type: ignore[no-untyped-def]
+def train_chunks(
     architecture, objective, tokens, starts, order, before, w_in, w_out, keep, window, shrink, alpha, min_alpha, total,
     seed, epoch, scratch,
 ):  # fmt: skip

@@ -11,8 +11,10 @@ The registry knows none of them by name. An objective for the window engine is a
 
 `context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
 The other members, used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the
-command line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `alpha`
-(by model) and `shuffle`, the defaults that were measured best; `arrays()`, what the model file keeps.
+command line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have;
+`arrays()`, what the model file keeps. A method `prefetch_from(m)` may say from which candidate on rows are likely not
+to be in cache. Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, the rate and the shuffling that
+were measured best for each model.
 """
 
 import importlib
@@ -23,23 +25,34 @@ from typing import Any
 
 from ..errors import ConfigError
 
+WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
 
 @cache
-def objectives() -> dict[str, type]:
+def _modules() -> dict[str, Any]:
+    names = [info.name for info in pkgutil.iter_modules(__path__)]
+    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in names}
+
+
+def objectives() -> dict[str, Any]:
     """Name -> class, of every objective there is."""
-    found = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        found[info.name.replace("_", "-")] = module.OBJECTIVE
-    return found
+    return {name: module.OBJECTIVE for name, module in _modules().items()}
 
 
 def objective_class(name: str) -> Any:
     """The class of an objective; ConfigError where there is none of that name."""
-    known = objectives()
-    if name not in known:
-        raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(known))}")
-    return known[name]
+    return _module(name).OBJECTIVE
+
+
+def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
+    """By model ("skipgram", "cbow", "cbow-corrected") the settings that were measured best: alpha and shuffle."""
+    return dict(_module(name).DEFAULTS)
+
+
+def _module(name: str) -> Any:
+    if name not in _modules():
+        raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_modules()))}")
+    return _modules()[name]
 
 
 def option_defaults(name: str) -> dict[str, Any]:
@@ -66,9 +79,8 @@ def _like(default: Any, value: Any, what: str) -> Any:
     if isinstance(default, bool):
         if isinstance(value, bool):
             return value
-        words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-        if str(value).lower() in words:
-            return words[str(value).lower()]
+        if str(value).lower() in WORDS:
+            return WORDS[str(value).lower()]
         raise ConfigError(f"{what}: expected true or false, got {value!r}")
     try:
         if isinstance(default, int) and float(value) != int(float(value)):

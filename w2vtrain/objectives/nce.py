@@ -9,6 +9,12 @@ from ..errors import ConfigError
 from ..logistic import logistic_errors
 from ..sampling import alias_table, draw_alias, noise_distribution
 
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.075, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
+}
+
 
 class NoiseContrastive(NamedTuple):
     """P(D=1|v,h) = σ(s_v - log(k·Q(v)) - log Z(h)), L = -log P(D=1|w,h) - Σ_k log P(D=0|v_i,h): g = D - P(D=1).
@@ -26,14 +32,11 @@ class NoiseContrastive(NamedTuple):
     negative: int
     learn_z: bool
 
-    alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
-    shuffle = True
-
     @classmethod
     def build(
         cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 1.0, learn_z: bool = False
     ) -> "NoiseContrastive":
-        """counts (V,): occurrences. negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
+        """Counts (V,): occurrences. negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
         if not 1 <= negative <= 1000:
             raise ConfigError(f"option negative of objective nce: {negative} is not between 1 and 1000")
         noise = noise_distribution(counts, ns_exponent)
@@ -54,7 +57,7 @@ class NoiseContrastive(NamedTuple):
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
         return {**noise, "log_z": self.log_z} if self.learn_z else noise
 
-    def candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+    def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then k noise words."""
         rows[0], labels[0] = sentence[position], float32(1)
         for j in range(1, self.negative + 1):
@@ -63,8 +66,8 @@ class NoiseContrastive(NamedTuple):
             shifts[j] = self.log_kq[rows[j]]
         return self.negative + 1
 
-    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
-        """g = D - σ(s - log kQ - log Z); log Z of a line is its context word's, or the mean where lines are fewer."""
+    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
+        """Coefficients g = D - σ(s - log kQ - log Z); log Z is the context word's, or the mean for CBOW's one line."""
         if self.learn_z:
             share = width // n
             for i in range(n):

@@ -9,6 +9,12 @@ from ..errors import ConfigError
 from ..logistic import logistic_errors
 from ..sampling import alias_table, draw_alias, noise_distribution
 
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.075, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
+}
+
 
 class Negative(NamedTuple):
     """L = -log σ(o_w·h) - Σ_k log σ(-o_v·h), v ~ Q: g = label - σ(s), Q = counts^0.75.
@@ -22,12 +28,9 @@ class Negative(NamedTuple):
     alias: np.ndarray
     negative: int
 
-    alpha = {"skipgram": 0.05, "cbow": 0.05, "cbow-corrected": 0.075}  # noqa: RUF012
-    shuffle = True
-
     @classmethod
     def build(cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
-        """counts (V,): occurrences. negative: noise words a target. ns_exponent: Q is counts to this power."""
+        """Counts (V,): occurrences. negative: noise words a target. ns_exponent: Q is counts to this power."""
         if not 1 <= negative <= 1000:
             raise ConfigError(f"option negative of objective neg: {negative} is not between 1 and 1000")
         accept, alias = alias_table(noise_distribution(counts, ns_exponent))
@@ -46,7 +49,7 @@ class Negative(NamedTuple):
         """The noise distribution's alias table."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
 
-    def candidates(self, sentence, position, rng, rows, labels, shifts):  # type: ignore[no-untyped-def]
+    def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then `negative` noise words other than the target."""
         target = sentence[position]
         rows[0], labels[0] = target, float32(1)
@@ -58,8 +61,8 @@ class Negative(NamedTuple):
                 m += 1
         return m
 
-    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):  # type: ignore[no-untyped-def]
-        """g = label - σ(s)."""
+    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
+        """Coefficients g = label - σ(s)."""
         return logistic_errors(logits, n, m, labels, shifts, lr)
 
 

@@ -83,6 +83,7 @@ class Worker:
         self.out = np.empty(0, np.int32)
         self.spool = temporary(folder) if folder else None
         self.spooled = 0
+        self._reading = threading.Lock()
 
     def add(self, block: bytes) -> None:
         """Number the tokens of a block."""
@@ -93,6 +94,13 @@ class Worker:
         self.totals += self.state
         if self.spool:
             self.spooled += append(self.spool, self.out[: self.state[tokens.WRITTEN]])
+
+    def numbers(self, record: "Record") -> Int32:
+        """What `add` spooled for a block; any thread may ask."""
+        assert self.spool
+        with self._reading:  # a lock and not os.pread, which Windows does not have
+            self.spool.seek(record.offset)
+            return np.frombuffer(self.spool.read(4 * record.length), np.int32)
 
 
 class Counting:

@@ -6,7 +6,6 @@ Counting leaves a spool of provisional numbers, block by block. Here they become
 of the text.
 """
 
-import os
 import tempfile
 import threading
 from dataclasses import dataclass
@@ -109,9 +108,7 @@ class _Mapping:
             record = self._first.records[index]
             if out.size < 2 * record.length:
                 out = np.empty(2 * record.length, np.int32)
-            spool = self._first.workers[record.worker].spool
-            assert spool
-            numbers = np.frombuffer(os.pread(spool.fileno(), 4 * record.length, record.offset), np.int32)
+            numbers = self._first.workers[record.worker].numbers(record)
             place = self._places[index]
             place = (place - 1) % self._limit + 1 if place else 0
             written = tokens.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)

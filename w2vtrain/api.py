@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from .config import validated
+from .errors import DataError
 from .model import Model
 from .pipeline import Events, effective, fit
 from .vocab import Vocabulary
@@ -19,9 +20,27 @@ def train(
 ) -> Model:
     """Train on text files, directories or globs; settings are those of `w2vtrain fit --help`, with underscores.
 
-    `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. `vocabulary` takes the
-    place of counting; `events` are told how things go. Raises ConfigError for settings and other W2VError's for input.
+    `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. An objective's own
+    options are `options={"negative": 10}`. `vocabulary` takes the place of counting; `min_count` and `max_vocab` cut
+    it only if they are given. `events` are told how things go. Raises ConfigError for settings and other W2VError's
+    for input.
     """
     sources = [corpus] if isinstance(corpus, str | PathLike) else corpus
+    if vocabulary is not None:
+        settings = {"min_count": 1, **settings}
     resolved, _ = effective(validated(settings))
+    if vocabulary is not None:
+        vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
     return fit([fspath(source) for source in sources], resolved, vocabulary=vocabulary, events=events)
+
+
+def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
+    """The words that occur `min_count` times, of these the first `max_vocab`; DataError if fewer than 2 are left."""
+    kept = int((vocabulary.counts >= min_count).sum())  # they stand by falling count
+    kept = kept if max_vocab is None else min(kept, max_vocab)
+    if kept < 2:
+        raise DataError(
+            f"min_count {min_count:,} keeps {kept} of the vocabulary's {len(vocabulary):,} words;"
+            f" training needs at least 2: the highest count is {vocabulary.counts[0]:,}"
+        )
+    return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])

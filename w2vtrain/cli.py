@@ -3,45 +3,70 @@
 Heavy imports stay inside the commands, so that --help answers at once.
 """
 
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import shell_complete
 
 from . import __version__
 from .config import FIELDS
 from .errors import W2VError
 
+NAME = "w2vtrain"
+COMPLETE = "_W2VTRAIN_COMPLETE"
 CODES = """\b
-Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data; 66 input missing or unreadable;
-70 internal error; 71 out of memory; 73 output exists or cannot be created; 74 error while writing;
+Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
+66 input missing or unreadable; 70 internal error; 71 out of memory;
+73 output exists or cannot be created; 74 error while writing;
 76 training diverged; 78 bad settings; 130 interrupted."""
-LEFT_OUT = ("options",)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+SHORT = ("negative", "ns_exponent", "learn_z")
+COUNTING = ("min_count", "max_vocab", "tokenizer", "threads")
+TRAINING = tuple(name for name in FIELDS if name != "options")
+KINDS = {"int": "N", "float": "X", "str": "NAME"}
 
 
 def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--debug, read by `main` from the arguments themselves."""
+    """--debug, wherever it stands; read by `main` from the arguments themselves."""
     return click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")(command)
 
 
-def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for every field of Settings; values stay text, so that all are checked in one place."""
-    for name, field in reversed(FIELDS.items()):
-        if name in LEFT_OUT:
-            continue
-        flag, metadata = f"--{name.replace('_', '-')}", field.metadata
-        names = [flag, *metadata.get("aliases", ()), name]
-        text = metadata["help"] + (f"  [default: {field.default}]" if field.default is not None else "")
-        if isinstance(field.default, bool):
-            option = click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
-        else:
-            metavar = "|".join(metadata["choices"]) if "choices" in metadata else None
-            option = click.option(*names, default=None, metavar=metavar, help=text)
-        command = option(command)
-    return command
+def setting_options(*wanted: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option for each of these fields of Settings; values stay text, so that all are checked in one place."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(wanted):
+            command = setting_option(name)(command)
+        return command
+
+    return decorate
+
+
+def setting_option(name: str) -> Callable[..., Any]:
+    """The option of one field, with what it takes and its default in the help."""
+    field = FIELDS[name]
+    flag, text, default = f"--{name.replace('_', '-')}", field.metadata["help"], field.default
+    if "bool" in str(field.type):
+        if default is not None:
+            text += f"  [default: {'on' if default else 'off'}]"
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
+    if default is not None:
+        text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
+    kind = next((letter for part, letter in KINDS.items() if part in str(field.type)), "TEXT")
+    metavar = "|".join(field.metadata["choices"]) if "choices" in field.metadata else kind
+    return click.option(flag, *field.metadata.get("aliases", ()), name, default=None, metavar=metavar, help=text)
+
+
+def given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Take these options out of a command's arguments: the ones that the user gave."""
+    taken = {name: values.pop(name) for name in names}
+    return {name: value for name, value in taken.items() if value is not None}
 
 
 class Catalogue(click.Group):
@@ -52,69 +77,99 @@ class Catalogue(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=Catalogue, epilog=CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="w2vtrain")
+@click.group(
+    cls=Catalogue, epilog=CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name=NAME)
 @debug_option
 def cli() -> None:
     """Train word embeddings, evaluate them and ask them questions."""
 
 
-@cli.command(epilog=CODES)
-@click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Word vectors: .txt or .vec text, .bin binary; - is stdout.")
-@click.option("--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say.")
+@cli.command(epilog=CODES, short_help="Train word vectors on text.")
+@click.argument("corpus", nargs=-1, metavar="CORPUS...")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Word vectors: .txt or .vec text, .bin binary; - is stdout.  [required]"
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
+)
 @click.option("--save-output-vectors", metavar="FILE", help="Also the output matrix's rows, as vectors.")
 @click.option("--save-model", metavar="FILE", help="Also both matrices, counts, tree or noise, settings and record.")
 @click.option("--save-vocab", metavar="FILE", help="Also the vocabulary, one `word count` a line.")
-@click.option("--read-vocab", metavar="FILE", help="Take the vocabulary from such a file.")
+@click.option(
+    "--read-vocab", metavar="FILE",
+    help="Take the vocabulary from such a file; --min-count and --max-vocab cut it only if they are given.",
+)  # fmt: skip
+@click.option(
+    "--log-json", metavar="FILE", help="Also the progress, one JSON object a line, and what was done at the end."
+)
 @click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the objective.")
 @click.option("--negative", metavar="N", help="Short for -O negative=N: noise words a target.")
 @click.option("--ns-exponent", metavar="X", help="Short for -O ns_exponent=X: noise is counts to this power.")
-@click.option("--learn-z", is_flag=True, help="Short for -O learn_z=true: nce learns a log Z a context word.")
+@click.option(
+    "--learn-z", is_flag=True, default=None, help="Short for -O learn_z=true: nce learns log Z of each context word."
+)
 @click.option("--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
-@click.option("--print-config", is_flag=True, help="Print every setting and its origin, and stop.")
+@click.option("--print-config", is_flag=True, help="Print all settings with their origins as TOML, and stop.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("--progress-every", type=click.FloatRange(0), default=30, show_default=True, help="Seconds between lines.")
-@setting_options
+@click.option(
+    "--progress-every", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    help="Between two lines of progress, here or in --log-json.",
+)  # fmt: skip
+@setting_options(*TRAINING)
 @debug_option
-def fit(corpus: tuple[str, ...], **given: Any) -> None:
+def fit(corpus: tuple[str, ...], **values: Any) -> None:
     """Train word vectors on CORPUS: files, directories, globs or - for stdin.
 
-    Text is UTF-8, split at white space, a line a sentence; gz, bz2, xz and zst are recognised by content.
+    Text is UTF-8, split at white space, a line a sentence; gz, bz2, xz and zst are recognised by content. Every
+    setting can also come from the environment (W2VTRAIN_EPOCHS=3) or from --config.
     """
+    if not values["print_config"]:
+        if not corpus:
+            raise click.UsageError("Missing argument 'CORPUS...'")
+        if not values["output"]:
+            raise click.UsageError("Missing option '-o' / '--output'")
     from .run import FitRequest, run_fit
 
-    flags = {name: given.pop(name) for name in FIELDS if name not in LEFT_OUT}
-    options = [pair.partition("=") for pair in given.pop("options")]
-    if bad := [key for key, equals, _ in options if not equals]:
-        raise click.UsageError(f"-O {bad[0]}: expected KEY=VALUE")
-    short = {"negative": given.pop("negative"), "ns_exponent": given.pop("ns_exponent")}
-    short |= {"learn_z": given.pop("learn_z") or None}
-    chosen = {key.strip().replace("-", "_"): value.strip() for key, _, value in options}
-    flags["options"] = {key: value for key, value in short.items() if value is not None} | chosen
-    flags = {name: value for name, value in flags.items() if value is not None and value != {}}
-    run_fit(FitRequest(sources=corpus, flags=flags, **given))
+    flags = given(values, TRAINING)
+    if options := objective_options(given(values, SHORT), values.pop("options")):
+        flags["options"] = options
+    run_fit(FitRequest(sources=corpus, flags=flags, **values))
 
 
-@cli.command(epilog=CODES)
+def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Options of the objective from -O and its short forms; one given twice has no meaning."""
+    options = short
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        name = key.strip().replace("-", "_")
+        if not equals:
+            raise click.UsageError(f"-O {pair}: expected KEY=VALUE")
+        if name in options:
+            raise click.UsageError(f"-O {pair}: {name} is given twice")
+        options[name] = value.strip()
+    return options
+
+
+@cli.command(epilog=CODES, short_help="Count the words of text.")
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write it; - is stdout.")
-@click.option("--min-count", type=click.IntRange(1), default=5, show_default=True)
-@click.option("--max-vocab", type=click.IntRange(2), help="Keep this many of the most frequent words.")
-@click.option("--tokenizer", type=click.Choice(["whitespace", "simple"]), default="whitespace", show_default=True)
-@click.option("--threads", default="auto", show_default=True)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write them; - is stdout, the default.")
+@setting_options(*COUNTING)
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
-def vocab(corpus: tuple[str, ...], output: str, threads: str, force: bool, **settings: Any) -> None:
+def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **values: Any) -> None:
     """Count the words of CORPUS: one `word count` a line, most frequent first."""
     from .run import run_vocab
 
-    run_vocab(corpus, output, threads, force, **settings)
+    run_vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
-@cli.group(name="eval")
+@cli.group(name="eval", cls=Catalogue, epilog=CODES)
+@debug_option
 def evaluate() -> None:
     """Score vectors on analogies or word similarity."""
 
@@ -131,10 +186,18 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@evaluate.command()
+def restrict_option(default: int) -> Callable[..., Any]:
+    """--restrict-vocab, whose default differs between evaluations as it does in gensim."""
+    return click.option(
+        "--restrict-vocab", type=click.IntRange(0), default=default, show_default=True, metavar="N",
+        help="Only the N most frequent words count; 0 takes all.",
+    )  # fmt: skip
+
+
+@evaluate.command(epilog=CODES, short_help="King is to man as what is to woman?")
 @click.argument("vectors")
 @click.argument("questions")
-@click.option("--restrict-vocab", type=click.IntRange(0), default=30_000, show_default=True, help="0 takes all words.")
+@restrict_option(30_000)
 @scoring_options
 def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy QUESTIONS (`a b c d` a line, `: section`) with VECTORS: d nearest to b - a + c."""
@@ -143,10 +206,10 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
     print_analogies(vectors, questions, **options)
 
 
-@evaluate.command()
+@evaluate.command(epilog=CODES, short_help="Do cosines agree with people's scores?")
 @click.argument("vectors")
 @click.argument("pairs")
-@click.option("--restrict-vocab", type=click.IntRange(0), default=0, show_default=True, help="0 takes all words.")
+@restrict_option(0)
 @scoring_options
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate VECTORS' cosines with the scores of PAIRS (`word word score` a line)."""
@@ -155,36 +218,49 @@ def similarity(vectors: str, pairs: str, **options: Any) -> None:
     print_similarity(vectors, pairs, **options)
 
 
-@cli.command()
+def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What both kinds of questions share."""
+    for option in (
+        debug_option,
+        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        click.option(
+            "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Answers."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command(short_help="Print the words nearest to a word.")
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
-@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@debug_option
+@query_options
 def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> None:
-    """Print the words nearest to each of WORDS; without WORDS, to each line of stdin."""
+    """Print the words nearest to each of WORDS in VECTORS; without WORDS, to the word on each line of stdin."""
     from .queries import print_neighbors
 
-    print_neighbors(vectors, [[word] for word in words] or lines_of_words(1), topn, as_json)
+    print_neighbors(vectors, [[word] for word in words] or lines_of_words(1, vectors), topn, as_json)
 
 
-@cli.command()
+@cli.command(short_help="Solve king - man + woman.")
 @click.argument("vectors")
-@click.argument("words", nargs=-1)
-@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@debug_option
+@click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
+@query_options
 def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> None:
-    """Solve `king man woman`: the words nearest to king - man + woman; without words, of each line of stdin."""
+    """Print the words nearest to KING - MAN + WOMAN in VECTORS; without words, for those on each line of stdin."""
     from .queries import print_analogy
 
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
-    print_analogy(vectors, [list(words)] if words else lines_of_words(3), topn, as_json)
+    print_analogy(vectors, [list(words)] if words else lines_of_words(3, vectors), topn, as_json)
 
 
-def lines_of_words(count: int) -> Iterator[list[str]]:
+def lines_of_words(count: int, vectors: str) -> Iterator[list[str]]:
     """The words of each line of stdin; empty lines are passed over."""
+    if vectors == "-":
+        raise click.UsageError("stdin cannot give both the vectors and the words: name the words")
+    if sys.stdin.isatty():
+        click.echo(f"{count} word{'s' * (count > 1)} a line; end with Ctrl-D", err=True)
     for number, line in enumerate(sys.stdin, 1):
         words = line.split()
         if words and len(words) != count:
@@ -193,18 +269,18 @@ def lines_of_words(count: int) -> Iterator[list[str]]:
             yield words
 
 
-@cli.command()
+@cli.command(short_help="Say what a file is.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option
 def info(file: str, as_json: bool) -> None:
-    """Say what FILE is: vectors, a model, a vocabulary."""
+    """Say what FILE is: vectors, a model, a vocabulary; and of a model, how it was made."""
     from .queries import print_info
 
     print_info(file, as_json)
 
 
-@cli.command()
+@cli.command(short_help="List the output objectives, or explain one.")
 @click.argument("name", required=False)
 @debug_option
 def objectives(name: str | None) -> None:
@@ -217,36 +293,75 @@ def objectives(name: str | None) -> None:
 def main() -> None:
     """Run the command line; every error is one line on stderr and an exit code."""
     try:
-        code = cli.main(standalone_mode=False)
+        prepare_streams()
+        code = run(sys.argv[1:])
         sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
-    except click.exceptions.Abort:
-        code = 130
-    except KeyboardInterrupt:
-        code = 130
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        code = 2
-    except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        hint = f"; see {context.command_path} --help" if context else ""
-        code = fail(error.format_message().replace("\n", " ").rstrip(".") + hint, error.exit_code)
-    except W2VError as error:
-        code = fail(str(error), error.exit_code)
-    except BrokenPipeError:  # the reader of a pipe has gone: nothing to say, nobody to say it to
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except MemoryError as error:
-        code = fail(f"out of memory{f': {error}' if str(error) else ''}; try a smaller --max-vocab or --vector-size", 71)
-    except Exception as error:
-        code = fail(f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback", 70)
+        code = error.exit_code
+    except BaseException as error:
+        code, message = explained(error)
+        if debugging(sys.argv[1:]):
+            traceback.print_exc()
+        if message:
+            click.echo(f"{NAME}: error: {' '.join(message.splitlines())}", err=True)
+        drop_output()
     sys.exit(code)
 
 
-def fail(message: str, code: int) -> int:
-    """Print the one line, after the traceback where --debug asks for it."""
-    if "--debug" in sys.argv:
-        traceback.print_exc()
-    click.echo(f"w2vtrain: error: {message}", err=True)
-    return code
+def run(arguments: list[str]) -> int:
+    """Parse and call, as click's own `main` does, which would answer Ctrl-C and a closed pipe in its own way."""
+    if instruction := os.environ.get(COMPLETE):
+        return shell_complete(cli, {}, NAME, COMPLETE, instruction)
+    try:
+        with cli.make_context(NAME, arguments) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
+    return 0
 
+
+def prepare_streams() -> None:
+    """UTF-8 whatever the locale says, and bytes that are not UTF-8 pass unchanged; a closed stream is an empty one."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+
+
+def drop_output() -> None:
+    """Let what stdout still holds go nowhere: Python would try to write it once more at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def debugging(arguments: list[str]) -> bool:
+    """Whether --debug is among the options."""
+    return "--debug" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
+
+
+def explained(error: BaseException) -> tuple[int, str]:
+    """Exit code and message of what ended the run; an empty message for what needs none."""
+    match error:
+        case W2VError():
+            return error.exit_code, str(error)
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
+            hint = f"; see {context.command_path} --help" if context else ""
+            return error.exit_code, error.format_message().rstrip(".") + hint
+        case KeyboardInterrupt() | click.exceptions.Abort():
+            return 130, "interrupted"
+        case BrokenPipeError():  # the reader has seen enough: nothing to say, nobody to say it to
+            return 0, ""
+        case MemoryError():
+            detail = f" ({error})" if str(error) else ""
+            return 71, f"out of memory{detail}: try a smaller --max-vocab or --vector-size"
+        case OSError() if error.errno in FULL:
+            return 74, f"{error.filename or 'the standard output'} cannot be written: {error.strerror}"
+        case OSError():
+            return 71, f"the system refused: {error}"
+        case RuntimeError() if "start new thread" in str(error):
+            return 71, f"the system refused: {error}; try fewer --threads"
+    return 70, f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback"

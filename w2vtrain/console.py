@@ -1,15 +1,21 @@
-"""What a run says on standard error: a bar on a terminal, plain lines elsewhere, a summary at the end.
+"""What a run says on standard error: a bar on a terminal, plain lines elsewhere, a summary at the end; and its log.
 
 It measures and decides nothing: events come in, text goes out.
 """
 
+import json
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
+from .errors import OutputError, WriteError
+from .files import STDOUT
 from .ids import Ids
 from .model import Model
 from .pipeline import Events
@@ -17,6 +23,11 @@ from .trainer import Progress
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
+BAR_EVERY = 0.1
+"""Seconds between two states of the bar."""
+BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
+
+Log = Callable[[dict[str, Any]], None]
 
 
 def duration(seconds: float) -> str:
@@ -27,14 +38,72 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
 
 
-class Console:
-    """Draws the events of one run; `quiet` leaves only errors."""
+@contextmanager
+def json_lines(path: str | None) -> Iterator[Log]:
+    """Give what writes an object a line to a new file, seen at once by who follows it; `-` is standard output.
 
-    def __init__(self, quiet: bool = False, every: float = LINE_EVERY) -> None:
-        self.quiet, self.every = quiet, every
-        self.terminal = sys.stderr.isatty()
-        self.started = self.last = time.monotonic()
+    Raises OutputError where the file cannot be created, WriteError where it cannot be written.
+    """
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        file = sys.stdout if path == STDOUT else Path(path).open("w", encoding="utf-8")  # noqa: SIM115
+    except OSError as error:
+        raise OutputError(f"{path} cannot be created: {error.strerror}") from error
+
+    def write(facts: dict[str, Any]) -> None:
+        try:
+            file.write(json.dumps(facts) + "\n")
+            file.flush()
+        except BrokenPipeError:  # no reader is no reason to lose the training
+            pass
+        except OSError as error:
+            raise WriteError(f"{path} cannot be written: {error.strerror}") from error
+
+    try:
+        yield write
+    finally:
+        if file is not sys.stdout:
+            with suppress(OSError):  # told already
+                file.close()
+
+
+class Interval:
+    """What was learned since the last report, and whether the next is due after `every` seconds."""
+
+    def __init__(self, every: float) -> None:
+        self.every, self.last = every, time.monotonic()
         self.loss, self.examples = 0.0, 0
+
+    def due(self) -> bool:
+        """True once an interval."""
+        now = time.monotonic()
+        if now - self.last < self.every:
+            return False
+        self.last = now
+        return True
+
+    def add(self, at: Progress) -> None:
+        """Take in an event."""
+        self.loss, self.examples = self.loss + at.loss, self.examples + at.examples
+
+    def mean(self) -> float:
+        """Mean loss an example since the last call."""
+        mean = self.loss / max(1, self.examples)
+        self.loss, self.examples = 0.0, 0
+        return mean
+
+
+class Console:
+    """Draws the events of one run; `quiet` leaves only errors. A log takes lines of JSON as often as text is due."""
+
+    def __init__(self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None) -> None:
+        self.quiet, self.log = quiet, log
+        self.terminal = sys.stderr.isatty()
+        self.started = time.monotonic()
+        self.shown = Interval(BAR_EVERY if self.terminal else every)
+        self.logged = Interval(every)
         self.bar: Any = None
         self.patience: threading.Timer | None = None
 
@@ -42,7 +111,8 @@ class Console:
         """One line."""
         if not self.quiet:
             self._close_bar()
-            click.echo(text, err=True)
+            with suppress(BrokenPipeError):  # no reader is no reason to lose the training
+                click.echo(text, err=True)
 
     def events(self) -> Events:
         """The callbacks for `fit`."""
@@ -59,23 +129,17 @@ class Console:
             self.bar.close()
             self.bar = None
 
-    def _due(self) -> bool:
-        now = time.monotonic()
-        if self.quiet or now - self.last < (0.1 if self.terminal else self.every):
-            return False
-        self.last = now
-        return True
-
     def _draw(self, done: int, total: int | None, unit: str, text: str) -> None:
         if self.bar is None:
             from tqdm import tqdm
 
-            self.bar = tqdm(total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True)
+            bar = BAR if total else None
+            self.bar = tqdm(total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True, bar_format=bar)
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(done - self.bar.n)
 
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
-        if not self._due():
+        if self.quiet or not self.shown.due():
             return
         if self.terminal:
             self._draw(done, total, "B", f"reading, {tokens:,} words")
@@ -94,9 +158,8 @@ class Console:
         for what, count in odd.items():
             if count:
                 self.say(f"            {count:,} {what}")
-        rare = f", {stats.types:,} before --min-count" if stats.types != size else ""
         share = ids.words / max(1, stats.tokens)
-        self.say(f"vocabulary  {size:,} words{rare}; {share:.1%} of the text")
+        self.say(f"vocabulary  {size:,} words, {share:.1%} of the text; it has {stats.types:,} different ones")
         self.patience = threading.Timer(1.0, self.say, ["kernel      compiling, once for this model and objective ..."])
         self.patience.daemon = True
         self.patience.start()
@@ -109,26 +172,43 @@ class Console:
         self.started = time.monotonic()
 
     def _training(self, at: Progress) -> None:
-        self.loss, self.examples = self.loss + at.loss, self.examples + at.examples
-        last = at.words >= at.total_words
-        if not self._due() and not (last and not self.terminal and not self.quiet):
+        speed = at.words / max(1e-9, time.monotonic() - self.started)
+        left = (at.total_words - at.words) / max(1e-9, speed)
+        end = at.words >= at.total_words
+        self.shown.add(at)
+        self.logged.add(at)
+        if self.log and (self.logged.due() or end):
+            self.log(
+                {
+                    "event": "progress",
+                    "time": round(time.time(), 3),
+                    "epoch": at.epoch + 1,
+                    "words": at.words,
+                    "total_words": at.total_words,
+                    "words_per_second": round(speed),
+                    "alpha": at.alpha,
+                    "loss": self.logged.mean(),
+                    "eta": round(left, 1),
+                }
+            )
+        if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
-        elapsed = max(1e-9, time.monotonic() - self.started)
-        speed, loss = at.words / elapsed, self.loss / max(1, self.examples)
-        self.loss, self.examples = 0.0, 0
+        loss = self.shown.mean()
         if self.terminal:
             text = f"epoch {at.epoch + 1}, alpha {at.alpha:.5f}, loss {loss:.4f}"
             self._draw(at.words, at.total_words, " words", text)
         else:
-            left = duration((at.total_words - at.words) / speed)
             self.say(
                 f"epoch {at.epoch + 1} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  loss {loss:.4f}  ETA {left}"
+                f"  loss {loss:.4f}  ETA {duration(left)}"
             )
 
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
         """What was done, how long each phase took and where the result is."""
         record, settings = model.record, model.settings
+        if self.log:
+            about = {"settings": settings, "record": record, "outputs": outputs}
+            self.log({"event": "done", "time": round(time.time(), 3), **about})
         unit = "pair" if settings["model"] == "skipgram" else "window"
         losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
         seconds = {**record["seconds"], "writing": writing}

@@ -5,35 +5,63 @@ They print to standard output and compute nothing themselves.
 
 import inspect
 import json
+import shutil
 import sys
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 from . import evaluation
-from .errors import BelowThreshold, DataError
+from .errors import BelowThreshold, DataError, UsageError, W2VError
+from .files import STDOUT
 from .model import describe
-from .objectives import objective_class, objectives, option_defaults
+from .objectives import objective_class, objective_defaults, objectives, option_defaults
 from .vectors import load_keyed_vectors
+
+
+@contextmanager
+def readable(path: str) -> Iterator[str]:
+    """The name of a file that can be read twice and by parts, as vectors are: `-` is what standard input holds."""
+    if path != STDOUT:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="w2vtrain-") as folder:
+        name = str(Path(folder, "stdin"))
+        with Path(name).open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield name
+        except W2VError as error:
+            raise type(error)(str(error).replace(name, "standard input")) from error
+
+
+def load(vectors: str) -> Any:
+    """The KeyedVectors of gensim that a file holds."""
+    with readable(vectors) as path:
+        return load_keyed_vectors(path)
 
 
 def print_analogies(
     vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
     """A table by section, or JSON."""
-    report = evaluation.analogies(
-        load_keyed_vectors(vectors),
-        questions,
-        restrict_vocab=restrict_vocab or None,
-        case_insensitive=not case_sensitive,
-    )
+    once(vectors, questions)
+    kv = load(vectors)
+    with readable(questions) as path:
+        report = evaluation.analogies(
+            kv, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
+        )
     if as_json:
         click.echo(json.dumps(report.to_dict()))
     else:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
-            click.echo(f"{score.name:<30} {accuracy}  {score.correct:6,} of {score.answered:6,} answered, {score.asked:6,} asked")
+            counts = f"{score.correct:6,} of {score.answered:6,} answered, {score.asked:6,} asked"
+            click.echo(f"{score.name:<30} {accuracy}  {counts}")
         total = report.total.to_dict()
         low, high = total["interval"]
         click.echo(
@@ -47,9 +75,12 @@ def print_similarity(
     vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
     """One line, or JSON."""
-    report = evaluation.similarity(
-        load_keyed_vectors(vectors), pairs, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
-    )
+    once(vectors, pairs)
+    kv = load(vectors)
+    with readable(pairs) as path:
+        report = evaluation.similarity(
+            kv, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
+        )
     if as_json:
         click.echo(json.dumps(report.to_dict()))
     else:
@@ -59,6 +90,12 @@ def print_similarity(
             f" {report.answered} of {report.asked} pairs covered"
         )
     require(report.spearman, fail_under, "Spearman's correlation")
+
+
+def once(*paths: str) -> None:
+    """UsageError if standard input is named twice."""
+    if paths.count(STDOUT) > 1:
+        raise UsageError("-: stdin cannot be two files")
 
 
 def require(value: float, threshold: float | None, what: str) -> None:
@@ -74,20 +111,27 @@ def print_neighbors(vectors: str, words: Iterable[list[str]], topn: int, as_json
 
 def print_analogy(vectors: str, triples: Iterable[list[str]], topn: int, as_json: bool) -> None:
     """The three words and the answers a line."""
-    _print_answers(vectors, triples, lambda kv, words: evaluation.analogy(kv, *words, topn=topn), as_json)
+    _print_answers(
+        vectors, triples, lambda kv, words: evaluation.analogy(kv, words[0], words[1], words[2], topn), as_json
+    )
 
 
 def _print_answers(
     vectors: str, queries: Iterable[list[str]], answer: Callable[[Any, list[str]], Any], as_json: bool
 ) -> None:
     """One answer a line as soon as it is known; an unknown word is told and does not end the others' answers."""
-    kv, unknown = load_keyed_vectors(vectors), []
+    kv = load(vectors)
+    asked = 0
+    unknown: list[DataError] = []
     for query in queries:
+        asked += 1
         try:
             found = answer(kv, query)
         except DataError as error:
-            unknown.append(str(error))
-            click.echo(f"w2vtrain: {error}", err=True)
+            if isinstance(queries, list) and len(queries) == 1:
+                raise
+            unknown.append(error)
+            click.echo(f"w2vtrain: warning: {error}", err=True)
             continue
         if as_json:
             click.echo(json.dumps({"query": query, "answers": [[word, round(value, 6)] for word, value in found]}))
@@ -95,26 +139,42 @@ def _print_answers(
             click.echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in found))
         sys.stdout.flush()
     if unknown:
-        raise DataError(f"{len(unknown)} quer{'y' if len(unknown) == 1 else 'ies'} with words that {vectors} does not have")
+        raise DataError(f"{vectors}: {len(unknown)} of {asked} lookups named a word that it does not have")
 
 
 def print_info(path: str, as_json: bool) -> None:
     """What a file is, a fact a line."""
-    about = describe(path)
+    with readable(path) as name:
+        about = {**describe(name), "path": path}
     if as_json:
         click.echo(json.dumps(about))
     else:
-        _print_facts(about)
+        exact = about.pop("words_exact", True)
+        _print_facts(about if exact else {**about, "words": f"about {about['words']:,}"})
 
 
 def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
     for name, value in facts.items():
         if isinstance(value, dict):
-            click.echo(f"{indent}{name}")
+            click.echo(f"{indent}{name}" if value else f"{indent}{name:<{20 - len(indent)}} none")
             _print_facts(value, indent + "  ")
+        elif isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+            click.echo(f"{indent}{name}")
+            for part in value:
+                click.echo(f"{indent}  " + ", ".join(f"{key} {_fact(part[key])}" for key in part))
         else:
-            text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-            click.echo(f"{indent}{name:<14} {text}")
+            click.echo(f"{indent}{name:<{20 - len(indent)}} {_fact(value)}")
+
+
+def _fact(value: Any) -> str:
+    """A value as people write it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " x ".join(_fact(part) for part in value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def print_objectives(name: str | None) -> None:
@@ -124,9 +184,11 @@ def print_objectives(name: str | None) -> None:
             click.echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
         return
     cls = objective_class(name)
-    click.echo(f"{name}\n\n{inspect.getdoc(cls)}\n\noptions (-O key=value)")
-    for key, value in option_defaults(name).items() or {"none": ""}.items():
-        click.echo(f"  {key:<16} {value}")
-    click.echo(f"\n{inspect.getdoc(cls.build)}\n\ndefault alpha")
-    for model, alpha in cls.alpha.items():
-        click.echo(f"  {model:<16} {alpha}")
+    click.echo(f"{name}\n\n{inspect.getdoc(cls)}\n\noptions and their defaults")
+    for key, value in option_defaults(name).items():
+        click.echo(f"  -O {key}={json.dumps(value)}")
+    if not option_defaults(name):
+        click.echo("  none")
+    click.echo(f"\n{inspect.getdoc(cls.build)}\n\ndefaults")
+    for model, settings in objective_defaults(name).items():
+        click.echo(f"  {model:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))

@@ -4,22 +4,26 @@ How a corpus is read and a model trained is pipeline.py's matter.
 """
 
 import json
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from .api import cut_vocabulary
 from .config import Settings, resolve
-from .console import Console, duration
+from .console import Console, duration, json_lines
 from .corpus import Corpus
-from .errors import UsageError
+from .errors import ConfigError, UsageError
 from .files import STDOUT, atomic_write, check_writable
 from .ids import count
 from .machine import automatic_threads
 from .model import Model, save_model
+from .objectives import objective_class
 from .pipeline import effective, fit
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
@@ -27,7 +31,7 @@ from .vocab import Vocabulary
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What the command line of `fit` asks for; flags: settings as text."""
+    """What the command line of `fit` asks for; flags: settings as text; output: "" only with print_config."""
 
     sources: Sequence[str]
     flags: dict[str, Any]
@@ -37,6 +41,7 @@ class FitRequest:
     save_model: str | None = None
     save_vocab: str | None = None
     read_vocab: str | None = None
+    log_json: str | None = None
     config: str | None = None
     cache_dir: str | None = None
     force: bool = False
@@ -46,24 +51,32 @@ class FitRequest:
 
 
 def run_fit(request: FitRequest) -> None:
-    """Train and write. Nothing is read for minutes before a mistake in settings or outputs is told."""
+    """Train and write. Nothing is read for minutes before a mistake in settings, inputs or outputs is told."""
     asked, origins = resolve(request.flags, config=request.config)
+    if asked.model != "cbow" and origins["cbow_gradient"] == "command line":
+        raise ConfigError(f"cbow-gradient: {asked.model} has none; say --model cbow, too")
+    if request.read_vocab and origins["min_count"] == "default":
+        asked = replace(asked, min_count=1)
+        origins["min_count"] = "--read-vocab"
     settings, reason = effective(asked)
     if request.print_config:
         print_settings(asked, settings, origins)
         return
-    files = preflight(request)
-    console = Console(request.quiet, request.progress_every)
-    try:
-        console.say(headline(settings, reason))
-        vocabulary = Vocabulary.load(request.read_vocab) if request.read_vocab else None
-        folder = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
-        model = fit(request.sources, settings, vocabulary=vocabulary, folder=folder, events=console.events())
-        started = time.monotonic()
-        write_results(request, model)
-        console.summary(model, files, time.monotonic() - started)
-    finally:
-        console.close()
+    files = preflight(request, settings)
+    vocabulary = None
+    if request.read_vocab:
+        vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
+    with json_lines(request.log_json) as log:
+        console = Console(request.quiet, request.progress_every, log)
+        try:
+            console.say(headline(settings, reason))
+            folder = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
+            model = fit(request.sources, settings, vocabulary=vocabulary, folder=folder, events=console.events())
+            started = time.monotonic()
+            write_results(request, model)
+            console.summary(model, files, time.monotonic() - started)
+        finally:
+            console.close()
 
 
 def headline(settings: Settings, reason: str) -> str:
@@ -73,80 +86,111 @@ def headline(settings: Settings, reason: str) -> str:
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
     return (
         f"settings    {settings.model}, {objective}, {settings.vector_size} dimensions, window {settings.window},"
-        f" alpha {settings.alpha:g}, {settings.epochs} epochs, {threads}"
+        f" alpha {settings.alpha:g}, {settings.epochs} epoch{'s' * (settings.epochs != 1)}, {threads}"
     )
 
 
 def outputs(request: FitRequest) -> list[str]:
     """All files that the run will write; the record beside the vectors comes last."""
-    named = [request.output, request.save_output_vectors, request.save_model, request.save_vocab]
-    files = [file for file in named if file]
-    return files if request.output == STDOUT else [*files, record_file(request.output)]
+    named = [request.output, request.save_output_vectors, request.save_model, request.save_vocab, record_file(request)]
+    return [file for file in named if file]
 
 
-def record_file(output: str) -> str:
-    """Where the settings and the record go: beside the vectors."""
-    return f"{output}.json"
+def record_file(request: FitRequest) -> str | None:
+    """Where the settings and the record go: beside the vectors, if these are a file."""
+    return None if streamed(request.output) else f"{request.output}.json"
 
 
-def preflight(request: FitRequest) -> list[str]:
-    """Check every output file; returns their names."""
-    format_of(request.output, request.format_)
-    if request.save_output_vectors:
-        format_of(request.save_output_vectors, request.format_)
+def streamed(output: str) -> bool:
+    """Whether the vectors go to a pipe or a device, beside which nothing can lie."""
+    return output == STDOUT or (Path(output).exists() and not Path(output).is_file() and not Path(output).is_dir())
+
+
+def preflight(request: FitRequest, settings: Settings) -> list[str]:
+    """Look at every input and try every output file; returns the outputs' names."""
+    objective_class(settings.objective).build(np.array([2, 1]), **settings.options)  # tells what its options may not be
+    vectors = [file for file in (request.output, request.save_output_vectors) if file]
+    for file in vectors:
+        format_of(file, request.format_)
     files = outputs(request)
-    if twice := {file for file in files if files.count(file) > 1}:
-        raise UsageError(f"{twice.pop()}: named for two outputs")
-    for file in files:
+    written = [os.path.realpath(file) for file in [*files, *filter(None, [request.log_json])]]
+    if twice := [file for file, path in zip(files, written, strict=False) if written.count(path) > 1]:
+        raise UsageError(f"{twice[0]}: named for two outputs")
+    corpus = [file.path for file in Corpus(request.sources, settings.tokenizer).files]
+    inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
+    if lost := [file for file, path in zip(files, written, strict=False) if path in inputs]:
+        raise UsageError(f"{lost[0]}: named for input and output; choose another name")
+    for file in [*files, *filter(None, [request.log_json])]:
         check_writable(file, request.force)
     return files
 
 
 def cache_folder(output: str) -> Path | None:
-    """Beside the output, where there is room for results; the system's folder if that is standard output."""
-    return None if output == STDOUT else Path(output).resolve().parent
+    """Beside the output, where there is room for results; the system's folder if that is a pipe or a device."""
+    return None if streamed(output) else Path(output).resolve().parent
 
 
 def write_results(request: FitRequest, model: Model) -> None:
-    """The vectors first; what else was asked for after them."""
-    write_vectors(request.output, model.words, model.input, request.format_, request.force)
-    if request.save_output_vectors:
-        rows = len(model.output)
-        names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-        write_vectors(request.save_output_vectors, names, model.output, request.format_, request.force)
-    if request.save_model:
-        save_model(request.save_model, model, request.force)
-    if request.save_vocab:
-        Vocabulary(model.words, model.counts).save(request.save_vocab, request.force)
-    if request.output != STDOUT:
-        about = {"settings": model.settings, "record": model.record}
-        with atomic_write(record_file(request.output), request.force) as file:
-            file.write(json.dumps(about, indent=1).encode() + b"\n")
+    """The vectors first; what else was asked for after them, and standard output last: its reader may leave early."""
+    rows = len(model.output)
+    names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
+    record = {"settings": model.settings, "record": model.record}
+    writers: list[tuple[str | None, Callable[[str], None]]] = [
+        (request.output, lambda file: write_vectors(file, model.words, model.input, request.format_, request.force)),
+        (
+            request.save_output_vectors,
+            lambda file: write_vectors(file, names, model.output, request.format_, request.force),
+        ),
+        (request.save_model, lambda file: save_model(file, model, request.force)),
+        (request.save_vocab, lambda file: Vocabulary(model.words, model.counts).save(file, request.force)),
+        (record_file(request), lambda file: write_json(file, record, request.force)),
+    ]
+    for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
+        if file:
+            write(file)
+
+
+def write_json(path: str, about: dict[str, Any], force: bool) -> None:
+    """One object, for people and programs."""
+    with atomic_write(path, force) as file:
+        file.write(json.dumps(about, indent=1).encode() + b"\n")
 
 
 def print_settings(asked: Settings, settings: Settings, origins: dict[str, str]) -> None:
-    """The effective settings as TOML, each with its origin."""
+    """The effective settings as TOML that --config takes, each with its origin."""
     before = asdict(asked)
     for name, value in asdict(settings).items():
-        if name == "options":
-            continue
         origin = "chosen automatically" if before[name] != value else origins[name]
-        text = json.dumps(value) if value is not None else '"" # none'
-        click.echo(f"{'# ' if value is None else ''}{name} = {text}  # {origin}")
-    click.echo("[options]")
+        if value is None:
+            click.echo(f"# {name} is not set")
+        elif name != "options":
+            click.echo(toml_line(name, value, origin))
+    click.echo("\n[options]")
     for name, value in settings.options.items():
-        click.echo(f"{name} = {json.dumps(value)}  # {origins['options'] if name in asked.options else 'default'}")
+        click.echo(toml_line(name, value, origins["options"] if name in asked.options else "default"))
 
 
-def run_vocab(sources: Sequence[str], output: str, threads: str, force: bool, tokenizer: str, **cut: Any) -> None:
+def toml_line(name: str, value: Any, origin: str) -> str:
+    """`name = value  # origin`: JSON's numbers, truth values and texts are TOML's."""
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}  # {origin if origin.isprintable() else ascii(origin)}"
+
+
+def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
     """Count words and write them."""
-    asked, _ = resolve({"threads": threads}, {})
-    number = automatic_threads()[0] if asked.threads == "auto" else int(asked.threads)
+    settings, _ = resolve(flags)
+    threads = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
+    corpus = Corpus(sources, settings.tokenizer)
+    if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
+        raise UsageError(f"{output}: named for input and output; choose another name")
     check_writable(output, force)
-    console, started = Console(), time.monotonic()
+    console, started = Console(quiet), time.monotonic()
     try:
         vocabulary, stats = count(
-            Corpus(sources, tokenizer), threads=number, progress=console.events().reading, **cut
+            corpus,
+            min_count=settings.min_count,
+            max_vocab=settings.max_vocab,
+            threads=threads,
+            progress=console.events().reading,
         )
     finally:
         console.close()

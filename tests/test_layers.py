@@ -22,7 +22,7 @@ ORDER = [
     ["trainer"],
     ["pipeline", "evaluation"],
     ["api", "console"],
-    ["run", "queries"],
+    ["run", "queries", "bench"],
     ["cli"],
     ["__main__", "__init__"],
 ]
@@ -49,10 +49,8 @@ def imports(path, top_level=False):
 
 
 def modules():
-    return [
-        *sorted(p for p in PACKAGE.rglob("*.py") if p.parent.name != "objectives"),
-        PACKAGE / "objectives/__init__.py",
-    ]
+    ours = [p for p in PACKAGE.rglob("*.py") if p.parent.name != "objectives"]
+    return [*sorted(ours), PACKAGE / "objectives/__init__.py"]
 
 
 def name_of(path):
@@ -99,7 +97,7 @@ def test_nothing_is_unpickled():
 
 def test_core_never_prints():
     for path in modules():
-        if name_of(path) not in ("cli", "console", "queries", "run"):
+        if name_of(path) not in ("bench", "cli", "console", "queries", "run"):
             calls = {
                 n.func.id
                 for n in ast.walk(ast.parse(path.read_text()))

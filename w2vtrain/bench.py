@@ -19,7 +19,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from .errors import ConfigError
+from .files import atomic_write, check_writable
 from .machine import peak_memory, versions
 
 
@@ -177,7 +180,7 @@ def compare(
     for model in models:
         for objective in objectives:
             if "w2vtrain" in systems:  # compile the kernel, which is kept on disk, outside the measurements
-                with contextlib.suppress(Exception), tempfile.TemporaryDirectory() as folder:
+                with tempfile.TemporaryDirectory() as folder:
                     warm_up(replace(first, system="w2vtrain", model=model, objective=objective), folder)
             for seed in range(1, seeds + 1):
                 for system in systems:
@@ -235,3 +238,36 @@ def describe_machine() -> dict[str, Any]:
         with contextlib.suppress(ImportError):
             found[name] = getattr(importlib.import_module(name), "__version__", "installed")
     return {"processor": model, "cores": os.cpu_count(), "floats_per_vector": LANES, "versions": found}
+
+
+def run_bench(
+    corpus: str, systems: str, models: str, objectives: str, alphas: tuple[str, ...], seeds: int, json_file: str | None,
+    questions: str | None, pairs: tuple[str, ...], **settings: Any,
+) -> None:  # fmt: skip
+    """Measure, saying each result as it comes; print the table."""
+    if json_file:
+        check_writable(json_file, force=True)
+    try:
+        rates = {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
+    except ValueError:
+        raise ConfigError(f"alpha: expected SYSTEM=NUMBER, got {', '.join(alphas)}") from None
+    wanted = systems.split(",")
+    if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
+        raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
+    found = installed(tuple(wanted))
+    machine, results = describe_machine(), []
+    click.echo(json.dumps(machine), err=True)
+    first = Job(found[0], "skipgram", "neg", corpus, **settings)
+    for m in compare(first, found, models.split(","), objectives.split(","), seeds, rates, questions, pairs):
+        results.append(m)
+        speed = f"{m.words / m.training_cpu:,.0f} words/CPU s" if m.training_cpu else ""
+        scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
+        line = (
+            f"{m.job.system} {m.job.model} {m.job.objective} seed {m.job.seed}: {m.whole_wall:.1f} s {speed} {scores}"
+        )
+        click.echo(line, err=True)
+    click.echo(table(results))
+    if json_file:
+        with atomic_write(json_file, force=True) as file:
+            rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
+            file.write(json.dumps(rows, indent=1).encode() + b"\n")

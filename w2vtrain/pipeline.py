@@ -17,7 +17,7 @@ from .ids import Ids, encode
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
 from .objectives import checked_options, objective_class, objective_defaults
-from .trainer import Epoch, Progress, Schedule, Weights, train
+from .trainer import Epoch, Progress, Schedule, Text, Weights, train
 from .vocab import Vocabulary
 
 CHUNK = 1000
@@ -101,19 +101,16 @@ def _train(
     names = ("window", "shrink_windows", "sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle")
     schedule = Schedule(**{name: getattr(settings, name) for name in names})
     starts = ids.chunks(CHUNK)
+    text = Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, settings.max_sentence)
     corrected = settings.cbow_gradient == "corrected"
     return train(
         SkipGram(settings.window) if settings.model == "skipgram" else Cbow(settings.window, corrected),
         objective,
-        ids.tokens,
-        starts,
-        ids.chunk_words(starts),
-        ids.vocabulary.counts,
+        text,
         settings.vector_size,
         schedule,
         on_progress=events.training,
         on_ready=on_ready,
-        longest_sentence=settings.max_sentence,
     )
 
 

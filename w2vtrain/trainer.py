@@ -61,6 +61,21 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class Text:
+    """An encoded corpus in chunks, the unit of shuffling, dealing and random streams.
+
+    tokens: int32 ids, -1 ends a sentence of at most longest_sentence words; starts (C+1,) int64: offsets of the chunks
+    in it; words (C,) int64: words in each; counts (V,) int64, descending.
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    longest_sentence: int = 10_000
+
+
+@dataclass(frozen=True)
 class Weights:
     """input (V, d), output (R, d) float32: views of padded rows."""
 
@@ -92,58 +107,40 @@ def initial_weights(size: int, rows: int, dim: int, threads: int, seed: int) -> 
 def train(
     architecture: Any,
     objective: Any,
-    tokens: np.ndarray,
-    starts: np.ndarray,
-    chunk_words: np.ndarray,
-    counts: np.ndarray,
+    text: Text,
     dim: int,
     schedule: Schedule,
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_ready: Callable[[], None] = lambda: None,
-    longest_sentence: int = 10_000,
 ) -> tuple[Weights, list[Epoch]]:
     """Train from the start. Diverged when the loss or a weight is not finite. on_ready: called once all is compiled.
 
-    tokens: int32 ids, -1 ends a sentence of at most longest_sentence words; starts (C+1,) int64: offsets of chunks in
-    it; chunk_words (C,) int64: words in each; counts (V,) int64. One thread and a seed give the same bytes twice.
+    One thread and a seed give the same bytes twice.
     """
-    run = _Run(architecture, objective, tokens, starts, chunk_words, counts, dim, schedule, longest_sentence)
+    run = _Run(architecture, objective, text, dim, schedule)
     run.compile()
     on_ready()
     epochs = [run.epoch(epoch, on_progress) for epoch in range(schedule.epochs)]
-    size, rows = len(counts), objective.output_rows(len(counts))
+    size, rows = len(text.counts), objective.output_rows(len(text.counts))
     weights = Weights(run.w_in[:size, :dim], run.w_out[:rows, :dim])
     for matrix in (weights.input, weights.output):
         if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
-            raise _diverged(schedule.alpha, schedule.epochs)
+            raise _diverged(float(schedule.alpha), schedule.epochs)
     return weights, epochs
 
 
 class _Run:
     """The arrays of one training run."""
 
-    def __init__(
-        self,
-        architecture: Any,
-        objective: Any,
-        tokens: np.ndarray,
-        starts: np.ndarray,
-        chunk_words: np.ndarray,
-        counts: np.ndarray,
-        dim: int,
-        schedule: Schedule,
-        longest_sentence: int,
-    ) -> None:
-        self.architecture, self.objective, self.schedule = architecture, objective, schedule
-        self.tokens, self.starts, self.chunk_words = tokens, starts, chunk_words
-        self.total = int(chunk_words.sum()) * schedule.epochs
-        self.keep = keep_thresholds(counts, schedule.sample)
-        threads = schedule.threads
-        rows = objective.output_rows(len(counts))
-        self.w_in, self.w_out = initial_weights(len(counts), rows, dim, threads, schedule.seed)
+    def __init__(self, architecture: Any, objective: Any, text: Text, dim: int, schedule: Schedule) -> None:
+        self.architecture, self.objective, self.text, self.schedule = architecture, objective, text, schedule
+        self.total = int(text.words.sum()) * schedule.epochs
+        self.keep = keep_thresholds(text.counts, schedule.sample)
+        size, threads = len(text.counts), schedule.threads
+        self.w_in, self.w_out = initial_weights(size, objective.output_rows(size), dim, threads, schedule.seed)
         self.scratches = [
             make_scratch(
-                self.w_in, self.w_out, t, threads, schedule.window, objective.candidate_limit, longest_sentence
+                self.w_in, self.w_out, t, threads, schedule.window, objective.candidate_limit, text.longest_sentence
             )
             for t in range(threads)
         ]
@@ -156,8 +153,8 @@ class _Run:
     def epoch(self, epoch: int, on_progress: Callable[[Progress], None]) -> Epoch:
         """Every chunk once, in the epoch's order, dealt to whichever thread is free."""
         started = time.monotonic()
-        order = chunk_order(self.schedule.seed, epoch, len(self.chunk_words), self.schedule.shuffle)
-        words = self.chunk_words[order]
+        order = chunk_order(self.schedule.seed, epoch, len(self.text.words), self.schedule.shuffle)
+        words = self.text.words[order]
         before = epoch * int(words.sum()) + np.cumsum(words) - words
         size = max(1, min(SLICE, len(order) // (8 * self.schedule.threads)))
         slices = iter([slice(i, min(i + size, len(order))) for i in range(0, len(order), size)])
@@ -210,7 +207,7 @@ class _Run:
     def _learn(self, order: np.ndarray, before: np.ndarray, words: int, epoch: int, scratch: Any) -> _Result:
         s = self.schedule
         loss, examples = train_chunks(
-            self.architecture, self.objective, self.tokens, self.starts, order, before, self.w_in, self.w_out,
+            self.architecture, self.objective, self.text.tokens, self.text.starts, order, before, self.w_in, self.w_out,
             self.keep, s.window, s.shrink_windows, s.alpha, s.min_alpha, float(self.total), s.seed, epoch, scratch,
         )  # fmt: skip
         alpha = s.alpha + (s.min_alpha - s.alpha) * (int(before[-1]) / self.total) if len(before) else s.alpha

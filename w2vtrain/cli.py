@@ -4,10 +4,11 @@ Heavy imports stay inside the commands, so that --help answers at once.
 """
 
 import errno
+import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +240,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) ->
     """Print the words nearest to each of WORDS in VECTORS; without WORDS, to the word on each line of stdin."""
     from .queries import print_neighbors
 
-    print_neighbors(vectors, [[word] for word in words] or lines_of_words(1, vectors), topn, as_json)
+    print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json)
 
 
 @cli.command(short_help="Solve king - man + woman.")
@@ -252,19 +253,27 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> N
 
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
-    print_analogy(vectors, [list(words)] if words else lines_of_words(3, vectors), topn, as_json)
+    print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json)
 
 
-def lines_of_words(count: int, vectors: str) -> Iterator[list[str]]:
-    """The words of each line of stdin; empty lines are passed over."""
+def asked_words(words: tuple[str, ...], count: int, vectors: str) -> Iterable[list[str]]:
+    """The arguments in groups of `count`; without arguments, the words of each line of stdin."""
+    if words:
+        return [list(words[i : i + count]) for i in range(0, len(words), count)]
     if vectors == "-":
         raise click.UsageError("stdin cannot give both the vectors and the words: name the words")
+    return lines_of_words(count)
+
+
+def lines_of_words(count: int) -> Iterator[list[str]]:
+    """The words of each line of stdin; empty lines are passed over."""
+    expected = f"{count} word{'s' * (count > 1)}"
     if sys.stdin.isatty():
-        click.echo(f"{count} word{'s' * (count > 1)} a line; end with Ctrl-D", err=True)
+        click.echo(f"{expected} a line; end with Ctrl-D", err=True)
     for number, line in enumerate(sys.stdin, 1):
         words = line.split()
         if words and len(words) != count:
-            raise click.UsageError(f"stdin, line {number}: expected {count} word{'s' * (count > 1)}, got {len(words)}")
+            raise click.UsageError(f"stdin, line {number}: expected {expected}, got {len(words)}")
         if words:
             yield words
 
@@ -288,6 +297,30 @@ def objectives(name: str | None) -> None:
     from .queries import print_objectives
 
     print_objectives(name)
+
+
+@cli.command(epilog=CODES)
+@click.argument("corpus")
+@click.option("--systems", default="w2vtrain,gensim,fasttext", show_default=True, help="Those installed are measured.")
+@click.option("--models", default="skipgram,cbow", show_default=True)
+@click.option("--objectives", default="neg,hs,nce", show_default=True)
+@click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Rate of a system; else its default.")
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--vector-size", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
+@click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
+@click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE.")
+@debug_option
+def bench(corpus: str, **options: Any) -> None:
+    """Measure speed and accuracy on CORPUS, plain text, beside gensim and fastText.
+
+    Window 5, 5 noise words, sample 1e-3, min count 5. Each job runs in a process of its own, systems taking turns.
+    """
+    from .bench import run_bench
+
+    run_bench(corpus, **options)
 
 
 def main() -> None:
@@ -326,7 +359,8 @@ def prepare_streams() -> None:
     sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout):
-        stream.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def drop_output() -> None:

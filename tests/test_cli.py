@@ -1,0 +1,507 @@
+"""The command line from outside: what each command prints where, its exit codes, its files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from w2vtrain import cli, load_model, read_vectors
+from w2vtrain.vocab import Vocabulary
+
+DATA = Path(__file__).parent.parent / "data"
+COMMAND = [sys.executable, "-m", "w2vtrain"]
+SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1", "--seed", "3"]
+
+
+def w2vtrain(*arguments, code=0, stdin="", cwd=None, **options):
+    """Run a command in a process of its own; its stdout and stderr. All but exit code 0 must leave one error line."""
+    run = subprocess.run(
+        [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=300, cwd=cwd, **options
+    )
+    assert run.returncode == code, run.stderr
+    if code:
+        assert error_line(run.stderr)
+    return run.stdout, run.stderr
+
+
+def error_line(stderr):
+    """The only error line, which must be the last; no traceback."""
+    *before, last = stderr.splitlines()
+    assert last.startswith("w2vtrain: error: ")
+    assert not any("error" in line or "Traceback" in line for line in before), stderr
+    return last
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    text = (DATA / "simplewiki.txt").read_bytes()[:400_000]
+    path.write_bytes(text[: text.rindex(b"\n") + 1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(corpus, tmp_path_factory):
+    """A folder with everything that one run writes, and what it said."""
+    folder = tmp_path_factory.mktemp("trained")
+    said = w2vtrain(
+        "fit", corpus, "-o", "vectors.txt", "--save-model", "model.safetensors", "--save-vocab", "vocab.txt",
+        "--save-output-vectors", "output.bin", "--log-json", "log.jsonl", "--progress-every", "0", *SMALL, cwd=folder,
+    )  # fmt: skip
+    (folder / "stdout").write_text(said[0])
+    (folder / "stderr").write_text(said[1])
+    return folder
+
+
+@pytest.fixture
+def fails(capsys, monkeypatch):
+    """Run the command line in this process, where it must fail with this code; returns the one line."""
+
+    def run(code, *arguments):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capsys.readouterr()
+        assert end.value.code == code, captured.err
+        assert captured.out == ""
+        return error_line(captured.err)
+
+    return run
+
+
+# fit
+
+
+def test_fit_prints_nothing_on_stdout_and_says_what_it_did(trained):
+    assert (trained / "stdout").read_text() == ""
+    said = (trained / "stderr").read_text()
+    for part in (
+        "settings    skipgram, neg (negative 5",
+        "vocabulary  1,",
+        "epoch 2 100.0%",
+        "words/s",
+        "ETA",
+        "output",
+    ):
+        assert part in said
+    for line in said.splitlines():
+        assert not line.startswith("epoch") or all(word in line for word in ("%", "words/s", "alpha", "loss", "ETA"))
+
+
+def test_fit_writes_the_files_that_were_named_and_no_other(trained):
+    names = {"vectors.txt", "vectors.txt.json", "model.safetensors", "vocab.txt", "output.bin", "log.jsonl"}
+    assert {path.name for path in trained.iterdir()} == names | {"stdout", "stderr"}
+
+
+def test_all_files_of_a_run_agree(trained):
+    text = read_vectors(trained / "vectors.txt")
+    model = load_model(trained / "model.safetensors")
+    vocabulary = Vocabulary.load(trained / "vocab.txt")
+    assert text.words == model.words == vocabulary.words
+    assert model.input.shape == (len(text.words), 16)
+    np.testing.assert_array_equal(text.matrix, model.input)
+    np.testing.assert_array_equal(model.counts, vocabulary.counts)
+    np.testing.assert_array_equal(read_vectors(trained / "output.bin").matrix, model.output)
+    about = json.loads((trained / "vectors.txt.json").read_text())
+    assert about["settings"] == model.settings
+    assert about["settings"]["vector_size"] == 16
+    assert about["record"]["vocabulary"]["size"] == len(text.words)
+
+
+def test_gensim_reads_text_and_binary(trained):
+    ours = read_vectors(trained / "vectors.txt")
+    theirs = KeyedVectors.load_word2vec_format(str(trained / "vectors.txt"))
+    assert theirs.index_to_key == ours.words
+    np.testing.assert_array_equal(theirs.vectors, ours.matrix)
+    theirs = KeyedVectors.load_word2vec_format(str(trained / "output.bin"), binary=True)
+    np.testing.assert_array_equal(theirs.vectors, load_model(trained / "model.safetensors").output)
+
+
+def test_the_log_has_progress_and_the_summary(trained):
+    *progress, done = [json.loads(line) for line in (trained / "log.jsonl").read_text().splitlines()]
+    assert len(progress) > 2
+    for line in progress:
+        assert line.keys() >= {"time", "epoch", "words", "words_per_second", "alpha", "loss", "eta"}
+        assert line["event"] == "progress"
+    assert [line["words"] for line in progress] == sorted(line["words"] for line in progress)
+    assert progress[-1]["words"] == progress[-1]["total_words"]
+    assert progress[-1]["eta"] == 0
+    assert 0 < progress[-1]["loss"] < progress[0]["loss"]
+    assert done["event"] == "done"
+    assert done["record"]["vocabulary"]["words"] * 2 == progress[-1]["total_words"]
+    assert done["outputs"] == ["vectors.txt", "output.bin", "model.safetensors", "vocab.txt", "vectors.txt.json"]
+
+
+def test_one_thread_and_a_seed_give_the_same_bytes(trained, corpus, tmp_path):
+    w2vtrain("fit", corpus, "-o", "again.txt", "--save-output-vectors", "output.bin", "-q", *SMALL, cwd=tmp_path)
+    assert (tmp_path / "again.txt").read_bytes() == (trained / "vectors.txt").read_bytes()
+    assert (tmp_path / "output.bin").read_bytes() == (trained / "output.bin").read_bytes()
+
+
+def test_fit_is_a_filter(trained, corpus):
+    """A corpus from stdin gives the same vectors on stdout as one from a file in a file."""
+    out, err = w2vtrain("fit", "-", "-o", "-", "-q", *SMALL, stdin=corpus.read_text())
+    assert out == (trained / "vectors.txt").read_text()
+    assert err == ""
+
+
+def test_a_vocabulary_that_was_read_is_cut_only_if_asked(trained, corpus, tmp_path):
+    rare = tmp_path / "rare.txt"
+    rare.write_text((trained / "vocab.txt").read_text() + "rareword 1\n")
+    w2vtrain("fit", corpus, "-o", "all.txt", "--read-vocab", rare, "--save-vocab", "saved", "-q", *SMALL, cwd=tmp_path)
+    assert (tmp_path / "saved").read_text() == rare.read_text()
+    assert json.loads((tmp_path / "all.txt.json").read_text())["settings"]["min_count"] == 1
+    w2vtrain(
+        "fit", corpus, "-o", "cut.bin", "--read-vocab", rare, "--min-count", 100, "--max-vocab", 20,
+        "-q", *SMALL, cwd=tmp_path,
+    )  # fmt: skip
+    words = [line.split() for line in rare.read_text().splitlines()]
+    assert read_vectors(tmp_path / "cut.bin").words == [word for word, count in words if int(count) >= 100][:20]
+
+
+def test_outputs_are_overwritten_only_by_force(trained, corpus, tmp_path, fails):
+    output = tmp_path / "vectors.txt"
+    output.write_text("precious")
+    assert "--force" in fails(73, "fit", corpus, "-o", output)
+    assert "--force" in fails(73, "fit", corpus, "-o", tmp_path / "other.txt", "--log-json", output)
+    assert "--force" in fails(73, "vocab", corpus, "-o", output)
+    assert output.read_text() == "precious"
+    w2vtrain("fit", corpus, "-o", output, "--force", "-q", *SMALL)
+    assert output.read_bytes() == (trained / "vectors.txt").read_bytes()
+
+
+def test_vectors_on_a_pipe_that_closes_do_not_take_the_other_files_with_them(corpus, tmp_path):
+    model = tmp_path / "model.safetensors"
+    fit = subprocess.Popen(
+        [*COMMAND, "fit", corpus, "-o", "-", "--save-model", model, "-q", *SMALL],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    fit.stdout.close()
+    assert fit.stderr.read() == ""
+    fit.stderr.close()
+    assert fit.wait(300) == 0
+    assert load_model(model).settings["vector_size"] == 16
+
+
+def test_ctrl_c_is_one_line_and_leaves_nothing(corpus, tmp_path):
+    fit = subprocess.Popen(
+        [*COMMAND, "fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1000000", "--progress-every", "0.1"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said = []
+    for line in fit.stderr:
+        said.append(line)
+        if line.startswith("epoch") and len(said) < 100:
+            fit.send_signal(signal.SIGINT)
+            break
+    said.append(fit.stderr.read())
+    fit.stderr.close()
+    assert fit.wait(60) == 130
+    assert error_line("".join(said)) == "w2vtrain: error: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
+    options = ["--objective", "nce", "--learn-z", "--model", "cbow", "--epochs", "3"]
+    first, err = w2vtrain("fit", "--print-config", *options, env={**os.environ, "W2VTRAIN_WINDOW": "7"})
+    assert err == ""
+    values = tomllib.loads(first)
+    assert (values["epochs"], values["window"], values["model"]) == (3, 7, "cbow")
+    assert values["options"]["learn_z"] is True
+    assert "epochs = 3  # command line" in first
+    assert "window = 7  # W2VTRAIN_WINDOW" in first
+    assert "seed = 1  # default" in first
+    config = tmp_path / "config.toml"
+    config.write_text(first)
+    second, _ = w2vtrain("fit", "--print-config", "--config", config)
+    assert tomllib.loads(second) == values
+
+
+# vocab, eval, neighbors, analogy, info, objectives
+
+
+def test_vocab_prints_what_fit_saves(trained, corpus):
+    out, err = w2vtrain("vocab", corpus)
+    assert out == (trained / "vocab.txt").read_text()
+    assert "different" in err
+    out, err = w2vtrain("vocab", "-", "--min-count", 1, "--max-vocab", 2, "-q", stdin="b a b a a c")
+    assert (out, err) == ("a 3\nb 2\n", "")
+
+
+def test_eval_analogies(trained, tmp_path):
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": one\nthe of and in\n: gram2\nthe of and nosuchword\n")
+    out, err = w2vtrain("eval", "analogies", trained / "vectors.txt", questions)
+    assert err == ""
+    assert "coverage 50.0%" in out
+    out, _ = w2vtrain("eval", "analogies", trained / "vectors.txt", "-", "--json", stdin=questions.read_text())
+    report = json.loads(out)
+    assert (report["total"]["answered"], report["total"]["asked"]) == (1, 2)
+
+
+def test_eval_similarity_and_fail_under(trained):
+    arguments = ["eval", "similarity", trained / "vectors.txt", DATA / "eval/wordsim353.tsv"]
+    out, _ = w2vtrain(*arguments, "--json", "--fail-under", "-1")
+    report = json.loads(out)
+    assert report["asked"] == 353
+    out, err = w2vtrain(*arguments, "--fail-under", "0.99", code=1)
+    assert f"Spearman {report['spearman']:.4f}" in out
+    assert "is below --fail-under 0.99" in err
+
+
+def test_neighbors_of_arguments_and_of_lines_are_the_same(trained):
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "city", "-n", 3)
+    assert err == ""
+    (word, answers), second = (line.split("\t") for line in out.splitlines())
+    assert (word, len(answers.split()), second[0]) == ("the", 6, "city")
+    assert w2vtrain("neighbors", trained / "vectors.txt", "-n", 3, stdin="the\n\ncity\n")[0] == out
+    text = (trained / "vectors.txt").read_text()
+    assert w2vtrain("neighbors", "-", "the", "city", "-n", 3, stdin=text)[0] == out
+    out, _ = w2vtrain("neighbors", trained / "model.safetensors", "the", "--json", "-n", 3)
+    found = json.loads(out)
+    assert found["query"] == ["the"]
+    assert [name for name, _ in found["answers"]] == answers.split()[::2]
+
+
+def test_an_unknown_word_does_not_cost_the_other_answers(trained):
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", code=65, stdin="nosuchword\nthe\n")
+    assert out.startswith("the\t")
+    assert "'nosuchword' is not in the vocabulary" in err
+    _, err = w2vtrain("neighbors", trained / "vectors.txt", "nosuchword", code=65)
+    assert len(err.splitlines()) == 1
+
+
+def test_analogy(trained):
+    out, _ = w2vtrain("analogy", trained / "vectors.txt", "the", "of", "and", "-n", 2)
+    assert out.startswith("the of and\t")
+    out_lines, _ = w2vtrain("analogy", trained / "vectors.txt", "-n", 2, "--json", stdin="the of and\nin on at\n")
+    first, second = map(json.loads, out_lines.splitlines())
+    assert [word for word, _ in first["answers"]] == out.split("\t")[1].split()[::2]
+    assert second["query"] == ["in", "on", "at"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("vectors.txt", "text vectors"),
+        ("output.bin", "binary vectors"),
+        ("model.safetensors", "model"),
+        ("vocab.txt", "vocabulary"),
+        ("stderr", "unknown"),
+    ],
+)
+def test_info(trained, name, kind, capsys, monkeypatch):
+    for json_option in ([], ["--json"]):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", "info", str(trained / name), *json_option])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 0
+    facts, about = capsys.readouterr().out.rstrip("\n").rsplit("\n", 1)
+    about = json.loads(about)
+    assert about["kind"] == kind
+    assert f"kind                 {kind}\n" in facts
+    if kind != "unknown":
+        assert about["words"] == len(Vocabulary.load(trained / "vocab.txt"))
+        assert f"words                {about['words']:,}" in facts
+
+
+def test_objectives():
+    out, _ = w2vtrain("objectives")
+    assert {line.split()[0] for line in out.splitlines()} >= {"hs", "neg", "nce"}
+    out, _ = w2vtrain("objectives", "nce")
+    assert "-O learn_z=false" in out
+    assert "Gutmann" in out
+
+
+def test_results_print_in_any_locale():
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    out, _ = w2vtrain("vocab", "-", "--min-count", "1", "-q", stdin="é ü é", env=env, encoding="utf-8")
+    assert out == "é 2\nü 1\n"
+
+
+# errors
+
+
+def test_bad_command_lines(fails, trained, corpus, tmp_path):
+    vectors = trained / "vectors.txt"
+    for arguments, part in [
+        (["fit"], "Missing argument 'CORPUS"),
+        (["fit", corpus], "Missing option '-o'"),
+        (["fit", corpus, "-o", "v.xyz"], "--format"),
+        (["fit", corpus, "-o", "v.txt", "-O", "negative"], "KEY=VALUE"),
+        (["fit", corpus, "-o", "v.txt", "-O", "negative=3", "--negative", "4"], "given twice"),
+        (["fit", corpus, "-o", tmp_path / "v.txt", "--save-vocab", tmp_path / "." / "v.txt"], "two outputs"),
+        (["fit", corpus, "-o", tmp_path / "v.txt", "--log-json", tmp_path / "v.txt"], "two outputs"),
+        (["fit", corpus, "-o", "-", "--save-vocab", "-"], "two outputs"),
+        (["fit", corpus, "-o", corpus, "--force"], "input and output"),
+        (["vocab", corpus, "-o", corpus, "--force"], "input and output"),
+        (["analogy", vectors, "king", "man"], "three words"),
+        (["neighbors", vectors, "the", "-n", "0"], "--topn"),
+        (["eval", "analogies", "-", "-"], "stdin"),
+        (["neighbors", "-"], "stdin"),
+        (["nosuchcommand"], "w2vtrain --help"),
+        (["info"], "FILE"),
+    ]:
+        assert part in fails(2, *arguments), arguments
+    assert list(tmp_path.iterdir()) == []
+    assert corpus.stat().st_size > 300_000
+
+
+def test_bad_settings(fails, corpus, tmp_path):
+    output = tmp_path / "v.txt"
+    for arguments, part in [
+        (
+            ["--vector-size", "0", "--epochs", "x"],
+            "vector-size: expected a whole number from 1 to 100,000, got '0'; epochs",
+        ),
+        (["--objective", "nosuch"], "choose one of"),
+        (["-O", "foo=3"], "it has: negative, ns_exponent"),
+        (["--negative", "-3"], "-3"),
+        (["--objective", "hs", "--negative", "3"], "negative"),
+        (["--learn-z"], "learn_z"),
+        (["--cbow-gradient", "corrected"], "--model cbow"),
+        (["--alpha", "0.01", "--min-alpha", "0.02"], "min-alpha"),
+    ]:
+        assert part in fails(78, "fit", corpus, "-o", output, *arguments), arguments
+    config = tmp_path / "config.toml"
+    config.write_text("epocs = 3")
+    assert "did you mean 'epochs'" in fails(78, "fit", corpus, "-o", output, "--config", config)
+    assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
+
+
+def test_bad_or_missing_input(fails, trained, corpus, tmp_path):
+    output, empty, nul = tmp_path / "v.txt", tmp_path / "empty", tmp_path / "nul"
+    empty.touch()
+    nul.write_bytes(b"a\0b")
+    for arguments, part in [
+        (["fit", empty, "-o", output], "no tokens"),
+        (["fit", nul, "-o", output], "NUL at byte 1"),
+        (["fit", corpus, "-o", output, "--min-count", "100000", "-q"], "would keep"),
+        (
+            ["fit", corpus, "-o", output, "--read-vocab", trained / "vocab.txt", "--min-count", "100000"],
+            "highest count",
+        ),
+        (["vocab", empty], "no tokens"),
+        (["neighbors", trained / "vocab.txt", "the"], "vocabulary"),
+        (["eval", "analogies", trained / "vectors.txt", empty], "questions"),
+    ]:
+        assert part in fails(65, *arguments), arguments
+    nowhere = tmp_path / "nowhere"
+    for arguments in (
+        ["fit", nowhere, "-o", output],
+        ["fit", corpus, "-o", output, "--config", nowhere],
+        ["fit", corpus, "-o", output, "--read-vocab", nowhere],
+        ["vocab", nowhere],
+        ["info", nowhere],
+        ["neighbors", nowhere, "the"],
+        ["eval", "analogies", trained / "vectors.txt", nowhere],
+        ["eval", "similarity", trained / "vectors.txt", nowhere],
+    ):
+        assert "nowhere" in fails(66, *arguments), arguments
+    assert not output.exists()
+
+
+def test_output_that_cannot_be_created(fails, corpus, tmp_path):
+    for option in ("-o", "--save-model", "--save-vocab", "--log-json"):
+        others = [] if option == "-o" else ["-o", tmp_path / "v.txt"]
+        assert "no folder" in fails(73, "fit", corpus, *others, option, tmp_path / "nowhere" / "v.txt")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(corpus, trained):
+    _, err = w2vtrain("fit", corpus, "-o", "/dev/full", "--format", "text", "-q", *SMALL, code=74)
+    assert "No space left" in err
+    assert not Path("/dev/full.json").exists()
+    for arguments in (["info", trained / "vectors.txt"], ["vocab", corpus, "-q"]):
+        with Path("/dev/full").open("w") as full:
+            run = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert run.returncode == 74
+        assert run.stderr == "w2vtrain: error: the standard output cannot be written: No space left on device\n"
+
+
+def test_divergence(fails, corpus, tmp_path):
+    assert "try --alpha" in fails(76, "fit", corpus, "-o", tmp_path / "v.txt", "--alpha", "1e6", *SMALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory(corpus, tmp_path):
+    pytest.importorskip("resource")
+    limited = (
+        "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 29, 3 << 29)); from w2vtrain.cli import main; main()"
+    )
+    arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "-q", *SMALL, "--vector-size", "100000"]
+    run = subprocess.run([sys.executable, "-c", limited, *arguments], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert run.returncode == 71, run.stderr
+    line = error_line(run.stderr)
+    assert "out of memory" in line
+    assert "--vector-size" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_ours_asks_for_debug_which_may_stand_anywhere(fails, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("w2vtrain.queries.print_objectives", broken)
+    line = fails(70, "objectives")
+    assert (
+        line == "w2vtrain: error: internal error: ZeroDivisionError: two lines; run again with --debug for a traceback"
+    )
+    for arguments in (["--debug", "objectives"], ["objectives", "--debug"], ["objectives", "--debug", "neg"]):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 70
+        assert "in broken" in capsys.readouterr().err
+    fails(70, "objectives", "--", "--debug")
+
+
+def test_a_reader_that_leaves_is_no_error(trained):
+    words = subprocess.Popen(["yes", "the"], stdout=subprocess.PIPE)
+    run = subprocess.Popen(
+        [*COMMAND, "neighbors", trained / "vectors.txt"],
+        stdin=words.stdout,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    words.stdout.close()
+    assert run.stdout.readline().startswith(b"the\t")
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait(60) == 0
+    words.wait(60)
+
+
+# help
+
+
+def test_help_imports_nothing_heavy():
+    """Numba and gensim take a second: only commands that compute may wait for them."""
+    program = (
+        "import sys, w2vtrain.cli as c\n"
+        "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
+        "    assert c.run([*words.split(), '--help']) == 0\n"
+        "print(sorted({'numba', 'numpy', 'gensim', 'scipy', 'tqdm', 'safetensors', 'psutil'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+    assert "130 interrupted" in run.stdout
+
+
+def test_every_way_to_start_it_is_the_same():
+    first = w2vtrain("fit", "--help")[0]
+    script = Path(__file__).parent.parent / "cli.py"
+    assert subprocess.run([sys.executable, script, "fit", "--help"], capture_output=True, text=True).stdout == first
+    for option in ("--objective", "--model", "--vector-size", "--epochs", "--negative", "--log-json", "--read-vocab"):
+        assert option in first
+    run = subprocess.run(COMMAND, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("Usage: w2vtrain")

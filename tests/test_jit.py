@@ -13,8 +13,9 @@ import pytest
 import w2vtrain
 from w2vtrain import jit
 from w2vtrain.architectures import Cbow, SkipGram, make_scratch
+from w2vtrain.llvm import LANES
 from w2vtrain.objectives import objective_class, objectives
-from w2vtrain.tiles import LANES, padded_rows
+from w2vtrain.rows import padded_rows
 from w2vtrain.windows import train_chunks
 
 PACKAGE = Path(w2vtrain.__file__).parent

@@ -12,7 +12,8 @@ PACKAGE = Path(w2vtrain.__file__).parent
 ORDER = [
     ["errors"],
     ["jit", "machine", "compression", "config", "scores"],
-    ["files", "tiles", "corpus"],
+    ["files", "llvm", "corpus"],
+    ["tiles", "rows"],
     ["container", "logistic", "sampling", "trees", "vocab", "tokens"],
     ["counting", "vectorparse"],
     ["vectors"],

@@ -9,7 +9,7 @@ import reference
 from w2vtrain import objectives
 from w2vtrain.architectures import make_scratch
 from w2vtrain.errors import ConfigError
-from w2vtrain.tiles import padded_rows
+from w2vtrain.rows import padded_rows
 
 SIZE, DIM = 11, 16
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])

@@ -6,30 +6,40 @@ import numpy as np
 import pytest
 
 from w2vtrain import architectures as arch
-from w2vtrain import tiles
+from w2vtrain import rows, tiles
 from w2vtrain.jit import kernel
 
 
-def compiled(function, count):
-    """A tile operation called from a kernel, as the engine does."""
-    if count == 7:
+def dots_call(function):
+    """A product of rows called from a kernel, as the engine does."""
 
-        @kernel()
-        def call(A, ai, i, B, bi, j, G):
-            function(A, ai, i, B, bi, j, G)
-    else:
-
-        @kernel()
-        def call(A, ai, i, B, bi, j, G, D):
-            function(A, ai, i, B, bi, j, G, D)
+    @kernel()
+    def call(A, ai, i, B, bi, j, G):
+        function(A, ai, i, B, bi, j, G)
 
     return call
 
 
-def arrays(rng, dim, rows=9):
-    A, B = tiles.padded_rows(rows, dim), tiles.padded_rows(rows, dim)
-    A[:, :dim], B[:, :dim] = rng.normal(size=(rows, dim)), rng.normal(size=(rows, dim))
-    return A, B, rng.permutation(rows).astype(np.int32), rng.permutation(rows).astype(np.int32)
+def update_call(function, in_turn):
+    @kernel()
+    def call(A, ai, n, B, bi, j, G):
+        function(A, ai, n, B, bi, j, G, in_turn)
+
+    return call
+
+
+def apart_call(function):
+    @kernel()
+    def call(A, ai, n, B, bi, j, G, D):
+        function(A, ai, n, B, bi, j, G, D)
+
+    return call
+
+
+def arrays(rng, dim, count=9):
+    A, B = rows.padded_rows(count, dim), rows.padded_rows(count, dim)
+    A[:, :dim], B[:, :dim] = rng.normal(size=(count, dim)), rng.normal(size=(count, dim))
+    return A, B, rng.permutation(count).astype(np.int32), rng.permutation(count).astype(np.int32)
 
 
 @pytest.mark.parametrize("dim", [1, 15, 16, 17, 100, 200])
@@ -38,24 +48,25 @@ def test_dots_agree_with_numpy(rng, dim, ni, nj):
     dots = tiles.make_dots(ni, nj)
     A, B, ai, bi = arrays(rng, dim)
     fast, slow = np.zeros((4, 40), np.float32), np.zeros((4, 40), np.float32)
-    compiled(dots, 7)(A, ai, 1, B, bi, 2, fast)
+    dots_call(dots)(A, ai, 1, B, bi, 2, fast)
     dots(A, ai, 1, B, bi, 2, slow)
     np.testing.assert_allclose(fast[1 : 1 + ni, 2 : 2 + nj], slow[1 : 1 + ni, 2 : 2 + nj], rtol=1e-4, atol=1e-5)
     assert np.any(slow[1 : 1 + ni, 2 : 2 + nj])
-    fast[1 : 1 + ni, 2 : 2 + nj + tiles.ROW] = 0
+    fast[1 : 1 + ni, 2 : 2 + nj + rows.ROW] = 0
     assert not fast.any(), "more than ROW cells to the right of the tile were written"
 
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 200])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
 @pytest.mark.parametrize("update", [arch.update_6, arch.update_4, arch.update_3])
-def test_update_agrees_with_numpy(rng, dim, update, n):
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
     A, B, ai, bi = arrays(rng, dim)
     G = rng.normal(size=(9, 40)).astype(np.float32)
     slow_a, slow_b = A.copy(), B.copy()
     before = A.copy()
-    compiled(update, 7)(A, ai, n, B, bi, 2, G)
-    update(slow_a, ai, n, slow_b, bi, 2, G)
+    update_call(update, in_turn)(A, ai, n, B, bi, 2, G)
+    update(slow_a, ai, n, slow_b, bi, 2, G, in_turn)
     np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
     assert (before != A).any() == (n > 0)
@@ -65,7 +76,7 @@ def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
     A, B, _, bi = arrays(rng, 20)
     twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
     expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
-    compiled(arch.update_3, 7)(A, twice, 3, B, bi, 0, G)
+    update_call(arch.update_3, False)(A, twice, 3, B, bi, 0, G)
     np.testing.assert_allclose(A[4], expected, atol=1e-4)
 
 
@@ -74,7 +85,7 @@ def test_update_apart_leaves_its_input_alone(rng, update):
     A, B, ai, bi = arrays(rng, 50)
     D, G = np.zeros_like(A), rng.normal(size=(4, 40)).astype(np.float32)
     slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
-    compiled(update, 8)(A, ai, 3, B, bi, 2, G, D)
+    apart_call(update)(A, ai, 3, B, bi, 2, G, D)
     update(A, ai, 3, slow_b, bi, 2, G, slow_d)
     np.testing.assert_array_equal(A, before)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
@@ -85,12 +96,12 @@ def test_update_apart_leaves_its_input_alone(rng, update):
 def test_add_row_and_prefetch(rng):
     A, B, _, _ = arrays(rng, 70)
     expected = A.copy()
-    tiles.add_row(expected, 3, B, 5, np.float32(0.25))
+    rows.add_row(expected, 3, B, 5, np.float32(0.25))
 
     @kernel()
     def call(A, B):
-        tiles.prefetch(A, 2)
-        tiles.add_row(A, 3, B, 5, np.float32(0.25))
+        rows.prefetch(A, 2)
+        rows.add_row(A, 3, B, 5, np.float32(0.25))
 
     call(A, B)
     np.testing.assert_allclose(A, expected, rtol=1e-6)
@@ -100,12 +111,12 @@ def test_add_row_and_prefetch(rng):
 def test_repeats_finds_every_pair(rng, n):
     @kernel()
     def call(ids, n):
-        return tiles.repeats(ids, n)
+        return rows.repeats(ids, n)
 
-    ids = np.zeros(n + tiles.ROW, np.int32)
+    ids = np.zeros(n + rows.ROW, np.int32)
     ids[:n] = rng.permutation(100)[:n]
     assert not call(ids, n)
-    assert not tiles.repeats(ids, n)
+    assert not rows.repeats(ids, n)
     for i in range(n):
         for j in range(i + 1, n):
             twice = ids.copy()
@@ -115,7 +126,7 @@ def test_repeats_finds_every_pair(rng, n):
 
 def test_padded_rows_start_on_cache_lines():
     for dim in (1, 16, 100):
-        m = tiles.padded_rows(5, dim)
+        m = rows.padded_rows(5, dim)
         assert m.shape == (5, -(-dim // 16) * 16)
         assert m.ctypes.data % 64 == 0
         assert m.flags.c_contiguous
@@ -133,7 +144,7 @@ def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
         "NUMBA_CPU_FEATURES": features,
         "NUMBA_CACHE_DIR": str(tmp_path),
     }
-    code = "from w2vtrain.tiles import LANES; print(LANES)"
+    code = "from w2vtrain.llvm import LANES; print(LANES)"
     printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert int(printed.stdout) == (lanes or 8)
     here = os.path.dirname(__file__)  # noqa: PTH120

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from w2vtrain.architectures import SkipGram, gather_context, make_scratch
 from w2vtrain.jit import kernel
 from w2vtrain.objectives import objective_class
+from w2vtrain.rows import padded_rows
 from w2vtrain.sampling import keep_thresholds
-from w2vtrain.tiles import padded_rows
 from w2vtrain.windows import chunk_order, read_sentence, train_chunks
 
 SIZE, DIM, SKIPGRAM = 23, 19, SkipGram(5)

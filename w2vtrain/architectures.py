@@ -8,7 +8,7 @@ A step learns one window:
 
 with context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as
 `padded_rows` makes them, the output's with one more row a thread at the end, the sink: padding points there with
-coefficient 0. A window is updated from the old values; see the README's rationale for what in-place updates cost.
+coefficient 0.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,8 @@ from numba import float32, int64
 from numba.extending import overload
 
 from .jit import FORCED, inline
-from .tiles import ROW, add_row, make_dots, make_update, make_update_apart, padded_rows, repeats
+from .rows import ROW, add_row, padded_rows, repeats
+from .tiles import make_dots, make_update, make_update_apart
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
 dots_1x6, dots_1x4, dots_1x3 = make_dots(1, 6), make_dots(1, 4), make_dots(1, 3)
@@ -90,6 +91,16 @@ def _examples(self, n):
     return self.instance_class.examples
 
 
+def in_turn(self):
+    """Does a context word see what those before it in the window changed? The objective's own, or False."""
+    return self.in_turn() if hasattr(self, "in_turn") else False
+
+
+@overload(in_turn, jit_options=FORCED)
+def _in_turn(self):
+    return getattr(self.instance_class, "in_turn", lambda self: False)
+
+
 @inline
 def segments(rows, m, sink):
     """Cut m candidates in tiles of 6, then of 4, then of 3, with the sink in at most two places behind them.
@@ -148,12 +159,13 @@ class SkipGram(NamedTuple):
             for j in range(m, end):
                 g[i, j] = float32(0)
         merge_candidates(g, n, rows, m, scratch.sink)
+        one_by_one = in_turn(objective)
         for j in range(0, sixes, 6):
-            update_6(w_in, context, n, w_out, rows, j, g)
+            update_6(w_in, context, n, w_out, rows, j, g, one_by_one)
         for j in range(sixes, fours, 4):
-            update_4(w_in, context, n, w_out, rows, j, g)
+            update_4(w_in, context, n, w_out, rows, j, g, one_by_one)
         if fours < end:
-            update_3(w_in, context, n, w_out, rows, fours, g)
+            update_3(w_in, context, n, w_out, rows, fours, g, one_by_one)
         return loss
 
 

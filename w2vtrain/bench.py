@@ -231,7 +231,7 @@ def describe_machine() -> dict[str, Any]:
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    from .tiles import LANES
+    from .llvm import LANES
 
     found = versions()
     for name in ("gensim", "fasttext"):

@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from .jit import FORCED
-from .tiles import I32, I64, LANES, VECTOR, address_of_row, sum_lanes
+from .llvm import I32, I64, LANES, VECTOR, address_of_row, splat, sum_lanes
 
 INTEGERS, MASK = ir.VectorType(I32, LANES), ir.VectorType(ir.IntType(1), LANES)
 
@@ -81,17 +81,12 @@ def _integers(n: int) -> ir.Constant:
     return ir.Constant(INTEGERS, [n] * LANES)
 
 
-def _splat(builder: Any, scalar: Any, kind: Any) -> Any:
-    vector = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(I32, 0))
-    return builder.shuffle_vector(vector, vector, _integers(0))
-
-
 class _Block:
     """The code for LANES columns of the block: labels and shifts in registers, a loop over the lines."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder, self.kinds, self.args = context, builder, signature.args, args
-        self.rate = _Lanes(builder, _splat(builder, args[5], VECTOR))
+        self.rate = _Lanes(builder, splat(builder, args[5]))
         self.total = cgutils.alloca_once(builder, VECTOR)
         self.product = cgutils.alloca_once(builder, VECTOR)
         builder.store(ir.Constant(VECTOR, [0.0] * LANES), self.total)
@@ -108,7 +103,7 @@ class _Block:
     def columns(self, j: Any) -> None:
         """Lines (n) of columns j .. j + LANES; the loss's logarithm is taken once, of a product over the lines."""
         builder, (logits, n, m) = self.builder, self.args[:3]
-        left = _splat(builder, builder.trunc(builder.sub(m, j), I32), INTEGERS)
+        left = splat(builder, builder.trunc(builder.sub(m, j), I32), INTEGERS)
         inside = builder.icmp_signed("<", ir.Constant(INTEGERS, list(range(LANES))), left)
         label, shift = self.load(3, j), self.load(4, j)
         builder.store(ir.Constant(VECTOR, [1.0] * LANES), self.product)
@@ -145,7 +140,7 @@ def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: A
     """In place: logits (n, m) -> lr * (label - sigma(logit - shift)). Returns the loss, summed over all cells.
 
     Loss of a cell: log(1 + exp(x)) - label x, with x = logit - shift. labels, shifts (m,) float32; lr float32. All
-    arrays hold tiles.ROW columns more than m, which may be overwritten; n < 127. A logit that is not a number makes
+    arrays hold rows.ROW columns more than m, which may be overwritten; n < 127. A logit that is not a number makes
     the loss not a number.
     """
     x, y = logits[:n, :m] - shifts[:m], labels[:m]

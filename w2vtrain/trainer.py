@@ -15,8 +15,8 @@ import numpy as np
 
 from .architectures import make_scratch
 from .errors import Diverged
+from .rows import padded_rows
 from .sampling import keep_thresholds
-from .tiles import padded_rows
 from .windows import chunk_order, train_chunks
 
 SLICE = 64

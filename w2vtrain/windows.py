@@ -10,8 +10,8 @@ from numba.extending import overload
 
 from .architectures import examples, gather_context, learn
 from .jit import FORCED, inline, kernel
+from .rows import prefetch
 from .sampling import draw, draw_below, seed_stream
-from .tiles import prefetch
 
 
 def candidates(self, sentence, position, rng, rows, labels, shifts):

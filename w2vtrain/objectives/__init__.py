@@ -10,11 +10,14 @@ The registry knows none of them by name. An objective for the window engine is a
         in place, logits (n, m) -> lr * coefficient, where the coefficient of row r is -dL/ds_r; the summed loss
 
 `context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
-The other members, used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the
-command line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have;
-`arrays()`, what the model file keeps. A method `prefetch_from(m)` may say from which candidate on rows are likely not
-to be in cache. Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, the rate and the shuffling that
-were measured best for each model.
+Two more may be left out: `prefetch_from(m)`, from which candidate on rows are likely not to be in cache (0), and
+`in_turn()`, whether skip-gram's context words are learned one after the other rather than all from the old values
+(False).
+
+What is used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the command
+line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
+the model file keeps. Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, the rate and the shuffling
+that were measured best for each model.
 """
 
 import importlib

@@ -1,0 +1,119 @@
+"""Whole rows of a matrix: adding one to another, asking memory for one, repeated row numbers, aligned matrices.
+
+Products of rows are in tiles.py.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from .jit import FORCED
+from .llvm import I32, I64, LANES, VECTOR, address_of_row, constant, multiply_add, native, pointer, splat
+
+ROW = 16
+"""Rows are padded to a multiple of this many float32, one cache line."""
+
+
+def _emit_add_row(context: Any, builder: Any, signature: Any, args: Any) -> None:
+    a, i, b, j, scale = args
+    to = address_of_row(context, builder, signature.args[0], a, i)
+    source = address_of_row(context, builder, signature.args[2], b, j)
+    columns = cgutils.unpack_tuple(builder, context.make_array(signature.args[0])(context, builder, a).shape)[1]
+    factor = splat(builder, scale)
+    with cgutils.for_range_slice(
+        builder, constant(0), builder.mul(columns, constant(4)), constant(4 * LANES), intp=I64
+    ) as (at, _):
+        cell = pointer(builder, to, at, VECTOR)
+        value = builder.load(pointer(builder, source, at, VECTOR), align=4)
+        builder.store(multiply_add(builder, factor, value, builder.load(cell, align=4)), cell, align=4)
+
+
+def add_row(A: Any, i: Any, B: Any, j: Any, scale: Any) -> None:
+    """A[i] += scale * B[j]; scale a float32."""
+    A[i] += scale * B[j]
+
+
+@intrinsic
+def _compiled_add_row(typingctx, A, i, B, j, scale):
+    return native(_emit_add_row, A, i, B, j, scale)
+
+
+@overload(add_row, jit_options=FORCED)
+def _add_row(A, i, B, j, scale):
+    return lambda A, i, B, j, scale: _compiled_add_row(A, i, B, j, scale)
+
+
+def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    ids, n = args
+    kind = ir.VectorType(I32, LANES)
+    data = builder.ptrtoint(context.make_array(signature.args[0])(context, builder, ids).data, I64)
+    found = cgutils.alloca_once_value(builder, ir.Constant(kind, [0] * LANES))
+    builder.store(ir.Constant(kind, [0] * LANES), found)
+    lanes = ir.Constant(kind, list(range(LANES)))
+
+    with (
+        cgutils.for_range(builder, n, intp=I64) as word,
+        cgutils.for_range_slice(builder, constant(0), word.index, constant(LANES), intp=I64) as (first, _),
+    ):
+        this = builder.load(pointer(builder, data, builder.mul(word.index, constant(4)), I32), align=4)
+        those = builder.load(pointer(builder, data, builder.mul(first, constant(4)), kind), align=4)
+        before = builder.icmp_signed(
+            "<", lanes, splat(builder, builder.trunc(builder.sub(word.index, first), I32), kind)
+        )
+        same = builder.and_(builder.icmp_signed("==", those, splat(builder, this, kind)), before)
+        builder.store(builder.or_(builder.load(found), builder.sext(same, kind)), found)
+    reduce = ir.FunctionType(I32, [kind])
+    name = f"llvm.vector.reduce.or.v{LANES}i32"
+    any_lane = builder.call(cgutils.get_or_insert_function(builder.module, reduce, name), [builder.load(found)])
+    return builder.icmp_signed("!=", any_lane, ir.Constant(I32, 0))
+
+
+def repeats(ids: Any, n: Any) -> Any:
+    """Does one of ids (n,) int32 stand there twice? May read up to ROW cells beyond."""
+    return len(set(ids[:n].tolist())) < n
+
+
+@intrinsic
+def _compiled_repeats(typingctx, ids, n):
+    return types.boolean(ids, types.int64), _emit_repeats
+
+
+@overload(repeats, jit_options=FORCED)
+def _repeats(ids, n):
+    return lambda ids, n: _compiled_repeats(ids, n)
+
+
+def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> None:
+    struct = context.make_array(signature.args[0])(context, builder, args[0])
+    start = address_of_row(context, builder, signature.args[0], args[0], args[1])
+    end = builder.add(start, builder.mul(cgutils.unpack_tuple(builder, struct.shape)[1], constant(4)))
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
+    ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    write, keep, data = ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)
+    with cgutils.for_range_slice(builder, start, end, constant(64), intp=I64) as (address, _):
+        builder.call(ask, [builder.inttoptr(address, ir.IntType(8).as_pointer()), write, keep, data])
+
+
+def prefetch(A: Any, row: Any) -> None:
+    """Ask for every cache line of A[row], to be written. Changes nothing."""
+
+
+@intrinsic
+def _compiled_prefetch(typingctx, A, row):
+    return native(_emit_prefetch, A, row)
+
+
+@overload(prefetch, jit_options=FORCED)
+def _prefetch(A, row):
+    return lambda A, row: _compiled_prefetch(A, row)
+
+
+def padded_rows(rows: int, columns: int) -> np.ndarray:
+    """Zeros (rows, columns rounded up to ROW) float32, each row at the start of a cache line."""
+    width = -(-columns // ROW) * ROW
+    raw = np.zeros(rows * width + ROW, np.float32)
+    first = -(raw.ctypes.data // 4) % ROW
+    return raw[first : first + rows * width].reshape(rows, width)

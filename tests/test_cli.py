@@ -322,8 +322,9 @@ def test_objectives():
 
 def test_results_print_in_any_locale():
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-    out, _ = w2vtrain("vocab", "-", "--min-count", "1", "-q", stdin="é ü é", env=env, encoding="utf-8")
-    assert out == "é 2\nü 1\n"
+    vectors = "3 2\né 1 0\nü 1 0.1\nß 0 1\n"
+    out, _ = w2vtrain("neighbors", "-", "é", "-n", "1", stdin=vectors, env=env, encoding="utf-8")
+    assert out == "é\tü 0.995\n"
 
 
 # errors

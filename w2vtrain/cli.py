@@ -259,7 +259,8 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> N
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> Iterable[list[str]]:
     """The arguments in groups of `count`; without arguments, the words of each line of stdin."""
     if words:
-        return [list(words[i : i + count]) for i in range(0, len(words), count)]
+        known = [os.fsencode(word).decode(errors="surrogateescape") for word in words]  # UTF-8 whatever the locale
+        return [known[i : i + count] for i in range(0, len(known), count)]
     if vectors == "-":
         raise click.UsageError("stdin cannot give both the vectors and the words: name the words")
     return lines_of_words(count)

@@ -55,7 +55,7 @@ class Hierarchical(NamedTuple):
         return m
 
     def in_turn(self):
-        """True: nodes near the root stand in every path, and from old values overshoot; it costs a point of accuracy."""
+        """True: nodes near the root stand in every path; updates from old values overshoot, which costs a point."""
         return True
 
     def prefetch_from(self, m):

@@ -132,6 +132,15 @@ def test_padded_rows_start_on_cache_lines():
         assert m.flags.c_contiguous
 
 
+def test_arrays_of_threads_share_no_cache_line():
+    scratches = [arch.make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, 5, 6, 100) for t in (0, 1)]
+    used = []
+    for scratch in scratches:
+        spans = [(a.ctypes.data, a.nbytes) for a in scratch if isinstance(a, np.ndarray)]
+        used.append({line for start, size in spans for line in range(start // 128, (start + size - 1) // 128 + 1)})
+    assert not used[0] & used[1]
+
+
 @pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
 def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
     """The tests of this file and of the windows, compiled for a processor without AVX-512 and FMA."""

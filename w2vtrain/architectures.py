@@ -18,7 +18,7 @@ from numba import float32, int64
 from numba.extending import overload
 
 from .jit import FORCED, inline
-from .rows import ROW, add_row, padded_rows, repeats
+from .rows import ROW, add_row, apart_zeros, padded_rows, repeats
 from .tiles import make_dots, make_update, make_update_apart
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
@@ -48,16 +48,16 @@ def make_scratch(
     """Memory for one of `threads` threads; its sink is the last row of w_out but those of the threads after it."""
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
-        np.zeros(1, np.uint64),
-        np.zeros(longest + 1, np.int32),
-        np.zeros(contexts, np.int32),
-        np.zeros((2, width), np.int32),
-        np.zeros((2, width), np.float32),
-        np.zeros((2, width), np.float32),
-        np.zeros((contexts, width), np.float32),
-        padded_rows(2, w_in.shape[1]),
-        np.zeros(1, np.int32),
-        len(w_out) - threads + thread,
+        rng=apart_zeros((1,), np.uint64),
+        sentence=apart_zeros((longest + 1,), np.int32),
+        context=apart_zeros((contexts,), np.int32),
+        rows=apart_zeros((2, width), np.int32),
+        labels=apart_zeros((2, width), np.float32),
+        shifts=apart_zeros((2, width), np.float32),
+        logits=apart_zeros((contexts, width), np.float32),
+        hidden=padded_rows(2, w_in.shape[1]),
+        zero=apart_zeros((1,), np.int32),
+        sink=len(w_out) - threads + thread,
     )
 
 

@@ -123,7 +123,8 @@ def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // LINE) * LINE
     raw = np.zeros(size + LINE, np.uint8)
     first = -raw.ctypes.data % LINE
-    return raw[first : first + size].view(dtype)[: int(np.prod(shape))].reshape(shape)
+    zeros: np.ndarray = raw[first : first + size].view(dtype)[: int(np.prod(shape))].reshape(shape)
+    return zeros
 
 
 def padded_rows(rows: int, columns: int) -> np.ndarray:

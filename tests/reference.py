@@ -8,7 +8,16 @@ import math
 
 import numpy as np
 
+from w2vtrain.problem import Problem
+
 MASK = 2**64 - 1
+
+
+def problem_of(counts, **more):
+    """What an objective is built for, with words a, b, c, ... , ba, bb."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(letters[int(d)] for d in np.base_repr(i, 10)) if i else "a" for i in range(len(counts))]
+    return Problem(words, np.asarray(counts), **{"dim": 16, **more})
 
 
 class Stream:

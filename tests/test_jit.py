@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import problem_of
 
 import w2vtrain
 from w2vtrain import jit
@@ -34,7 +35,7 @@ def llvm(request):
     codes = []
     for architecture in (SkipGram(2), Cbow(2, False)):
         counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
-        objective = objective_class(request.param).build(counts)
+        objective = objective_class(request.param).build(problem_of(counts))
         w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
         scratch = make_scratch(w_in, w_out, 0, 1, 2, objective.candidate_limit, 10)
         tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 import reference
+from reference import problem_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import make_scratch
@@ -43,7 +44,7 @@ def window_of(objective, rng, context, target=2):
 def test_update_is_the_gradient_of_the_loss(rng, architecture, name, options, context):
     """Identity 1: (new - old) / lr = -dL/dw by central differences of the objective's own loss, same samples."""
     model, make = architecture
-    objective = objectives.objective_class(name).build(COUNTS, **options)
+    objective = objectives.objective_class(name).build(problem_of(COUNTS), **options)
     w_in, w_out, scratch, m, found = window_of(objective, rng, context)
     z = objective.log_z if options.get("learn_z") else np.zeros(SIZE, np.float32)
     z[:] = rng.normal(size=SIZE) * 0.3
@@ -96,8 +97,8 @@ def test_update_is_the_gradient_of_the_loss(rng, architecture, name, options, co
 def test_nce_with_uniform_noise_and_k_equal_v_is_neg(rng):
     """Identity 4: log(k Q) = 0, so both give the same coefficients for the same draws."""
     uniform = np.full(SIZE, 10)
-    nce = objectives.objective_class("nce").build(uniform, negative=SIZE)
-    neg = objectives.objective_class("neg").build(uniform, negative=SIZE)
+    nce = objectives.objective_class("nce").build(problem_of(uniform), negative=SIZE)
+    neg = objectives.objective_class("neg").build(problem_of(uniform), negative=SIZE)
     np.testing.assert_allclose(nce.log_kq, 0, atol=1e-6)
     logits = rng.normal(size=(4, SIZE + 1 + 16)).astype(np.float32)
     rows, labels = rng.integers(0, SIZE, SIZE + 17).astype(np.int32), np.zeros(SIZE + 17, np.float32)
@@ -126,7 +127,7 @@ def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
 
 def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():
     for name, expected in (("neg", False), ("nce", True)):
-        objective = objectives.objective_class(name).build(np.array([5, 3, 2]), negative=50)
+        objective = objectives.objective_class(name).build(problem_of(np.array([5, 3, 2])), negative=50)
         rng, rows = np.array([3], np.uint64), np.zeros(70, np.int32)
         m = objective.candidates(
             np.array([0], np.int32), 0, rng, rows, np.zeros(70, np.float32), np.zeros(70, np.float32)
@@ -144,7 +145,7 @@ def test_every_objective_says_what_it_is(name):
     assert any(year in text for year in map(str, range(1990, 2027))), "the paper has a year"
     assert set(objectives.objective_defaults(name)) == {"skipgram", "cbow", "cbow-corrected"}
     assert name in reference.TWINS, "tests/reference.py has no naive twin"
-    built = cls.build(COUNTS)
+    built = cls.build(problem_of(COUNTS))
     assert built.output_rows(SIZE) in (SIZE, SIZE - 1)
     assert all(isinstance(a, np.ndarray) for a in built.arrays().values())
 
@@ -164,4 +165,4 @@ def test_options_are_checked():
             objectives.checked_options(name, given)
     for name in ("neg", "nce"):
         with pytest.raises(ConfigError, match="between 1 and 1000"):
-            objectives.objective_class(name).build(COUNTS, negative=0)
+            objectives.objective_class(name).build(problem_of(COUNTS), negative=0)

@@ -3,6 +3,7 @@ import threading
 
 import numpy as np
 import pytest
+from reference import problem_of
 
 from w2vtrain import trainer
 from w2vtrain.architectures import SkipGram
@@ -36,7 +37,7 @@ def run(rng, architecture, objective="neg", dim=20, **settings):
     tokens, counts, topic = topics(rng)
     starts, words = chunks(tokens, 20)
     schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
-    built = objective_class(objective).build(counts)
+    built = objective_class(objective).build(problem_of(counts))
     weights, epochs = train(architecture, built, Text(tokens, starts, words, counts), dim, schedule)
     return weights, epochs, topic
 
@@ -78,7 +79,7 @@ def test_every_chunk_is_learned_once_an_epoch(rng, threads):
     starts, words = chunks(tokens, 20)
     seen = []
     schedule = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=threads)
-    built = objective_class("neg").build(counts)
+    built = objective_class("neg").build(problem_of(counts))
     _, epochs = train(SKIPGRAM, built, Text(tokens, starts, words, counts), 8, schedule, on_progress=seen.append)
     assert seen[-1].words == seen[-1].total_words == 2 * words.sum()
     assert sum(p.examples for p in seen) == sum(e.examples for e in epochs)
@@ -94,7 +95,7 @@ def test_rate_falls_linearly_to_its_end(rng):
     seen = []
     schedule = Schedule(alpha=0.1, min_alpha=0.02, epochs=2)
     train(
-        SKIPGRAM, objective_class("neg").build(counts), Text(tokens, starts, words, counts), 8, schedule,
+        SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8, schedule,
         on_progress=seen.append,
     )  # fmt: skip
     rates = [p.alpha for p in seen]
@@ -139,7 +140,7 @@ def test_a_failing_callback_ends_the_run(rng):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(
-            SKIPGRAM, objective_class("neg").build(counts), Text(tokens, starts, words, counts), 8, Schedule(threads=2),
+            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8, Schedule(threads=2),
             on_progress=stop,
         )  # fmt: skip
     assert threading.active_count() == before

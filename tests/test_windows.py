@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from reference import problem_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,8 +43,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     """Every row of both matrices after a chunk; the naive twin updates from old values, so the rate is small."""
     model, make = architecture
     lines, tokens, counts = corpus(rng)
-    fast = objective_class(name).build(counts, **options)
-    twin = reference.TWINS[name](objective_class(name).build(counts, **options))
+    fast = objective_class(name).build(problem_of(counts), **options)
+    twin = reference.TWINS[name](objective_class(name).build(problem_of(counts), **options))
     rows = fast.output_rows(SIZE)
     w_in, w_out = matrices(rng, rows)
     slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
@@ -78,7 +79,7 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
     """A vocabulary of 3 words: every window holds a word twice, and noise words come twice."""
     model, make = architecture
     lines, tokens, counts = corpus(rng, size=3)
-    objective = objective_class("neg").build(counts, negative=6)
+    objective = objective_class("neg").build(problem_of(counts), negative=6)
     w_in, w_out = matrices(rng, 3, size=3)
     slow_in, slow_out = w_in[:3, :DIM].astype(float), w_out[:3, :DIM].astype(float)
     start = slow_in.copy(), slow_out.copy()
@@ -149,7 +150,7 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
     _, tokens, counts = corpus(rng)
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.array([0, ends[3], ends[7], len(tokens)])
-    objective = objective_class("neg").build(counts)
+    objective = objective_class("neg").build(problem_of(counts))
     results = []
     for parts in ([[0, 1, 2]], [[0], [1], [2]], [[0, 1], [2]]):
         w_in, w_out = matrices(np.random.default_rng(1), SIZE)

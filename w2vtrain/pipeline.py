@@ -17,6 +17,7 @@ from .ids import Ids, encode
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
 from .objectives import checked_options, objective_class, objective_defaults
+from .problem import Problem
 from .trainer import Epoch, Progress, Schedule, Text, Weights, train
 from .vocab import Vocabulary
 
@@ -83,7 +84,8 @@ def fit(
     events.read(ids, seconds["reading"])
 
     started = time.monotonic()
-    objective = objective_class(settings.objective).build(ids.vocabulary.counts, **settings.options)
+    problem = Problem(ids.vocabulary.words, ids.vocabulary.counts, settings.vector_size, seed=settings.seed)
+    objective = objective_class(settings.objective).build(problem, **settings.options)
     ready: list[float] = []
 
     def on_ready() -> None:

@@ -25,6 +25,7 @@ from .machine import automatic_threads
 from .model import Model, save_model
 from .objectives import objective_class
 from .pipeline import effective, fit
+from .problem import Problem
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 
@@ -108,7 +109,7 @@ def streamed(output: str) -> bool:
 
 def preflight(request: FitRequest, settings: Settings) -> list[str]:
     """Look at every input and try every output file; returns the outputs' names."""
-    objective_class(settings.objective).build(np.array([2, 1]), **settings.options)  # tells what its options may not be
+    objective_class(settings.objective).build(Problem(["a", "b"], np.array([2, 1]), 2), **settings.options)  # tells what its options may not be
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)

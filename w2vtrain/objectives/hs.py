@@ -6,6 +6,7 @@ import numpy as np
 from numba import float32
 
 from ..logistic import logistic_errors
+from ..problem import Problem
 from ..trees import huffman
 
 DEFAULTS = {
@@ -27,9 +28,9 @@ class Hierarchical(NamedTuple):
     codes: np.ndarray
 
     @classmethod
-    def build(cls, counts: np.ndarray) -> "Hierarchical":
-        """Counts (V,): occurrences, descending."""
-        return cls(*huffman(counts))
+    def build(cls, problem: Problem) -> "Hierarchical":
+        """The tree that is meant, over the problem's words."""
+        return cls(*huffman(problem.counts))
 
     def output_rows(self, size: int) -> int:
         """One row an inner node."""

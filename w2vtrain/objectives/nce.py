@@ -1,12 +1,14 @@
 """Noise-contrastive estimation (Gutmann & Hyvärinen 2010). Its scores tend to be normalised; nothing forces them to."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32
 
+from ..dense import RowScorer
 from ..errors import ConfigError
 from ..logistic import logistic_errors
+from ..problem import Problem
 from ..sampling import alias_table, draw_alias, noise_distribution
 
 DEFAULTS = {
@@ -34,14 +36,14 @@ class NoiseContrastive(NamedTuple):
 
     @classmethod
     def build(
-        cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 1.0, learn_z: bool = False
+        cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 1.0, learn_z: bool = False
     ) -> "NoiseContrastive":
-        """Counts (V,): occurrences. negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
+        """negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
         if not 1 <= negative <= 1000:
             raise ConfigError(f"option negative of objective nce: {negative} is not between 1 and 1000")
-        noise = noise_distribution(counts, ns_exponent)
+        noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
-        return cls(*alias_table(noise), log_kq, np.zeros(len(counts), np.float32), negative, learn_z)
+        return cls(*alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z)
 
     def output_rows(self, size: int) -> int:
         """One row a word."""
@@ -56,6 +58,13 @@ class NoiseContrastive(NamedTuple):
         """The noise distribution's alias table, log kQ, and log Z where it is learned."""
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
         return {**noise, "log_z": self.log_z} if self.learn_z else noise
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by a trained model's arrays; they tend to be log-probabilities as they are."""
+        return RowScorer(output, normalised=False)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then k noise words."""

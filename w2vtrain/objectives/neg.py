@@ -1,12 +1,14 @@
 """Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalised in any sense."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32
 
+from ..dense import RowScorer
 from ..errors import ConfigError
 from ..logistic import logistic_errors
+from ..problem import Problem
 from ..sampling import alias_table, draw_alias, noise_distribution
 
 DEFAULTS = {
@@ -29,11 +31,11 @@ class Negative(NamedTuple):
     negative: int
 
     @classmethod
-    def build(cls, counts: np.ndarray, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
-        """Counts (V,): occurrences. negative: noise words a target. ns_exponent: Q is counts to this power."""
+    def build(cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
+        """negative: noise words a target. ns_exponent: Q is counts to this power."""
         if not 1 <= negative <= 1000:
             raise ConfigError(f"option negative of objective neg: {negative} is not between 1 and 1000")
-        accept, alias = alias_table(noise_distribution(counts, ns_exponent))
+        accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(accept, alias, negative)
 
     def output_rows(self, size: int) -> int:
@@ -48,6 +50,13 @@ class Negative(NamedTuple):
     def arrays(self) -> dict[str, np.ndarray]:
         """The noise distribution's alias table."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by a trained model's arrays; they were not trained to be log-probabilities."""
+        return RowScorer(output)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then `negative` noise words other than the target."""

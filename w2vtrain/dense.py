@@ -1,0 +1,144 @@
+"""Matrix products and softmax over whole blocks of examples, and the objectives' common part that needs them.
+
+It draws no samples and walks no corpus: blocks.py hands in hidden vectors, an objective decides what is scored.
+
+Products go through the BLAS that SciPy brings, one thread a worker. `add_product` calls it without the GIL and adds
+to what is there, which neither numpy.dot nor SciPy's own wrapper does; that saves two passes over the output matrix.
+"""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba.extending import get_cython_function_address
+
+from .problem import Problem
+
+SCORED = 1 << 22
+"""Logits that scoring holds at once: 16 MB."""
+
+
+@cache
+def _sgemm() -> Any:
+    address = get_cython_function_address("scipy.linalg.cython_blas", "sgemm")
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address)
+
+
+def add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, scale: float) -> None:
+    """out (n, w) += scale * a.T @ b, for a (B, n) and b (B, w): float32 with contiguous rows, else it is slower."""
+    if any(array.dtype != np.float32 or array.strides[1] != 4 for array in (out, a, b)):
+        out += scale * (a.T @ b)
+        return
+    n, w, B = len(out), out.shape[1], len(a)
+    if min(n, w, B) == 0:
+        return
+    sizes = [ctypes.byref(ctypes.c_int(k)) for k in (w, n, B)]
+    steps = [ctypes.byref(ctypes.c_int(max(array.strides[0] // 4, 1))) for array in (b, a, out)]
+    factor, one = ctypes.byref(ctypes.c_float(scale)), ctypes.byref(ctypes.c_float(1.0))
+    # BLAS counts by columns: what is out to us is its transpose there.
+    _sgemm()(
+        b"N", b"T", *sizes, factor, b.ctypes.data, steps[0], a.ctypes.data, steps[1], one, out.ctypes.data, steps[2]
+    )
+
+
+class Workspace:
+    """What one thread brings to a step: its stream of random numbers, the chunk it is in, memory used again and again.
+
+    rng: numpy Generator, seeded by (seed, epoch, chunk) alone. Asking for an array by a name gives the same memory
+    each time: fresh arrays of this size come from the system and cost more than the product that fills them.
+    previous (B,) int32: the word before each target in its sentence, -1 at its start.
+    """
+
+    def __init__(self) -> None:
+        self.previous = np.empty(0, np.int32)
+        self.rng = np.random.default_rng(0)
+        self.chunk = 0
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def begin(self, seed: int, epoch: int, chunk: int) -> None:
+        """Set the stream and the place of a chunk."""
+        self.rng, self.chunk = np.random.default_rng([seed, epoch, chunk]), chunk
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """An array with any content, contiguous."""
+        size = int(np.prod(shape))
+        held = self._arrays.get(name)
+        if held is None or held.size < size or held.dtype != dtype:
+            held = self._arrays[name] = np.empty(size, dtype)
+        return held[:size].reshape(shape)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """In place: logits (B, n) -> probabilities. Returns log Z (B,), the largest logit taken out first."""
+    top = logits.max(axis=1)
+    np.subtract(logits, top[:, None], out=logits)
+    np.exp(logits, out=logits)
+    z = logits.sum(axis=1)
+    np.multiply(logits, (1 / z)[:, None], out=logits)
+    return np.asarray(np.log(z) + top)
+
+
+def log_sum_exp(logits: np.ndarray) -> np.ndarray:
+    """log Σ exp of each row, (B,); logits (B, n) are overwritten."""
+    top = logits.max(axis=1)
+    np.subtract(logits, top[:, None], out=logits)
+    np.exp(logits, out=logits)
+    return np.asarray(np.log(logits.sum(axis=1)) + top)
+
+
+class RowScorer:
+    """Scores of words that each have one output row: s_w = o_w·h.
+
+    normalised=False says that the scores were trained to be log-probabilities as they are: then `log_prob` trusts
+    them, which is what makes such an objective fast at scoring.
+    """
+
+    def __init__(self, output: np.ndarray, normalised: bool = True) -> None:
+        self.output, self.normalised = output, normalised
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of hidden vectors H (B, width) and targets (B,): unnormalised log-scores (B,) and exact log Z (B,)."""
+        log_z = np.empty(len(H), H.dtype)
+        step = max(1, SCORED // len(self.output))
+        for first in range(0, len(H), step):
+            log_z[first : first + step] = log_sum_exp(H[first : first + step] @ self.output.T)
+        return self.raw(H, targets), log_z
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log P(target|h), (B,), the cheapest way that the objective has."""
+        if not self.normalised:
+            return self.raw(H, targets)
+        raw, log_z = self.scores(H, targets)
+        return np.asarray(raw - log_z)
+
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """o_w·h, (B,)."""
+        return np.einsum("bd,bd->b", H, self.output[targets])
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """log P(w|h) of all words, (B, V), exactly normalised."""
+        logits = H @ self.output.T
+        logits -= log_sum_exp(logits.copy())[:, None]
+        return np.asarray(logits)
+
+
+class RowObjective(RowScorer):
+    """What block objectives with one output row a word share; a subclass gives `build` and `step`."""
+
+    engine = "blocks"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Everything that is learned, by name: the arrays themselves, changed in place by `step`."""
+        return {"output": self.output}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the model file keeps beside `output`."""
+        return {}
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by a trained model's arrays."""
+        return RowScorer(output)

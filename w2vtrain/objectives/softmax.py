@@ -1,0 +1,41 @@
+"""The full softmax over the vocabulary, what all others approximate. It samples nothing and leaves out no word."""
+
+import numpy as np
+
+from ..dense import RowObjective, Workspace, add_product, softmax
+from ..problem import Problem
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+
+
+class Softmax(RowObjective):
+    """L = -log P(w|h), P(w|h) = exp(s_w) / Σ_v exp(s_v): g_v = [v=w] - P(v|h).
+
+    Bridle 1990, "Probabilistic interpretation of feedforward classification network outputs". A block of examples is
+    three matrix products.
+    """
+
+    @classmethod
+    def build(cls, problem: Problem) -> "Softmax":
+        """Biases, if there are any, start at the words' log-frequencies."""
+        return cls(problem.initial_rows(bias=problem.log_unigram()))
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        g = work.array("logits", (len(H), len(self.output)), H.dtype)
+        np.dot(H, self.output.T, out=g)
+        lines = np.arange(len(H))
+        hit = g[lines, targets].astype(np.float64)
+        loss = float((softmax(g) - hit).sum())
+        np.negative(g, out=g)
+        g[lines, targets] += 1
+        dH = np.dot(g, self.output)
+        add_product(self.output, g, H, lr)
+        return loss, dH
+
+
+OBJECTIVE = Softmax

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
+from .normalise import log_normalisers, scaled_softmax
 from .problem import Problem
 
 SCORED = 1 << 22
@@ -70,21 +71,54 @@ class Workspace:
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """In place: logits (B, n) -> probabilities. Returns log Z (B,), the largest logit taken out first."""
+    """In place: logits (B, n) -> probabilities. Returns log Z (B,)."""
+    return _scaled_softmax(logits, 1.0, np.zeros(len(logits), logits.dtype))
+
+
+def softmax_errors(
+    logits: np.ndarray, targets: np.ndarray, slope: np.ndarray | None = None, constant: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """In place: logits (B, n) -> [v=target] - (constant + slope log Z) P(v), targets (B,) columns, slope (B,) or 0.
+
+    Those are the coefficients of L = -s_target + constant log Z + slope / 2 log² Z. Returns log Z and s_target, (B,).
+    """
+    lines = np.arange(len(logits))
+    hit = logits[lines, targets]
+    if slope is None:
+        slope = np.zeros(len(logits), logits.dtype)
+    log_z = _scaled_softmax(logits, -constant, -slope)
+    logits[lines, targets] += 1
+    return log_z, hit
+
+
+def _scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray) -> np.ndarray:
+    if _native(logits):
+        log_z = np.empty(len(logits), np.float32)
+        scaled_softmax(logits, constant, slope.astype(np.float32, copy=False), log_z)
+        return log_z
     top = logits.max(axis=1)
     np.subtract(logits, top[:, None], out=logits)
     np.exp(logits, out=logits)
     z = logits.sum(axis=1)
-    np.multiply(logits, (1 / z)[:, None], out=logits)
-    return np.asarray(np.log(z) + top)
+    log_z = np.log(z) + top
+    np.multiply(logits, ((constant + slope * log_z) / z)[:, None], out=logits)
+    return np.asarray(log_z)
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     """log Σ exp of each row, (B,); logits (B, n) are overwritten."""
+    if _native(logits):
+        log_z = np.empty(len(logits), np.float32)
+        log_normalisers(logits, log_z)
+        return log_z
     top = logits.max(axis=1)
     np.subtract(logits, top[:, None], out=logits)
     np.exp(logits, out=logits)
     return np.asarray(np.log(logits.sum(axis=1)) + top)
+
+
+def _native(logits: np.ndarray) -> bool:
+    return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
 
 
 class RowScorer:
@@ -114,7 +148,7 @@ class RowScorer:
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """o_w·h, (B,)."""
-        return np.einsum("bd,bd->b", H, self.output[targets])
+        return np.asarray(np.einsum("bd,bd->b", H, self.output[targets]))
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         """log P(w|h) of all words, (B, V), exactly normalised."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace, add_product, softmax
+from ..dense import RowObjective, Workspace, add_product, softmax_errors
 from ..problem import Problem
 
 DEFAULTS = {
@@ -28,14 +28,10 @@ class Softmax(RowObjective):
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
         g = work.array("logits", (len(H), len(self.output)), H.dtype)
         np.dot(H, self.output.T, out=g)
-        lines = np.arange(len(H))
-        hit = g[lines, targets].astype(np.float64)
-        loss = float((softmax(g) - hit).sum())
-        np.negative(g, out=g)
-        g[lines, targets] += 1
+        log_z, hit = softmax_errors(g, targets)
         dH = np.dot(g, self.output)
         add_product(self.output, g, H, lr)
-        return loss, dH
+        return float((log_z - hit).sum(dtype=np.float64)), dH
 
 
 OBJECTIVE = Softmax

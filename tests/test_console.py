@@ -13,7 +13,7 @@ import pytest
 from w2vtrain import console
 from w2vtrain.console import Console, Interval, duration, json_lines
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.trainer import Progress
+from w2vtrain.plan import Progress
 
 
 def progress(words, epoch=0, loss=3.0, examples=2):
@@ -76,7 +76,7 @@ def test_a_log_that_cannot_be_written(tmp_path):
 TERMINAL = """
 import time
 from w2vtrain.console import Console
-from w2vtrain.trainer import Progress
+from w2vtrain.plan import Progress
 run = Console()
 run.say("settings")
 events = run.events()

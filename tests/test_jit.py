@@ -13,9 +13,9 @@ from reference import problem_of
 
 import w2vtrain
 from w2vtrain import jit
-from w2vtrain.architectures import Cbow, SkipGram, make_scratch
+from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
 from w2vtrain.llvm import LANES
-from w2vtrain.objectives import objective_class, objectives
+from w2vtrain.objectives import engine_of, objective_class, objectives
 from w2vtrain.rows import padded_rows
 from w2vtrain.windows import train_chunks
 
@@ -29,19 +29,19 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 """
 
 
-@pytest.fixture(scope="module", params=sorted(objectives()))
+@pytest.fixture(scope="module", params=sorted(name for name in objectives() if engine_of(name) == "windows"))
 def llvm(request):
     """The LLVM code of the window kernel for one objective, both architectures."""
     codes = []
-    for architecture in (SkipGram(2), Cbow(2, False)):
+    for architecture in (SkipGram(2), Cbow(2, False), Weighted(2, padded_rows(4, 16))):
         counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
         objective = objective_class(request.param).build(problem_of(counts))
         w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
         scratch = make_scratch(w_in, w_out, 0, 1, 2, objective.candidate_limit, 10)
         tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
         arguments = (
-            architecture, objective, tokens, np.array([0, 4]), one, one, w_in, w_out, keep, 2, True, 0.1, 0.1, 3.0,
-            1, 0, scratch,
+            architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float), w_in, w_out, 16, keep,
+            0.1, 0.1, 3.0, 0.0, 1, 0, scratch,
         )  # fmt: skip
         signature = tuple(jit.numba.typeof(a) for a in arguments)
         fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)

@@ -5,13 +5,24 @@ import numpy as np
 import pytest
 from reference import problem_of
 
-from w2vtrain import trainer
-from w2vtrain.architectures import SkipGram
+from w2vtrain import trainer, windows
+from w2vtrain.architectures import SkipGram, Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
-from w2vtrain.trainer import Schedule, Text, initial_weights, train
+from w2vtrain.plan import Schedule, Text
+from w2vtrain.trainer import make_engine
+from w2vtrain.windows import WindowEngine
+from w2vtrain.weights import initial_input, initial_output
 
 SKIPGRAM = SkipGram(5)
+
+
+def train(architecture, objective, text, dim, schedule, **callbacks):
+    """Weights and epochs of one run."""
+    problem = problem_of(text.counts, dim=dim, seed=schedule.seed)
+    engine = make_engine(architecture, objective, problem, text, Windows(), schedule)
+    epochs = trainer.train(engine, text, schedule, **callbacks)
+    return engine.weights(), epochs
 
 
 def topics(rng, sentences=1500, groups=6, words=8, length=12):
@@ -37,7 +48,7 @@ def run(rng, architecture, objective="neg", dim=20, **settings):
     tokens, counts, topic = topics(rng)
     starts, words = chunks(tokens, 20)
     schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
-    built = objective_class(objective).build(problem_of(counts))
+    built = objective_class(objective).build(problem_of(counts, dim=dim))
     weights, epochs = train(architecture, built, Text(tokens, starts, words, counts), dim, schedule)
     return weights, epochs, topic
 
@@ -67,7 +78,7 @@ def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
 def test_slices_and_progress_change_nothing(monkeypatch, architecture):
     results = []
     for size in (1, 7, 64):
-        monkeypatch.setattr(trainer, "SLICE", size)
+        monkeypatch.setattr(WindowEngine, "slice", size)
         results.append(run(np.random.default_rng(1), architecture[1](3), epochs=1)[0].input.tobytes())
     assert results[0] == results[1] == results[2]
 
@@ -123,7 +134,7 @@ def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
             raise RuntimeError("worker broke")
         return 0.0, 1
 
-    monkeypatch.setattr(trainer, "train_chunks", broken)
+    monkeypatch.setattr(windows, "train_chunks", broken)
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="worker broke"):
         run(rng, SKIPGRAM, threads=3)
@@ -147,7 +158,8 @@ def test_a_failing_callback_ends_the_run(rng):
 
 
 def test_weights_start_as_in_word2vec():
-    w_in, w_out = initial_weights(5000, 4999, 30, 2, 9)
+    problem = problem_of(np.ones(5000, int), dim=30, seed=9)
+    w_in, w_out = initial_input(problem), initial_output(problem, 4999, 2)
     assert w_in.shape == (5000, 32)
     assert w_out.shape == (5001, 32)
     used = w_in[:, :30]
@@ -155,4 +167,4 @@ def test_weights_start_as_in_word2vec():
     assert used.std() == pytest.approx(1 / 30 / np.sqrt(12), rel=0.02)
     assert not w_in[:, 30:].any()
     assert not w_out.any()
-    assert initial_weights(5000, 1, 30, 1, 9)[0].tobytes() == w_in.tobytes()
+    assert initial_input(problem).tobytes() == w_in.tobytes()

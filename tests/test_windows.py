@@ -7,7 +7,7 @@ from reference import problem_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.architectures import SkipGram, gather_context, make_scratch
+from w2vtrain.architectures import SkipGram, Windows, gather_context, make_scratch
 from w2vtrain.jit import kernel
 from w2vtrain.objectives import objective_class
 from w2vtrain.rows import padded_rows
@@ -54,8 +54,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     lr, seed, epoch = 1e-4, 5, 2
     one = np.zeros(1, np.int64)
     loss, examples = train_chunks(
-        make(window), fast, tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, keep, window, shrink,
-        lr, lr, 1.0, seed, epoch, scratch,
+        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, DIM, keep,
+        lr, lr, 1.0, 0.0, seed, epoch, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(seed, epoch, 0)
     naive = reference.train(
@@ -87,7 +87,7 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
     one, keep = np.zeros(1, np.int64), keep_thresholds(counts, 0)
     bounds = np.array([0, len(tokens)])
     train_chunks(
-        make(5), objective, tokens, bounds, one, one, w_in, w_out, keep, 5, True, 1e-6, 1e-6, 1.0, 1, 0, scratch
+        make(5), objective, Windows(), tokens, bounds, one, one, w_in, w_out, DIM, keep, 1e-6, 1e-6, 1.0, 0.0, 1, 0, scratch
     )
     reference.train(
         model.split("-")[0], reference.Neg(objective), lines, keep, 5, True, slow_in, slow_out, 1e-6,
@@ -103,37 +103,42 @@ def test_gather_context_takes_both_sides(words, data):
     position = data.draw(st.integers(0, len(words) - 1))
     reach = data.draw(st.integers(1, 8))
     sentence, context = np.array(words, np.int32), np.zeros(32, np.int32)
-    n = gather_context(sentence, len(words), position, reach, context)
-    assert (
-        context[:n].tolist() == words[max(0, position - reach) : position] + words[position + 1 : position + 1 + reach]
-    )
+    for before, behind in ((True, True), (True, False), (False, True)):
+        windows = Windows(left=before, right=behind)
+        n, left = gather_context(sentence, len(words), position, reach, windows, context)
+        expected = words[max(0, position - reach) : position] if before else []
+        assert left == len(expected)
+        assert context[:n].tolist() == expected + (words[position + 1 : position + 1 + reach] if behind else [])
 
 
 def test_read_sentence_stops_at_ends_and_drops_words():
     @kernel()
-    def read(tokens, position, end, keep, rng, sentence):
-        return read_sentence(tokens, position, end, keep, rng, sentence)
+    def read(tokens, position, end, keep, windows, rng, sentence):
+        return read_sentence(tokens, position, end, keep, windows, rng, sentence)
 
     tokens = np.array([0, 1, 2, -1, 1, 1, -1, 2], np.int32)
     everything, sentence = np.full(3, 2**32 - 1, np.uint32), np.zeros(20, np.int32)
     rng = np.zeros(1, np.uint64)
-    assert read(tokens, 0, 8, everything, rng, sentence) == (4, 3)
+    assert read(tokens, 0, 8, everything, Windows(), rng, sentence) == (4, 3)
     assert sentence[:3].tolist() == [0, 1, 2]
-    assert read(tokens, 4, 8, everything, rng, sentence) == (7, 2)
-    assert read(tokens, 7, 8, everything, rng, sentence) == (8, 1), "a chunk may end without the end of a sentence"
+    assert read(tokens, 4, 8, everything, Windows(), rng, sentence) == (7, 2)
+    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), "a chunk may end without the end of a sentence"
+    ends = Windows(end=2, pads=3)
+    assert read(tokens, 4, 7, everything, ends, rng, sentence) == (7, 6)
+    assert sentence[:6].tolist() == [2, 2, 2, 1, 1, 2], "a sentence stands between words for its ends"
     never = everything.copy()
     never[1] = 0
-    assert read(tokens, 0, 8, never, rng, sentence) == (4, 2)
+    assert read(tokens, 0, 8, never, Windows(), rng, sentence) == (4, 2)
 
 
 def test_subsampling_keeps_the_share_it_promises():
     @kernel()
-    def read(tokens, position, end, keep, rng, sentence):
-        return read_sentence(tokens, position, end, keep, rng, sentence)
+    def read(tokens, position, end, keep, windows, rng, sentence):
+        return read_sentence(tokens, position, end, keep, windows, rng, sentence)
 
     tokens, sentence = np.zeros(100_000, np.int32), np.zeros(100_001, np.int32)
     keep = np.array([int(0.3 * 2**32)], np.uint32)
-    _, length = read(tokens, 0, len(tokens), keep, np.array([1], np.uint64), sentence)
+    _, length = read(tokens, 0, len(tokens), keep, Windows(), np.array([1], np.uint64), sentence)
     assert abs(length - 30_000) < 6 * np.sqrt(21_000)
 
 
@@ -158,8 +163,8 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
         for part in parts:
             chunks = np.array(part)
             train_chunks(
-                SKIPGRAM, objective, tokens, starts, chunks, starts[chunks], w_in, w_out, keep_thresholds(counts, 0.1),
-                5, True, 0.1, 0.01, float(len(tokens)), 3, 0, scratch,
+                SKIPGRAM, objective, Windows(), tokens, starts, chunks, starts[chunks], w_in, w_out, DIM,
+                keep_thresholds(counts, 0.1), 0.1, 0.01, float(len(tokens)), 0.0, 3, 0, scratch,
             )  # fmt: skip
         results.append(w_in.tobytes() + w_out.tobytes())
     assert results[0] == results[1] == results[2]

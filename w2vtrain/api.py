@@ -15,6 +15,7 @@ def train(
     corpus: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     vocabulary: Vocabulary | None = None,
+    heldout: Sequence[str] = (),
     events: Events | None = None,
     **settings: Any,
 ) -> Model:
@@ -22,7 +23,7 @@ def train(
 
     `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. An objective's own
     options are `options={"negative": 10}`. `vocabulary` takes the place of counting; `min_count` and `max_vocab` cut
-    it only if they are given. `events` are told how things go. Raises ConfigError for settings and other W2VError's
+    it only if they are given. With `heldout` files the model is that of the epoch that predicts them best. `events` are told how things go. Raises ConfigError for settings and other W2VError's
     for input.
     """
     sources = [corpus] if isinstance(corpus, str | PathLike) else corpus
@@ -31,7 +32,7 @@ def train(
     resolved, _ = effective(validated(settings))
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit([fspath(source) for source in sources], resolved, vocabulary=vocabulary, events=events)
+    return fit([fspath(source) for source in sources], resolved, vocabulary=vocabulary, heldout=heldout, events=events)
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""Skip-gram and CBOW: how context words become the hidden vectors that an objective scores, and how they learn.
+"""Skip-gram, CBOW and position-weighted CBOW: how context words become hidden vectors, and how they learn.
 
 They know no objective: `errors` is resolved from the objective's type when the kernel is compiled.
 
@@ -8,7 +8,8 @@ A step learns one window:
 
 with context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as
 `padded_rows` makes them, the output's with one more row a thread at the end, the sink: padding points there with
-coefficient 0.
+coefficient 0. Where there are biases, column `bias` of a hidden vector is 1 and an output row's is its bias; else it
+is -1.
 """
 
 from typing import Any, NamedTuple
@@ -39,6 +40,7 @@ class Scratch(NamedTuple):
     logits: np.ndarray  # (2 window + 2, candidates + padding) float32
     hidden: np.ndarray  # (2, d) float32: CBOW's mean and the gradient of it
     zero: np.ndarray  # (1,) int32: the row number 0
+    left: np.ndarray  # (1,) int64: how many words of the context stand before the target
     sink: int
 
 
@@ -49,7 +51,7 @@ def make_scratch(
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
         rng=apart_zeros((1,), np.uint64),
-        sentence=apart_zeros((longest + 1,), np.int32),
+        sentence=apart_zeros((longest + window + 1,), np.int32),
         context=apart_zeros((contexts,), np.int32),
         rows=apart_zeros((2, width), np.int32),
         labels=apart_zeros((2, width), np.float32),
@@ -57,6 +59,7 @@ def make_scratch(
         logits=apart_zeros((contexts, width), np.float32),
         hidden=padded_rows(2, w_in.shape[1]),
         zero=apart_zeros((1,), np.int32),
+        left=apart_zeros((1,), np.int64),
         sink=len(w_out) - threads + thread,
     )
 
@@ -137,6 +140,8 @@ class SkipGram(NamedTuple):
     """Each context word predicts the target: h = its input row (Mikolov et al. 2013)."""
 
     window: int
+    bias: int = -1
+    pairs = True
 
     def examples(self, n):
         """One a context word."""
@@ -166,7 +171,40 @@ class SkipGram(NamedTuple):
             update_4(w_in, context, n, w_out, rows, j, g, one_by_one)
         if fours < end:
             update_3(w_in, context, n, w_out, rows, fours, g, one_by_one)
+        if self.bias >= 0:
+            for i in range(n):
+                w_in[context[i], self.bias] = float32(1)
         return loss
+
+
+@inline
+def learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch, bias):
+    """One hidden vector, scratch.hidden[0], against all candidates: leaves lr * -dL/dh in scratch.hidden[1]."""
+    g, zero = scratch.logits, scratch.zero
+    hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
+    sixes, fours, end = segments(rows, m, scratch.sink)
+    gradient[0, :] = float32(0)
+    if bias >= 0:
+        hidden[0, bias] = float32(1)
+    for j in range(0, sixes, 6):
+        dots_1x6(hidden, zero, 0, w_out, rows, j, g)
+    for j in range(sixes, fours, 4):
+        dots_1x4(hidden, zero, 0, w_out, rows, j, g)
+    if fours < end:
+        dots_1x3(hidden, zero, 0, w_out, rows, fours, g)
+    loss = errors(objective, g, 1, m, context, n, rows, labels, shifts, lr)
+    for j in range(m, end):
+        g[0, j] = float32(0)
+    merge_candidates(g, 1, rows, m, scratch.sink)
+    for j in range(0, sixes, 6):
+        update_apart_6(hidden, zero, 1, w_out, rows, j, g, gradient)
+    for j in range(sixes, fours, 4):
+        update_apart_4(hidden, zero, 1, w_out, rows, j, g, gradient)
+    if fours < end:
+        update_apart_3(hidden, zero, 1, w_out, rows, fours, g, gradient)
+    if bias >= 0:
+        gradient[0, bias] = float32(0)
+    return loss
 
 
 class Cbow(NamedTuple):
@@ -178,6 +216,8 @@ class Cbow(NamedTuple):
 
     window: int
     corrected: bool
+    bias: int = -1
+    pairs = False
 
     def examples(self, n):
         """One a window."""
@@ -185,43 +225,82 @@ class Cbow(NamedTuple):
 
     def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
         """The mean against all candidates, then its gradient to every context row."""
-        g, zero = scratch.logits, scratch.zero
         hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
-        sixes, fours, end = segments(rows, m, scratch.sink)
         share = float32(1) / float32(n)
         hidden[0, :] = float32(0)
-        gradient[0, :] = float32(0)
         for i in range(n):
             add_row(hidden, 0, w_in, context[i], share)
-        for j in range(0, sixes, 6):
-            dots_1x6(hidden, zero, 0, w_out, rows, j, g)
-        for j in range(sixes, fours, 4):
-            dots_1x4(hidden, zero, 0, w_out, rows, j, g)
-        if fours < end:
-            dots_1x3(hidden, zero, 0, w_out, rows, fours, g)
-        loss = errors(objective, g, 1, m, context, n, rows, labels, shifts, lr)
-        for j in range(m, end):
-            g[0, j] = float32(0)
-        merge_candidates(g, 1, rows, m, scratch.sink)
-        for j in range(0, sixes, 6):
-            update_apart_6(hidden, zero, 1, w_out, rows, j, g, gradient)
-        for j in range(sixes, fours, 4):
-            update_apart_4(hidden, zero, 1, w_out, rows, j, g, gradient)
-        if fours < end:
-            update_apart_3(hidden, zero, 1, w_out, rows, fours, g, gradient)
+        loss = learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch, self.bias)
         step = share if self.corrected else float32(1)
         for i in range(n):
             add_row(w_in, context[i], gradient, 0, step)
         return loss
 
 
+class Weighted(NamedTuple):
+    """The sum of the context's input rows, each times the weights of its position: h = Σ_i c_i ⊙ r_i.
+
+    Mnih & Kavukcuoglu 2013, "Learning word embeddings efficiently with noise-contrastive estimation" (vLBL).
+    weights (2 window, padded d): first the positions before the target, nearest first, then those behind it. They
+    start from 1 and learn at a tenth of the rate: every example changes them.
+    """
+
+    window: int
+    weights: np.ndarray
+    bias: int = -1
+    pairs = False
+
+    def examples(self, n):
+        """One a window."""
+        return 1
+
+    def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
+        """The weighted sum against all candidates, then the gradients of rows and weights."""
+        hidden, gradient, left = scratch.hidden[0], scratch.hidden[1], scratch.left[0]
+        hidden[:] = float32(0)
+        for i in range(n):
+            row, weight = w_in[context[i]], self.weights[place(i, left, self.window)]
+            for c in range(len(hidden)):
+                hidden[c] += weight[c] * row[c]
+        loss = learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch, self.bias)
+        for i in range(n):
+            row, weight = w_in[context[i]], self.weights[place(i, left, self.window)]
+            for c in range(len(gradient)):
+                change = gradient[c] * row[c]
+                row[c] += gradient[c] * weight[c]
+                weight[c] += float32(0.1) * change
+        return loss
+
+
 @inline
-def gather_context(sentence, length, position, reach, context):
-    """The words within `reach` of a position, without the word there. Returns how many."""
-    first, last = max(0, position - reach), min(length - 1, position + reach)
+def place(i, left, window):
+    """The position weight of context word i, where the first `left` words stand before the target."""
+    return left - 1 - i if i < left else window + i - left
+
+
+class Windows(NamedTuple):
+    """Which words are a target's context.
+
+    Up to `size` words before it (if `left`) and behind it (if `right`), fewer by chance where `shrink`. end: the id of
+    the word that ends every sentence and is predicted, too, or -1; `pads` of it stand before a sentence's first word.
+    """
+
+    size: int = 5
+    shrink: bool = True
+    left: bool = True
+    right: bool = True
+    end: int = -1
+    pads: int = 0
+
+
+@inline
+def gather_context(sentence, length, position, reach, windows, context):
+    """The words within `reach` of a position, without the word there. Returns how many, and how many stand before."""
+    first = max(0, position - reach) if windows.left else position
+    last = min(length - 1, position + reach) if windows.right else position
     left, right = position - first, last - position
     for k in range(left):
         context[k] = sentence[first + k]
     for k in range(right):
         context[left + k] = sentence[position + 1 + k]
-    return int64(left + right)
+    return int64(left + right), int64(left)

@@ -16,6 +16,7 @@ import click
 from click.shell_completion import shell_complete
 
 from . import __version__
+from .blas import choose_kernels
 from .config import FIELDS
 from .errors import W2VError
 
@@ -102,6 +103,7 @@ def cli() -> None:
     "--read-vocab", metavar="FILE",
     help="Take the vocabulary from such a file; --min-count and --max-vocab cut it only if they are given.",
 )  # fmt: skip
+@click.option("--heldout", multiple=True, metavar="FILE", help="Score this text after each epoch, keep the best.")
 @click.option(
     "--log-json", metavar="FILE", help="Also the progress, one JSON object a line, and what was done at the end."
 )
@@ -279,6 +281,22 @@ def lines_of_words(count: int) -> Iterator[list[str]]:
             yield words
 
 
+@cli.command(epilog=CODES, short_help="Score held-out text with a saved model.")
+@click.argument("model")
+@click.argument("heldout", nargs=-1, required=True)
+@click.option("--threads", metavar="N", default=None, help="Threads, or auto.  [default: auto]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@debug_option
+def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
+    """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
+    mean and the variance of log Z, bits a word, coverage.
+    """
+    from .run import run_perplexity
+
+    run_perplexity(model, heldout, **options)
+
+
 @cli.command(short_help="Say what a file is.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -328,6 +346,7 @@ def main() -> None:
     """Run the command line; every error is one line on stderr and an exit code."""
     try:
         prepare_streams()
+        choose_kernels()
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

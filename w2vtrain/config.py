@@ -37,14 +37,34 @@ class Settings:
     objective: str = setting("neg", "Output objective; `w2vtrain objectives` lists them.")
     vector_size: int = setting(100, "Dimensions of the vectors.", low=1, high=100_000, aliases=("--size", "--dim"))
     window: int = setting(5, "Context words on either side, at most.", low=1, high=50, aliases=("--ws",))
-    shrink_windows: bool = setting(True, "Draw each window's size from 1 to --window, as word2vec.c does.")
+    shrink_windows: bool | None = setting(
+        None, "Draw each window's size from 1 to --window, as word2vec.c does; by default, unless --context-weights."
+    )
+    context: str = setting(
+        "symmetric", "Which side of a word is its context; left makes a language model.",
+        choices=("symmetric", "left", "right"),
+    )  # fmt: skip
+    context_weights: bool = setting(False, "CBOW with a learned weight vector a position, in place of the mean.")
+    bias: bool = setting(False, "Output rows have a bias.")
+    sentence_end: bool = setting(False, "Predict the end of a sentence, too, as the word `</s>`.")
     sample: float = setting(1e-3, "Subsampling threshold for frequent words; 0 keeps all.", low=0.0, high=1.0)
     alpha: float | None = setting(
         None, "Learning rate at the start; by default the one measured best for the model and objective.",
         low=0.0, aliases=("--lr",),
     )  # fmt: skip
     min_alpha: float | None = setting(None, "Learning rate at the end; by default alpha / 10,000.", low=0.0)
+    weight_decay: float = setting(0.0, "Share of every weight, times the rate, lost an example.", low=0.0, high=1.0)
+    init: float = setting(
+        0.0, "Standard deviation of normal initial vectors; 0 starts as word2vec.c does.", low=0.0, high=100.0
+    )
+    block: int = setting(32, "Examples a step, for objectives that score whole blocks.", low=1, high=65_536)
     epochs: int = setting(5, "Passes over the corpus.", low=1, high=1_000_000, aliases=("--iter",))
+    seconds: float | None = setting(
+        None, "Train this long, the rate falling with time, or --epochs if that is sooner.", low=0.0
+    )
+    patience: int | None = setting(
+        None, "Stop when --heldout's perplexity has not fallen for this many epochs.", low=1, high=1_000_000
+    )
     min_count: int = setting(5, "Leave out words that occur less often.", low=1)
     max_vocab: int | None = setting(None, "Keep this many of the most frequent words.", low=2)
     max_sentence: int = setting(10_000, "Cut longer lines into sentences of this many tokens.", low=2, high=10_000_000)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from .files import STDOUT
 from .ids import Ids
 from .model import Model
 from .pipeline import Events
-from .trainer import Progress
+from .plan import Epoch, Progress
+from .scoring import Score
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
@@ -116,7 +118,7 @@ class Console:
 
     def events(self) -> Events:
         """The callbacks for `fit`."""
-        return Events(self._reading, self._read, self._ready, self._training)
+        return Events(self._reading, self._read, self._ready, self._training, self._epoch, self._scoring)
 
     def close(self) -> None:
         """Leave the terminal tidy, also after an error."""
@@ -202,6 +204,22 @@ class Console:
                 f"epoch {at.epoch + 1} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
                 f"  loss {loss:.4f}  ETA {duration(left)}"
             )
+
+    def _epoch(self, epoch: Epoch, heldout: Score | None) -> None:
+        score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
+        if self.log:
+            about = {"epoch": epoch.epoch + 1, "loss": epoch.loss, "seconds": epoch.seconds}
+            found = {"heldout": asdict(heldout)} if heldout else {}
+            self.log({"event": "epoch", "time": round(time.time(), 3), **about, **found})
+        self.say(f"epoch {epoch.epoch + 1} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+
+    def _scoring(self, done: int, total: int) -> None:
+        if self.quiet or not self.shown.due():
+            return
+        if self.terminal:
+            self._draw(done, total, " chunks", "scoring")
+        else:
+            self.say(f"scoring {done / total:.0%}")
 
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
         """What was done, how long each phase took and where the result is."""

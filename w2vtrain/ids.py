@@ -20,7 +20,7 @@ from .corpus import Corpus
 from .counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
 from .errors import DataError
 from .tokens import Int32, Int64
-from .vocab import Vocabulary
+from .vocab import SENTENCE_END, Vocabulary
 
 __all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
 
@@ -57,13 +57,15 @@ def encode(
     max_vocab: int | None = None,
     vocabulary: Vocabulary | None = None,
     max_sentence: int = 10_000,
+    sentence_end: bool = False,
     threads: int = 1,
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Ids:
     """Count and encode a corpus; with `vocabulary` its words and counts are used as they are.
 
-    Lines of more than `max_sentence` tokens are cut. The ids lie in a file in `folder` (None: the system's folder for
+    Lines of more than `max_sentence` tokens are cut. `sentence_end` puts `</s>` in the vocabulary, with the number of
+    lines as its count, unless `vocabulary` has it; in `tokens` the end stays -1. The ids lie in a file in `folder` (None: the system's folder for
     temporary files) that has no name, so nothing stays behind however the process ends; while this runs, about twice
     the room is needed. Raises OutputError if the file cannot be created, WriteError if the disk is full, and what
     `count` does.
@@ -72,6 +74,9 @@ def encode(
         first.run(progress)
         types = Types([w.table for w in first.workers], vocabulary)
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
+        if sentence_end and SENTENCE_END not in vocabulary.index:
+            vocabulary, moved = vocabulary.with_sentence_end(first.total(tokens.LINES))
+            ids = np.where(ids < 0, ids, moved[ids]).astype(np.int32)
         with temporary(first.folder) as file:
             second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
             run_threads([partial(second.work, worker) for worker in range(len(first.workers))], second.stop)

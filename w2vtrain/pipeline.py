@@ -1,4 +1,4 @@
-"""From text to a trained model: reading, vocabulary, objective, training, in that order.
+"""From text to a trained model: reading, vocabulary, objective, training, in that order; and from a model to scores.
 
 It writes no result and prints nothing; the command line and the Python API are thin layers above it.
 """
@@ -9,16 +9,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .architectures import Cbow, SkipGram
+import numpy as np
+
+from .blas import one_thread
 from .config import Settings
 from .corpus import Corpus
-from .errors import ConfigError
+from .errors import ConfigError, DataError
 from .ids import Ids, encode
+from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
 from .objectives import checked_options, objective_class, objective_defaults
-from .problem import Problem
-from .trainer import Epoch, Progress, Schedule, Text, Weights, train
+from .plan import Epoch, Progress, Schedule, Text, Weights
+from .scoring import Score, score
+from .trainer import Engine, make_engine, train
 from .vocab import Vocabulary
 
 CHUNK = 1000
@@ -33,6 +37,8 @@ class Events:
     read: Callable[[Ids, float], None] = lambda ids, seconds: None
     ready: Callable[[float], None] = lambda seconds: None  # the kernel is compiled
     training: Callable[[Progress], None] = lambda progress: None
+    epoch: Callable[[Epoch, Score | None], None] = lambda epoch, heldout: None
+    scoring: Callable[[int, int], None] = lambda done, total: None  # chunks of held-out text
 
 
 def effective(settings: Settings) -> tuple[Settings, str]:
@@ -51,8 +57,11 @@ def effective(settings: Settings) -> tuple[Settings, str]:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
     threads, reason = automatic_threads() if settings.threads == "auto" else (int(settings.threads), "as asked")
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
+    shrink = settings.shrink_windows if settings.shrink_windows is not None else not settings.context_weights
+    if settings.context_weights and settings.model != "cbow":
+        raise ConfigError("context-weights: skip-gram has no positions; say --model cbow, too")
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
-    return done, reason
+    return replace(done, shrink_windows=shrink), reason
 
 
 def fit(
@@ -60,15 +69,16 @@ def fit(
     settings: Settings,
     *,
     vocabulary: Vocabulary | None = None,
+    heldout: Sequence[str] = (),
     folder: Path | None = None,
     events: Events | None = None,
 ) -> Model:
     """Train on text files. `settings` as `effective` gives them; folder: where the encoded corpus lies meanwhile.
 
-    The model's record says what was read and learned, and how long it took. Errors are W2VError's subclasses.
+    With `heldout` text the model is that of the epoch that predicts it best. The model's record says what was read and
+    learned, and how long it took. Errors are W2VError's subclasses.
     """
     events = events or Events()
-    threads = int(settings.threads)
     started = time.monotonic()
     ids = encode(
         Corpus(sources, settings.tokenizer),
@@ -76,64 +86,148 @@ def fit(
         max_vocab=settings.max_vocab,
         vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
-        threads=threads,
+        sentence_end=settings.sentence_end,
+        threads=int(settings.threads),
         folder=folder,
         progress=events.reading,
     )
     seconds = {"reading": time.monotonic() - started}
     events.read(ids, seconds["reading"])
-
-    started = time.monotonic()
-    problem = Problem(ids.vocabulary.words, ids.vocabulary.counts, settings.vector_size, seed=settings.seed)
-    objective = objective_class(settings.objective).build(problem, **settings.options)
-    ready: list[float] = []
-
-    def on_ready() -> None:
-        ready.append(time.monotonic())
-        events.ready(ready[0] - started)
-
-    weights, epochs = _train(settings, objective, ids, events, on_ready)
-    seconds |= {"preparing": ready[0] - started, "training": time.monotonic() - ready[0]}
-    return _model(settings, objective, ids, weights, epochs, seconds)
+    with one_thread():
+        run = _Fit(settings, ids, heldout, folder, events)
+        run.train()
+    return run.model(seconds | run.seconds)
 
 
-def _train(
-    settings: Settings, objective: Any, ids: Ids, events: Events, on_ready: Callable[[], None]
-) -> tuple[Weights, list[Epoch]]:
-    names = ("window", "shrink_windows", "sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle")
-    schedule = Schedule(**{name: getattr(settings, name) for name in names})
+class _Fit:
+    """One run after its corpus was read."""
+
+    def __init__(
+        self, settings: Settings, ids: Ids, heldout: Sequence[str], folder: Path | None, events: Events
+    ) -> None:
+        self.settings, self.ids, self.events = settings, ids, events
+        self.started = time.monotonic()
+        self.heldout = heldout_text(heldout, settings, ids.vocabulary, folder)[0] if heldout else None
+        self.text = text_of(ids, settings)
+        problem = problem_of(settings, ids.vocabulary, tokens=self.text.tokens, starts=self.text.starts)
+        objective = objective_class(settings.objective).build(problem, **settings.options)
+        windows = windows_of(settings, ids.vocabulary)
+        names = ("sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle", "weight_decay", "block")
+        schedule = Schedule(**{name: getattr(settings, name) for name in names}, seconds=settings.seconds)
+        self.schedule, self.objective = schedule, objective
+        self.engine: Engine = make_engine(
+            architecture_of(settings), objective, problem, self.text, windows, schedule
+        )
+        self.epochs: list[dict[str, Any]] = []
+        self.best: Weights | None = None
+        self.lowest, self.waited = np.inf, 0
+        self.seconds: dict[str, float] = {}
+
+    def train(self) -> None:
+        """All epochs."""
+        try:
+            train(self.engine, self.text, self.schedule, self.events.training, self.ready, self.after)
+        finally:
+            self.ended = time.monotonic()
+        self.seconds["training"] = sum(epoch["seconds"] for epoch in self.epochs)
+        if self.heldout:
+            self.seconds["scoring"] = self.ended - self.begun - self.seconds["training"]
+
+    def ready(self) -> None:
+        """All is compiled."""
+        self.begun = time.monotonic()
+        self.seconds["preparing"] = self.begun - self.started
+        self.events.ready(self.seconds["preparing"])
+
+    def after(self, epoch: Epoch) -> bool:
+        """Score held-out text and keep the best weights; whether patience is at an end."""
+        about, found = asdict(epoch), None
+        if self.heldout:
+            weights = self.engine.weights()
+            found = _score(predictor(self.settings, self.ids.vocabulary, weights), self.heldout, self.schedule.threads)
+            about["heldout"] = asdict(found)
+            self.waited += 1
+            if found.perplexity < self.lowest:
+                self.lowest, self.waited = found.perplexity, 0
+                self.best = _copied(weights) if epoch.epoch + 1 < self.schedule.epochs else None
+        self.epochs.append(about)
+        self.events.epoch(epoch, found)
+        return self.settings.patience is not None and self.waited >= self.settings.patience
+
+    def model(self, seconds: dict[str, float]) -> Model:
+        """The best weights, or the last, with the record of the run."""
+        settings, ids = self.settings, self.ids
+        weights = self.best if self.waited and self.best else self.engine.weights()
+        words = sum(epoch["words"] for epoch in self.epochs)
+        record = {
+            "corpus": asdict(ids.stats),
+            "vocabulary": {"size": len(ids.vocabulary), "words": ids.words},
+            "epochs": self.epochs,
+            "seconds": seconds,
+            "words_per_second": words / max(seconds["training"], 1e-9),
+            "output_parameters": _parameters(self.objective, weights),
+            "peak_memory_bytes": peak_memory(),
+            "versions": versions(),
+        }
+        if self.heldout:
+            record["best_epoch"] = len(self.epochs) - self.waited
+        return Model(
+            words=ids.vocabulary.words,
+            counts=ids.vocabulary.counts,
+            input=weights.input,
+            output=weights.output,
+            arrays=weights.arrays,
+            settings=asdict(settings),
+            record=record,
+        )
+
+
+def _copied(weights: Weights) -> Weights:
+    return Weights(
+        weights.input.copy(), weights.output.copy(), {name: array.copy() for name, array in weights.arrays.items()}
+    )
+
+
+def _parameters(objective: Any, weights: Weights) -> int:
+    """How many numbers the output layer learned."""
+    if hasattr(objective, "parameters"):
+        return sum(array.size for array in objective.parameters().values())
+    return weights.output.size + (weights.arrays["bias"].size if "bias" in weights.arrays else 0)
+
+
+def text_of(ids: Ids, settings: Settings) -> Text:
+    """An encoded corpus in chunks."""
     starts = ids.chunks(CHUNK)
-    text = Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, settings.max_sentence)
-    corrected = settings.cbow_gradient == "corrected"
-    return train(
-        SkipGram(settings.window) if settings.model == "skipgram" else Cbow(settings.window, corrected),
-        objective,
-        text,
-        settings.vector_size,
-        schedule,
-        on_progress=events.training,
-        on_ready=on_ready,
-    )
+    return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, settings.max_sentence)
 
 
-def _model(
-    settings: Settings, objective: Any, ids: Ids, weights: Weights, epochs: list[Epoch], seconds: dict[str, float]
-) -> Model:
-    record = {
-        "corpus": asdict(ids.stats),
-        "vocabulary": {"size": len(ids.vocabulary), "words": ids.words},
-        "epochs": [asdict(epoch) for epoch in epochs],
-        "seconds": seconds,
-        "words_per_second": ids.words * settings.epochs / seconds["training"],
-        "peak_memory_bytes": peak_memory(),
-        "versions": versions(),
-    }
-    return Model(
-        words=ids.vocabulary.words,
-        counts=ids.vocabulary.counts,
-        input=weights.input,
-        output=weights.output,
-        arrays=objective.arrays(),
-        settings=asdict(settings),
-        record=record,
+def heldout_text(
+    sources: Sequence[str], settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
+) -> tuple[Text, float]:
+    """Held-out text in a model's words, and the share of its tokens that they are. Errors as `encode`'s."""
+    ids = encode(
+        Corpus(sources, settings.tokenizer),
+        vocabulary=vocabulary,
+        max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end,
+        threads=1,
+        folder=folder,
     )
+    return text_of(ids, settings), ids.words / max(1, ids.stats.tokens)
+
+
+def perplexity(
+    model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
+) -> tuple[Score, float]:
+    """How a model predicts text, and the share of the text's tokens that are in its vocabulary."""
+    settings, vocabulary, found = model_predictor(model)
+    text, coverage = heldout_text(sources, settings, vocabulary)
+    with one_thread():
+        return _score(found, text, threads, (events or Events()).scoring), coverage
+
+
+def _score(found: Any, text: Text, threads: int, on_progress: Callable[[int, int], None] = lambda *_: None) -> Score:
+    try:
+        return score(found.scorer, found.mixing, found.windows, text, threads, on_progress)
+    except ValueError as error:
+        raise DataError(f"the held-out text has {error}") from error

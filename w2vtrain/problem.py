@@ -18,7 +18,8 @@ class Problem:
     hidden vector has one column more, which is always 1, so that an output row's last column is its bias. init: the
     standard deviation of normal initial values, 0 for zeros; dtype: of everything that is learned (tests take float64).
     tokens int32, -1 ends a sentence, and starts (chunks + 1,)
-    int64, where the chunks begin in them: empty where a trained model is only scored.
+    int64, where the chunks begin in them: empty where a trained model is only scored. end: the id of the word that
+    stands at the end of every sentence, where there is one, and -1 where not.
     """
 
     words: Sequence[str]
@@ -30,6 +31,7 @@ class Problem:
     dtype: type = np.float32
     tokens: np.ndarray = field(default_factory=lambda: _nothing(np.int32))
     starts: np.ndarray = field(default_factory=lambda: _nothing(np.int64))
+    end: int = -1
 
     @property
     def width(self) -> int:

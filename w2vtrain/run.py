@@ -22,9 +22,9 @@ from .errors import ConfigError, UsageError
 from .files import STDOUT, atomic_write, check_writable
 from .ids import count
 from .machine import automatic_threads
-from .model import Model, save_model
+from .model import Model, load_model, save_model
 from .objectives import objective_class
-from .pipeline import effective, fit
+from .pipeline import effective, fit, perplexity
 from .problem import Problem
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
@@ -42,6 +42,7 @@ class FitRequest:
     save_model: str | None = None
     save_vocab: str | None = None
     read_vocab: str | None = None
+    heldout: Sequence[str] = ()
     log_json: str | None = None
     config: str | None = None
     cache_dir: str | None = None
@@ -59,6 +60,8 @@ def run_fit(request: FitRequest) -> None:
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
+    if asked.patience and not request.heldout:
+        raise ConfigError("patience: needs --heldout, the text whose perplexity is watched")
     settings, reason = effective(asked)
     if request.print_config:
         print_settings(asked, settings, origins)
@@ -72,7 +75,14 @@ def run_fit(request: FitRequest) -> None:
         try:
             console.say(headline(settings, reason))
             folder = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
-            model = fit(request.sources, settings, vocabulary=vocabulary, folder=folder, events=console.events())
+            model = fit(
+                request.sources,
+                settings,
+                vocabulary=vocabulary,
+                heldout=request.heldout,
+                folder=folder,
+                events=console.events(),
+            )
             started = time.monotonic()
             write_results(request, model)
             console.summary(model, files, time.monotonic() - started)
@@ -109,7 +119,7 @@ def streamed(output: str) -> bool:
 
 def preflight(request: FitRequest, settings: Settings) -> list[str]:
     """Look at every input and try every output file; returns the outputs' names."""
-    objective_class(settings.objective).build(Problem(["a", "b"], np.array([2, 1]), 2), **settings.options)  # tells what its options may not be
+    check_options(settings)
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)
@@ -118,12 +128,23 @@ def preflight(request: FitRequest, settings: Settings) -> list[str]:
     if twice := [file for file, path in zip(files, written, strict=False) if written.count(path) > 1]:
         raise UsageError(f"{twice[0]}: named for two outputs")
     corpus = [file.path for file in Corpus(request.sources, settings.tokenizer).files]
+    if request.heldout:
+        corpus += [file.path for file in Corpus(request.heldout, settings.tokenizer).files]
     inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
     if lost := [file for file, path in zip(files, written, strict=False) if path in inputs]:
         raise UsageError(f"{lost[0]}: named for input and output; choose another name")
     for file in [*files, *filter(None, [request.log_json])]:
         check_writable(file, request.force)
     return files
+
+
+def check_options(settings: Settings) -> None:
+    """Have the objective say what its options may not be: by its own `check`, or by building it for two words."""
+    cls = objective_class(settings.objective)
+    if hasattr(cls, "check"):
+        cls.check(settings.options)
+    else:
+        cls.build(Problem(["a", "b"], np.array([2, 1]), settings.vector_size, settings.bias), **settings.options)
 
 
 def cache_folder(output: str) -> Path | None:
@@ -200,3 +221,23 @@ def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force:
         f"{stats.tokens:,} words, {stats.types:,} different, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )
+
+
+def run_perplexity(model: str, sources: Sequence[str], threads: str | None, as_json: bool, quiet: bool) -> None:
+    """Score held-out text and print the figures."""
+    settings, _ = resolve({} if threads is None else {"threads": threads})
+    count = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
+    loaded = load_model(model)
+    console = Console(quiet)
+    try:
+        found, coverage = perplexity(loaded, sources, count, console.events())
+    finally:
+        console.close()
+    about = {**asdict(found), "coverage": coverage}
+    if as_json:
+        click.echo(json.dumps(about))
+        return
+    click.echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
+    click.echo(f"bits a word    {found.bits:.4f}")
+    click.echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
+    click.echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

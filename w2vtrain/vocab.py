@@ -16,6 +16,8 @@ from .files import atomic_write
 
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
+SENTENCE_END = "</s>"
+"""The word that stands for the end of a sentence, as in word2vec.c."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,14 @@ class Vocabulary:
     def index(self) -> dict[str, int]:
         """The id of every word."""
         return {word: i for i, word in enumerate(self.words)}
+
+    def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", Int64]:
+        """With `</s>`, which it lacks, in its place by the number of sentences; and the new id of every word here."""
+        words, counts = [*self.words, SENTENCE_END], np.append(self.counts, sentences)
+        order = select(counts, lambda i: words[i].encode())
+        moved = np.empty(len(words), np.int64)
+        moved[order] = np.arange(len(words))
+        return Vocabulary([words[i] for i in order.tolist()], counts[order]), moved[: len(self)]
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write lines "word count", as word2vec's -save-vocab does; `-` is standard output.

@@ -4,14 +4,19 @@ It walks chunks of the encoded corpus and hands each window to the architecture;
 objective. Weights are shared between threads without locks (Hogwild: Niu et al. 2011).
 """
 
+from typing import Any
+
 import numpy as np
 from numba import float32, int64, uint32, uint64
 from numba.extending import overload
 
-from .architectures import examples, gather_context, learn
+from .architectures import examples, gather_context, learn, make_scratch
 from .jit import FORCED, inline, kernel
+from .plan import Schedule, Text, Weights
+from .problem import Problem
 from .rows import prefetch
-from .sampling import draw, draw_below, seed_stream
+from .sampling import draw, draw_below, keep_thresholds, seed_stream
+from .weights import decay, initial_input, initial_output
 
 
 def candidates(self, sentence, position, rng, rows, labels, shifts):
@@ -35,9 +40,16 @@ def _prefetch_from(self, m):
 
 
 @inline
-def read_sentence(tokens, position, end, keep, rng, sentence):
-    """Copy one sentence without the words that subsampling drops. Returns (next position, length)."""
-    length = 0
+def read_sentence(tokens, position, end, keep, windows, rng, sentence):
+    """Copy one sentence without the words that subsampling drops. Returns (next position, length).
+
+    Where sentences end with a word of their own, `windows.pads` of it come first and one comes last.
+    """
+    length = int64(0)
+    if windows.end >= 0:
+        while length < windows.pads:
+            sentence[length] = windows.end
+            length += 1
     while position < end:
         word = tokens[position]
         position += 1
@@ -45,6 +57,9 @@ def read_sentence(tokens, position, end, keep, rng, sentence):
             break
         sentence[length] = word
         length += int64(uint32(draw(rng) >> uint64(32)) <= keep[word])
+    if windows.end >= 0:
+        sentence[length] = windows.end
+        length += 1
     return position, length
 
 
@@ -62,18 +77,18 @@ def next_candidates(objective, w_out, scratch, length, position):
 
 
 @inline
-def learn_sentence(architecture, objective, w_in, w_out, length, window, shrink, lr, scratch):
+def learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch):
     """Learn every window of the sentence in scratch. Returns (loss, examples)."""
-    sentence, context = scratch.sentence, scratch.context
+    sentence, context, size = scratch.sentence, scratch.context, windows.size
     loss, seen = 0.0, 0
-    coming = next_candidates(objective, w_out, scratch, length, 0)
-    for position in range(length):
+    coming = next_candidates(objective, w_out, scratch, length, windows.pads)
+    for position in range(windows.pads, length):
         k, m = position & 1, coming
         coming = next_candidates(objective, w_out, scratch, length, position + 1)
-        if position + 1 + window < length:
-            prefetch(w_in, int64(sentence[position + 1 + window]))
-        reach = window - draw_below(scratch.rng, window) if shrink else window
-        n = gather_context(sentence, length, position, reach, context)
+        if position + 1 + size < length:
+            prefetch(w_in, int64(sentence[position + 1 + size]))
+        reach = size - draw_below(scratch.rng, size) if windows.shrink else size
+        n, scratch.left[0] = gather_context(sentence, length, position, reach, windows, context)
         if n > 0 and m > 0:
             rows, labels, shifts = scratch.rows[k], scratch.labels[k], scratch.shifts[k]
             loss += learn(architecture, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch)
@@ -83,14 +98,15 @@ def learn_sentence(architecture, objective, w_in, w_out, length, window, shrink,
 
 @kernel()
 def train_chunks(
-    architecture, objective, tokens, starts, order, before, w_in, w_out, keep, window, shrink, alpha, min_alpha, total,
-    seed, epoch, scratch,
+    architecture, objective, windows, tokens, starts, order, before, w_in, w_out, dim, keep, alpha, min_alpha, total,
+    shrinkage, seed, epoch, scratch,
 ):  # fmt: skip
     """Learn the chunks order (n,) of one epoch. Returns (loss, examples).
 
     tokens int32, -1 ends a sentence; starts (chunks + 1,) int64, where chunks begin in tokens; before (n,) int64, words
     that precede each chunk in the whole run, of which there are `total`: the rate falls with them, linearly from alpha
-    to min_alpha, and stays the same through a chunk. Random numbers depend on (seed, epoch, chunk) alone.
+    to min_alpha, and stays the same through a chunk. Random numbers depend on (seed, epoch, chunk) alone. shrinkage:
+    weight decay, of the first `dim` columns.
     """
     loss, seen = 0.0, 0
     for k in range(len(order)):
@@ -98,12 +114,64 @@ def train_chunks(
         seed_stream(scratch.rng, seed, epoch, chunk)
         lr = float32(alpha + (min_alpha - alpha) * (before[k] / total))
         position, end = starts[chunk], starts[chunk + 1]
+        if shrinkage > 0:
+            step = lr * shrinkage * (end - position)
+            decay(w_in, dim, chunk, len(starts) - 1, step)
+            decay(w_out, dim, chunk, len(starts) - 1, step)
         while position < end:
-            position, length = read_sentence(tokens, position, end, keep, scratch.rng, scratch.sentence)
-            part, count = learn_sentence(architecture, objective, w_in, w_out, length, window, shrink, lr, scratch)
+            position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
+            part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
             loss += part
             seen += count
     return loss, seen
+
+
+class WindowEngine:
+    """One run's matrices, and the kernel that learns them. `slice`: chunks a call, some 30 ms."""
+
+    slice = 64
+
+    def __init__(
+        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
+    ) -> None:
+        self.architecture, self.objective, self.problem = architecture, objective, problem
+        self.text, self.windows, self.schedule = text, windows, schedule
+        self.keep = keep_thresholds(text.counts, schedule.sample)
+        threads, rows = schedule.threads, objective.output_rows(len(text.counts))
+        self.w_in = initial_input(problem)
+        bias = objective.initial_bias(problem) if hasattr(objective, "initial_bias") else None
+        self.w_out = initial_output(problem, rows, threads, bias)
+        size, limit, longest = windows.size, objective.candidate_limit, text.longest_sentence
+        self.scratches = [
+            make_scratch(self.w_in, self.w_out, t, threads, size, limit, longest + windows.pads) for t in range(threads)
+        ]
+
+    def compile(self) -> None:
+        """Compile the kernel or load it from disk, so that no thread waits for it later."""
+        nothing = np.empty(0, np.int64)
+        self.learn(nothing, nothing.astype(np.float64), 1.0, 0, 0)
+
+    def learn(
+        self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int
+    ) -> tuple[float, int]:
+        """Learn these chunks in this thread. Returns the summed loss and how many examples."""
+        s = self.schedule
+        loss, examples = train_chunks(
+            self.architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
+            self.w_in, self.w_out, self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay, s.seed,
+            epoch, self.scratches[thread],
+        )  # fmt: skip
+        return loss, examples
+
+    def weights(self) -> Weights:
+        """Views of what was learned so far."""
+        dim, rows = self.problem.dim, self.objective.output_rows(len(self.text.counts))
+        arrays = dict(self.objective.arrays())
+        if self.problem.bias:
+            arrays["bias"] = self.w_out[:rows, dim]
+        if hasattr(self.architecture, "weights"):
+            arrays["context_weights"] = self.architecture.weights[:, :dim]
+        return Weights(self.w_in[:, :dim], self.w_out[:rows, :dim], arrays)
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:

@@ -42,6 +42,11 @@ def objectives() -> dict[str, Any]:
     return {name: module.OBJECTIVE for name, module in _modules().items()}
 
 
+def engine_of(name: str) -> str:
+    """Which engine an objective is made for, "windows" or "blocks"."""
+    return getattr(objective_class(name), "engine", "windows")
+
+
 def objective_class(name: str) -> Any:
     """The class of an objective; ConfigError where there is none of that name."""
     return _module(name).OBJECTIVE

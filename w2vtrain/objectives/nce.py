@@ -49,6 +49,10 @@ class NoiseContrastive(NamedTuple):
         """One row a word."""
         return size
 
+    def initial_bias(self, problem: Problem) -> np.ndarray:
+        """log P(w) by counts alone: scores are to be log-probabilities, and so they are near them from the start."""
+        return problem.log_unigram()
+
     @property
     def candidate_limit(self) -> int:
         """The target and its noise words."""

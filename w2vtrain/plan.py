@@ -1,0 +1,77 @@
+"""What is learned and in which steps: the encoded text in chunks, the schedule, progress. Data only."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to walk the corpus.
+
+    alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: instead of all epochs,
+    train this long, the rate falling with time; block: examples a step of objectives on the block engine.
+    weight_decay: every weight loses this share, times the rate, an example.
+    """
+
+    sample: float = 1e-3
+    alpha: float = 0.05
+    min_alpha: float = 5e-6
+    epochs: int = 5
+    threads: int = 1
+    seed: int = 1
+    shuffle: bool = True
+    weight_decay: float = 0.0
+    block: int = 32
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands. words: so far, before subsampling; loss and examples: sums since the last event."""
+
+    epoch: int
+    words: int
+    total_words: int
+    alpha: float
+    loss: float
+    examples: int
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch did.
+
+    loss: mean an example, in float64; words: of the text that were passed, before subsampling; seconds: of training,
+    without looking at held-out text.
+    """
+
+    epoch: int
+    loss: float
+    examples: int
+    words: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Text:
+    """An encoded corpus in chunks, the unit of shuffling, dealing and random streams.
+
+    tokens: int32 ids, -1 ends a sentence of at most longest_sentence words; starts (C+1,) int64: offsets of the chunks
+    in it; words (C,) int64: words in each; counts (V,) int64, descending.
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    longest_sentence: int = 10_000
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What was learned: input (V, d), output (R, d) float32, and `arrays`: biases, position weights, an objective's."""
+
+    input: np.ndarray
+    output: np.ndarray
+    arrays: dict[str, np.ndarray]

@@ -1,0 +1,45 @@
+"""Matrices before they learn, and their decay. What is learned in between is the engines' business."""
+
+import math
+
+import numpy as np
+from numba import float32
+
+from .jit import inline
+from .problem import Problem
+from .rows import padded_rows
+
+STRIPES = 16
+"""A chunk decays every 16th row by 16 times as much: the same over 16 chunks, for a 16th of the memory traffic."""
+
+
+def initial_input(problem: Problem) -> np.ndarray:
+    """Input rows (V, padded width): as word2vec.c, uniform in ±1/(2 dim), or normal with deviation problem.init."""
+    size, dim = len(problem.counts), problem.dim
+    rows, rng = padded_rows(size, problem.width), np.random.default_rng(problem.seed)
+    for first in range(0, size, 4096):
+        block = rows[first : min(first + 4096, size), :dim]
+        if problem.init:
+            block[:] = rng.standard_normal(block.shape, np.float32) * np.float32(problem.init)
+        else:
+            block[:] = (rng.random(block.shape, np.float32) - np.float32(0.5)) / np.float32(dim)
+    if problem.bias:
+        rows[:, dim] = 1
+    return rows
+
+
+def initial_output(problem: Problem, rows: int, threads: int, bias: np.ndarray | None = None) -> np.ndarray:
+    """Output rows (rows + threads, padded width): as problem.initial_rows, and a row a thread for padding to go to."""
+    padded = padded_rows(rows + threads, problem.width)
+    padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
+    return padded
+
+
+@inline
+def decay(matrix, columns, chunk, chunks, step):
+    """Rows of one stripe lose the share `step`, times the number of stripes, of their first columns."""
+    stripes = min(STRIPES, chunks)
+    factor = float32(math.exp(-step * stripes))
+    for r in range(chunk % stripes, len(matrix), stripes):
+        for c in range(columns):
+            matrix[r, c] *= factor

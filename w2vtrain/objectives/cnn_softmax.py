@@ -1,0 +1,301 @@
+"""Softmax whose output rows a small convolutional network reads off the spelling of words.
+
+It keeps no table of rows: those that a block needs are computed, and all of them once a model is done.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..dense import RowScorer, Workspace, softmax_errors
+from ..errors import ConfigError
+from ..jit import kernel
+from ..problem import Problem
+from ..sampling import alias_table, draw_words, noise_distribution
+from ..spelling import Spelling, spell
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+
+NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")
+"""What all words share, and what AdaGrad therefore learns: its gradients are sums over all words of a block."""
+TINY = 1e-12
+BATCH = 2048
+"""Words whose rows are computed at once."""
+
+
+class CnnSoftmax:
+    """L = -log P(w|h), s_v = o_v·h, o_v = P·maxpool_t(ReLU(conv(letters of v))) + M·c_v.
+
+    Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling"; the network is that
+    of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models".
+
+    char_dim: dimensions of a letter, which is a byte of UTF-8. widths: of the filters, in letters, with commas.
+    filters: how many there are, divided in proportion to their widths. correction: dimensions of c_v, 0 for none: then
+    words that are spelled alike share a row. net_rate: the step of all that words share, by AdaGrad, as a multiple of
+    the learning rate (its accumulators are in `state`). samples: draws a block, 0 for the sum over all words.
+
+    With samples m > 0 a block draws m words from the unigram distribution Q with replacement. The candidates of an
+    example are the set S of the words drawn, less its own target w, and w. Each candidate's score is lowered by the
+    logarithm of its expected count in S, 1 - (1 - Q(v))^m, the target's as well: then, were S drawn word by word
+    with these probabilities, the softmax over the candidates would be exactly P(w | h, candidates) (Jean et al.
+    2015; TensorFlow's candidate sampling). Other examples' targets are no candidates unless drawn: they come by the
+    text's distribution given h, not by Q, and no correction is known for them.
+
+    With biases each word has its own number; the network gives the columns before.
+    """
+
+    engine = "blocks"
+
+    def __init__(
+        self,
+        theta: dict[str, np.ndarray],
+        spelling: Spelling,
+        sizes: dict[int, int],
+        noise: np.ndarray,
+        samples: int,
+        net_rate: float,
+    ) -> None:
+        self.theta, self.state = theta, {name: np.zeros_like(theta[name]) for name in NETWORK}
+        self.width = theta["projection"].shape[1] + bool(theta["bias"].size)
+        self.letters, self.lengths, _ = spelling
+        self.words = np.arange(len(self.lengths), dtype=np.int32)
+        self.widths, self.sizes = np.array(list(sizes)), np.array(list(sizes.values()))
+        self.accept, self.alias = alias_table(noise)
+        self.samples, self.net_rate = samples, net_rate
+        with np.errstate(divide="ignore"):  # a vocabulary of one word; all words where samples is 0
+            self.log_expected = np.log(-np.expm1(samples * np.log1p(-noise))).astype(theta["projection"].dtype)
+
+    @classmethod
+    def build(
+        cls,
+        problem: Problem,
+        *,
+        char_dim: int = 16,
+        filters: int = 256,
+        widths: str = "1,2,3,4",
+        correction: int = 16,
+        samples: int = 512,
+        net_rate: float = 0.2,
+    ) -> "CnnSoftmax":
+        """Correction rows start at 0, biases at the words' log-frequencies."""
+        whole = [("char_dim", char_dim, 1, 1000), ("filters", filters, 1, 100_000)]
+        whole += [("correction", correction, 0, 1000), ("samples", samples, 0, 1_000_000)]
+        for name, value, low, high in whole:
+            if not low <= value <= high:
+                raise ConfigError(f"option {name} of objective cnn-softmax: {value} is not between {low} and {high}")
+        if not 0 <= net_rate <= 1000:
+            raise ConfigError(f"option net_rate of objective cnn-softmax: {net_rate:g} is not between 0 and 1000")
+        sizes = _sizes(widths, filters)
+        spelling = spell(problem.words)
+        beyond = max(0, max(sizes) - spelling.letters.shape[1])  # the widest filter reaches there on short words
+        spelling = spelling._replace(letters=np.pad(spelling.letters, ((0, 0), (0, beyond))))
+        theta = _start(problem, spelling.size, char_dim, sizes, correction)
+        noise = noise_distribution(np.maximum(problem.counts, 0.5), 1.0)
+        return cls(theta, spelling, sizes, noise, samples, net_rate)
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Everything that is learned: far less than V rows of `width`."""
+        return {name: array for name, array in self.theta.items() if array.size}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the model file keeps so that the network could go on learning, less the biases: they are in the rows."""
+        return {f"cnn.{name}": array for name, array in self.parameters().items() if name != "bias"}
+
+    @property
+    def output(self) -> np.ndarray:
+        """All rows (V, width), computed anew each time."""
+        return self.rows()
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by the rows alone."""
+        return RowScorer(output)
+
+    def rows(self, words: np.ndarray | None = None) -> np.ndarray:
+        """Output rows (n, width) of words (n,), by default of all."""
+        words = self.words if words is None else words.astype(np.int32, copy=False)
+        work, out = Workspace(), np.empty((len(words), self.width), self.theta["projection"].dtype)
+        for first in range(0, len(words), BATCH):
+            out[first : first + BATCH] = self._forward(words[first : first + BATCH], work)[0]
+        return out
+
+    def _forward(self, words: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of words (n,): rows (n, width), pooled features X (n, filters), and where each has its maximum, -1 for 0."""
+        theta, dtype = self.theta, self.theta["projection"].dtype
+        filters, dim = theta["projection"].shape
+        # What each filter makes of each letter at each of its places: convolving adds up rows of this table, which is
+        # char_dim times less work than gathering embeddings for a product with all filters.
+        table = work.array("cnn.table", (len(theta["embeddings"]), theta["filters"].shape[1]), dtype)
+        np.dot(theta["embeddings"], theta["filters"], out=table)
+        X = work.array("cnn.pooled", (len(words), filters), dtype)
+        places = work.array("cnn.places", X.shape, np.int32)
+        line = work.array("cnn.line", (filters,), dtype)
+        _pool(words, self.letters, self.lengths, self.widths, self.sizes, table, theta["offsets"], line, X, places)
+        rows = work.array("cnn.rows", (len(words), self.width), dtype)
+        np.matmul(X, theta["projection"], out=rows[:, :dim])
+        rows[:, :dim] += theta["correction"][words] @ theta["mixing"]
+        if theta["bias"].size:
+            rows[:, dim] = theta["bias"][words]
+        return rows, X, places
+
+    def _candidates(self, targets: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distinct words (n,) that a block needs, where in them its targets are, what to subtract of scores (n,).
+
+        Infinity is subtracted of those that are candidates of no example but their own.
+        """
+        words = work.array("cnn.words", (self.samples + len(targets),), np.int32)
+        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
+        draw_words(stream, self.accept, self.alias, words[: self.samples])
+        words[self.samples :] = targets
+        distinct, at = np.unique(words, return_inverse=True)
+        shift = np.full(len(distinct), np.inf, self.log_expected.dtype)
+        shift[at[: self.samples]] = self.log_expected[words[: self.samples]]
+        return distinct, at[self.samples :], shift
+
+    def gradients(
+        self, H: np.ndarray, targets: np.ndarray, work: Workspace
+    ) -> tuple[float, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Of a block: its summed loss, -dL/dH (B, width), the words (n,) that took part, and -dL/dtheta by name.
+
+        For "correction" and "bias" the slopes are those of the words that took part, line by line.
+        """
+        words, own = self.words, targets
+        if self.samples:
+            words, own, shift = self._candidates(targets, work)
+        rows, X, places = self._forward(words, work)
+        g = np.dot(H, rows.T, out=work.array("cnn.logits", (len(H), len(words)), H.dtype))
+        if self.samples:
+            lines = np.arange(len(H))
+            hit = g[lines, own] - self.log_expected[targets]
+            np.subtract(g, shift, out=g)
+            g[lines, own] = hit
+        log_z, hit = softmax_errors(g, own)
+        by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
+        loss = float((log_z - hit).sum(dtype=np.float64))
+        return loss, np.dot(g, rows), words, self._backward(words, X, places, by_rows, work)
+
+    def _backward(
+        self, words: np.ndarray, X: np.ndarray, places: np.ndarray, by_rows: np.ndarray, work: Workspace
+    ) -> dict[str, np.ndarray]:
+        """-dL/dtheta by name, from that by rows (n, width)."""
+        theta, dim = self.theta, self.theta["projection"].shape[1]
+        inner = by_rows[:, :dim]
+        by_pooled = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_pooled", X.shape, X.dtype))
+        by_table = work.array("cnn.by_table", (len(theta["embeddings"]), theta["filters"].shape[1]), X.dtype)
+        by_offsets = np.zeros_like(theta["offsets"])
+        _unpool(words, self.letters, self.widths, self.sizes, places, by_pooled, by_table, by_offsets)
+        return {
+            "embeddings": by_table @ theta["filters"].T,
+            "filters": theta["embeddings"].T @ by_table,
+            "offsets": by_offsets,
+            "projection": X.T @ inner,
+            "mixing": theta["correction"][words].T @ inner,
+            "correction": inner @ theta["mixing"].T,
+            "bias": by_rows[:, dim:].sum(axis=1),
+        }
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        loss, dH, words, slopes = self.gradients(H, targets, work)
+        if lr:
+            for name in NETWORK:
+                self.state[name] += slopes[name] ** 2
+                self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + TINY)
+            for name in ("correction", "bias"):
+                if self.theta[name].size:
+                    self.theta[name][words] += lr * slopes[name]
+        return loss, dH
+
+
+def _sizes(widths: str, filters: int) -> dict[int, int]:
+    """How many filters of each width there are: in proportion to the width, at least one, `filters` in all."""
+    try:
+        found = sorted({int(width) for width in widths.split(",")})
+    except ValueError:
+        found = [0]
+    what = "of objective cnn-softmax"
+    if not 1 <= found[0] <= found[-1] <= 16:
+        raise ConfigError(f"option widths {what}: expected whole numbers from 1 to 16 with commas, got {widths!r}")
+    if filters < len(found):
+        raise ConfigError(f"option filters {what}: {filters} are too few for {len(found)} widths")
+    spare = filters - len(found)
+    ends = [spare * sum(found[:n]) // sum(found) for n in range(len(found) + 1)]
+    return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(found)}
+
+
+def _start(
+    problem: Problem, alphabet: int, char_dim: int, sizes: dict[int, int], correction: int
+) -> dict[str, np.ndarray]:
+    """Initial values by name."""
+    rng = np.random.default_rng([problem.seed, 1])
+    filters = sum(sizes.values())
+
+    def normal(*shape: int, deviation: float | np.ndarray) -> np.ndarray:
+        return np.asarray(rng.standard_normal(shape) * deviation, problem.dtype)
+
+    columns = np.concatenate([np.full(width * size, width) for width, size in sizes.items()])
+    return {
+        "embeddings": normal(alphabet, char_dim, deviation=1.0),
+        "filters": normal(char_dim, len(columns), deviation=1 / np.sqrt(columns * char_dim)),
+        "offsets": np.zeros(filters, problem.dtype),
+        "projection": normal(filters, problem.dim, deviation=problem.init / np.sqrt(filters)),
+        "mixing": normal(correction, problem.dim, deviation=1 / np.sqrt(problem.dim)),
+        "correction": np.zeros((len(problem.counts), correction), problem.dtype),
+        "bias": problem.log_unigram().astype(problem.dtype) if problem.bias else np.zeros(0, problem.dtype),
+    }
+
+
+@kernel()
+def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, places):
+    """Pooled (n, filters) = max over places of ReLU(convolution), and the place of each, -1 where that is 0."""
+    for i in range(len(words)):
+        spelled, length = letters[words[i]], lengths[words[i]]
+        first = column = 0
+        for k in range(len(widths)):
+            width, size = widths[k], sizes[k]
+            best, where = pooled[i, first : first + size], places[i, first : first + size]
+            z = line[:size]
+            best[:] = 0
+            where[:] = -1
+            for t in range(max(length - width, 0) + 1):
+                for f in range(size):
+                    z[f] = offsets[first + f]
+                for j in range(width):
+                    part = table[spelled[t + j], column + j * size : column + (j + 1) * size]
+                    for f in range(size):
+                        z[f] += part[f]
+                for f in range(size):
+                    better = z[f] > best[f]
+                    best[f] = z[f] if better else best[f]
+                    where[f] = t if better else where[f]
+            first += size
+            column += width * size
+
+
+@kernel()
+def _unpool(words, letters, widths, sizes, places, by_pooled, by_table, by_offsets):
+    """Slopes of the table (alphabet, columns), overwritten, and of the offsets (filters,), from those of the pooled."""
+    by_table[:] = 0
+    for i in range(len(words)):
+        spelled = letters[words[i]]
+        first = column = 0
+        for k in range(len(widths)):
+            width, size = widths[k], sizes[k]
+            for f in range(size):
+                t = places[i, first + f]
+                if t >= 0:
+                    slope = by_pooled[i, first + f]
+                    by_offsets[first + f] += slope
+                    for j in range(width):
+                        by_table[spelled[t + j], column + j * size + f] += slope
+            first += size
+            column += width * size
+
+
+OBJECTIVE = CnnSoftmax

@@ -1,19 +1,49 @@
 """Hierarchical softmax over a binary tree (Morin & Bengio 2005). It samples nothing and is exactly normalised."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32
 
+from ..dense import SCORED
+from ..errors import ConfigError, DataError, InputMissing
 from ..logistic import logistic_errors
 from ..problem import Problem
-from ..trees import huffman
+from ..trees import Tree, all_log_probs, balanced, clustered, huffman, path_log_prob, read_paths, tree_from_file
+from ..vectors import read_vectors
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
 }
+TREES = ("huffman", "balanced", "cluster")
+
+
+def check_names(tree: str, vectors: str) -> None:
+    """Raise ConfigError where the options contradict one another; no file is looked at."""
+    if not tree:
+        raise ConfigError(f"option tree of objective hs: want {', '.join(TREES)} or the name of a file")
+    if tree == "cluster" and not vectors:
+        raise ConfigError("option vectors of objective hs: tree cluster needs a file of word vectors")
+    if vectors and tree != "cluster":
+        raise ConfigError(f"option vectors of objective hs: only tree cluster takes vectors, not {tree}")
+
+
+def vectors_of(words: Sequence[str], path: str) -> np.ndarray:
+    """The vectors (V, d) float32 of words in a file: zeros for those that it lacks, which may be half of them."""
+    known = read_vectors(path)
+    row = {word: i for i, word in enumerate(known.words)}
+    rows = np.array([row.get(word, -1) for word in words])
+    if 2 * np.count_nonzero(rows < 0) > len(words):
+        raise DataError(
+            f"{path}: no vectors for {np.count_nonzero(rows < 0):,} of the {len(words):,} words of the vocabulary, "
+            f"{words[int(np.argmin(rows))]!r} is the first: take vectors that were trained on such text"
+        )
+    found: np.ndarray = known.matrix[rows]
+    found[rows < 0] = 0
+    return found
 
 
 class Hierarchical(NamedTuple):
@@ -21,6 +51,9 @@ class Hierarchical(NamedTuple):
 
     Morin & Bengio 2005, "Hierarchical probabilistic neural network language model"; with Huffman's tree as in Mikolov
     et al. 2013. P(w|h) is the product along the path and sums to 1 over the words.
+
+    tree: huffman; balanced; cluster, which splits the word vectors of an earlier run, the file `vectors`, as Mnih &
+    Hinton 2008 did; or a file with lines of a word and its path, the turns 0 and 1 from the root on.
     """
 
     start: np.ndarray
@@ -28,9 +61,36 @@ class Hierarchical(NamedTuple):
     codes: np.ndarray
 
     @classmethod
-    def build(cls, problem: Problem) -> "Hierarchical":
+    def build(cls, problem: Problem, *, tree: str = "huffman", vectors: str = "") -> "Hierarchical":
         """The tree that is meant, over the problem's words."""
-        return cls(*huffman(problem.counts))
+        check_names(tree, vectors)
+        if tree == "huffman":
+            return cls(*huffman(problem.counts))
+        if tree == "balanced":
+            return cls(*balanced(len(problem.counts)))
+        if tree == "cluster":
+            return cls(*clustered(problem.counts, vectors_of(problem.words, vectors)))
+        return cls(*tree_from_file(tree, problem.words))
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError, InputMissing or DataError for options that no vocabulary can be built with."""
+        tree, vectors = options.get("tree", "huffman"), options.get("vectors", "")
+        check_names(tree, vectors)
+        if vectors:
+            read_vectors(vectors)
+        if tree not in TREES:
+            try:
+                read_paths(tree)
+            except InputMissing as error:
+                raise InputMissing(f"{error} (option tree of objective hs: {', '.join(TREES)} or a file)") from error
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> "TreeScorer":
+        """Scores by a trained model's arrays."""
+        return TreeScorer(Tree(*(arrays[f"tree.{name}"] for name in Tree._fields)), output)
 
     def output_rows(self, size: int) -> int:
         """One row an inner node."""
@@ -66,6 +126,56 @@ class Hierarchical(NamedTuple):
     def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
         """Coefficients g_n = 1 - c_n - σ(s_n)."""
         return logistic_errors(logits, n, m, labels, shifts, lr)
+
+
+class TreeScorer:
+    """Scores of words that are leaves of a tree, log P(w|h) = Σ_n log σ((1-2c_n)·o_n·h): normalised as they are."""
+
+    def __init__(self, tree: Tree, output: np.ndarray) -> None:
+        self.tree, self.output = tree, np.ascontiguousarray(output)
+        self._parent, self._code = checked_links(tree, len(output))
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of hidden vectors H (B, width) and targets (B,): log P (B,), and log Z (B,), which is 0."""
+        found = self.log_prob(H, targets)
+        return found, np.zeros_like(found)
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log P(target|h), (B,), by the path alone."""
+        found = np.empty(len(H), H.dtype)
+        path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, found)
+        return found
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """log P(w|h) of all words, (B, V)."""
+        size = len(self.output) + 1
+        found, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
+        step = max(1, SCORED // size)
+        for first in range(0, len(H), step):
+            logits = H[first : first + step] @ self.output.T
+            all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, found[first : first + step])
+        return found
+
+
+def log_sigma(x: np.ndarray) -> np.ndarray:
+    """log σ(x) = min(x, 0) - log(1 + exp(-|x|))."""
+    e: np.ndarray = np.abs(x)
+    np.exp(np.negative(e, out=e), out=e)
+    e += 1
+    np.log(e, out=e)
+    np.subtract(np.minimum(x, 0), e, out=e)
+    return e
+
+
+def checked_links(tree: Tree, inner: int) -> tuple[np.ndarray, np.ndarray]:
+    """Tree.links; DataError for arrays, read from a model, that would lead a kernel out of its rows (inner,)."""
+    start, nodes, codes = tree
+    good = len(start) == inner + 2 and start[0] == 0 and start[-1] == len(nodes) == len(codes)
+    if good and np.all(np.diff(start) > 0) and nodes.min() >= 0 and nodes.max() < inner:
+        parent, code = tree.links()
+        if np.all(parent[:-1] > np.arange(2 * inner)):
+            return parent, code
+    raise DataError("the model's tree does not fit its words and output vectors: the file is damaged, train it again")
 
 
 OBJECTIVE = Hierarchical

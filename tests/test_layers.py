@@ -25,8 +25,10 @@ ORDER = [
     ["blocks", "scoring"],
     ["language", "trainer"],
     ["pipeline", "evaluation"],
-    ["api", "console"],
-    ["run", "queries", "bench"],
+    ["api", "console", "report"],
+    ["bench"],
+    ["compare"],
+    ["run", "queries"],
     ["cli"],
     ["__main__", "__init__"],
 ]

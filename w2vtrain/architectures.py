@@ -141,7 +141,6 @@ class SkipGram(NamedTuple):
 
     window: int
     bias: int = -1
-    pairs = True
 
     def examples(self, n):
         """One a context word."""
@@ -167,14 +166,22 @@ class SkipGram(NamedTuple):
         one_by_one = in_turn(objective)
         for j in range(0, sixes, 6):
             update_6(w_in, context, n, w_out, rows, j, g, one_by_one)
+            keep_ones(w_in, context, n, self.bias)
         for j in range(sixes, fours, 4):
             update_4(w_in, context, n, w_out, rows, j, g, one_by_one)
+            keep_ones(w_in, context, n, self.bias)
         if fours < end:
             update_3(w_in, context, n, w_out, rows, fours, g, one_by_one)
-        if self.bias >= 0:
-            for i in range(n):
-                w_in[context[i], self.bias] = float32(1)
+            keep_ones(w_in, context, n, self.bias)
         return loss
+
+
+@inline
+def keep_ones(w_in, context, n, bias):
+    """An update takes the column of ones for weights; left so, the next tile's biases would learn too little."""
+    if bias >= 0:
+        for i in range(n):
+            w_in[context[i], bias] = float32(1)
 
 
 @inline
@@ -217,7 +224,6 @@ class Cbow(NamedTuple):
     window: int
     corrected: bool
     bias: int = -1
-    pairs = False
 
     def examples(self, n):
         """One a window."""
@@ -248,7 +254,6 @@ class Weighted(NamedTuple):
     window: int
     weights: np.ndarray
     bias: int = -1
-    pairs = False
 
     def examples(self, n):
         """One a window."""

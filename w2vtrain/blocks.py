@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .architectures import SkipGram
 from .dense import Workspace
 from .hidden import backward, forward, gather, mixing
 from .jit import kernel
@@ -39,9 +40,9 @@ class BlockEngine:
 
     def compile(self) -> None:
         """Load the kernels, and a step at rate 0."""
-        one = np.array([0, 1, -1], np.int32)
-        work = Workspace()
-        examples = gather(one, 0, 3, self.keep, self.windows, self.mixing.pairs, (0, 0, 0), work)
+        one, work = np.array([0, 1, -1], np.int32), Workspace()
+        everything = np.full_like(self.keep, 2**32 - 1)  # subsampling would leave the objective untried
+        examples = gather(one, 0, 3, everything, self.windows, self.mixing.pairs, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
         forward(self.mixing, examples, 0, H)
         if len(H):
@@ -51,9 +52,7 @@ class BlockEngine:
         backward(self.mixing, examples, 0, np.zeros_like(H), np.float32(0))
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
-    def learn(
-        self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int
-    ) -> tuple[float, int]:
+    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
         """Learn these chunks in this thread. Returns the summed loss and how many examples."""
         s, loss, seen = self.schedule, 0.0, 0
         for chunk, done in zip(order.tolist(), before.tolist(), strict=True):
@@ -106,7 +105,7 @@ def mixing_of(architecture: Any, rows: np.ndarray, dim: int, bias: bool) -> Any:
     return mixing(
         rows,
         dim,
-        pairs=architecture.pairs,
+        pairs=isinstance(architecture, SkipGram),
         whole=not getattr(architecture, "corrected", True),
         bias=bias,
         weights=getattr(architecture, "weights", None),

@@ -297,6 +297,37 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     run_perplexity(model, heldout, **options)
 
 
+@cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, metavar="DIR", help="Folder for results; a run goes on from what is there."
+)
+@click.option("--heldout", required=True, metavar="FILE", help="Text that is scored after each epoch.")
+@click.option("--test", metavar="FILE", help="Text that is scored at the end; by default --heldout's.")
+@click.option(
+    "--objectives", default="all", show_default=True, metavar="LIST",
+    help="Which, as in `softmax, nce(negative=25, alpha=0.1)`: options and settings of its own in brackets.",
+)  # fmt: skip
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Trainings of each.")
+@click.option("--rates", metavar="LIST", help="First try these rates with each objective, as in 0.02,0.05,0.1.")
+@click.option("--tune-seconds", type=click.FloatRange(0.1), default=20, show_default=True, help="For each such try.")
+@click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
+@click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
+@click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
+@setting_options(*(name for name in TRAINING if name not in ("objective", "seed")))
+@debug_option
+def compare(corpus: tuple[str, ...], **values: Any) -> None:
+    """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print what each is worth:
+    speed in training and in scoring, perplexity, log Z, scores of the vectors, size, memory.
+
+    DIR gets table.md, table.csv, compare.json and curves.png.
+    """
+    from .run import run_compare
+
+    flags = given(values, tuple(name for name in TRAINING if name not in ("objective", "seed")))
+    run_compare(corpus, flags, **values)
+
+
 @cli.command(short_help="Say what a file is.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -90,7 +90,7 @@ def _gather(tokens, position, end, keep, windows, pairs, seed, epoch, chunk, rng
             n, left = gather_context(sentence, length, target, reach, windows, out.contexts[width:])
             for k in range(n):
                 out.places[width + k] = place(k, left, windows.size)
-            for k in range(n if pairs else min(n, 1)):
+            for _ in range(n if pairs else min(n, 1)):
                 width += 1 if pairs else n
                 out.starts[count + 1] = width
                 out.targets[count] = sentence[target]

@@ -14,7 +14,7 @@ import numpy as np
 from .blas import one_thread
 from .config import Settings
 from .corpus import Corpus
-from .errors import ConfigError, DataError
+from .errors import ConfigError
 from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
 from .machine import automatic_threads, peak_memory, versions
@@ -47,11 +47,12 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     ConfigError if the objective or one of its options does not exist.
     """
     options = checked_options(settings.objective, settings.options)
-    model = "cbow-corrected" if (settings.model, settings.cbow_gradient) == ("cbow", "corrected") else settings.model
-    defaults = objective_defaults(settings.objective)[model]
+    defaults = objective_defaults(settings.objective)[_variant(settings)]
     alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
     if alpha == 0:
         raise ConfigError("alpha: 0 would learn nothing")
+    if settings.seconds == 0:
+        raise ConfigError("seconds: 0 would learn nothing")
     min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
     if min_alpha > alpha:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
@@ -62,6 +63,13 @@ def effective(settings: Settings) -> tuple[Settings, str]:
         raise ConfigError("context-weights: skip-gram has no positions; say --model cbow, too")
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     return replace(done, shrink_windows=shrink), reason
+
+
+def _variant(settings: Settings) -> str:
+    """The model in the words of the objectives' DEFAULTS."""
+    if settings.model == "cbow" and settings.context_weights:
+        return "weighted"
+    return "cbow-corrected" if (settings.model, settings.cbow_gradient) == ("cbow", "corrected") else settings.model
 
 
 def fit(
@@ -79,6 +87,10 @@ def fit(
     learned, and how long it took. Errors are W2VError's subclasses.
     """
     events = events or Events()
+    if settings.patience and not heldout:
+        raise ConfigError("patience: needs held-out text, whose perplexity is watched")
+    if heldout:
+        Corpus(heldout, settings.tokenizer)  # what is missing is told before anything is read
     started = time.monotonic()
     ids = encode(
         Corpus(sources, settings.tokenizer),
@@ -115,9 +127,7 @@ class _Fit:
         names = ("sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle", "weight_decay", "block")
         schedule = Schedule(**{name: getattr(settings, name) for name in names}, seconds=settings.seconds)
         self.schedule, self.objective = schedule, objective
-        self.engine: Engine = make_engine(
-            architecture_of(settings), objective, problem, self.text, windows, schedule
-        )
+        self.engine: Engine = make_engine(architecture_of(settings), objective, problem, self.text, windows, schedule)
         self.epochs: list[dict[str, Any]] = []
         self.best: Weights | None = None
         self.lowest, self.waited = np.inf, 0
@@ -147,7 +157,7 @@ class _Fit:
             found = _score(predictor(self.settings, self.ids.vocabulary, weights), self.heldout, self.schedule.threads)
             about["heldout"] = asdict(found)
             self.waited += 1
-            if found.perplexity < self.lowest:
+            if found.perplexity < self.lowest or not self.epochs:
                 self.lowest, self.waited = found.perplexity, 0
                 self.best = _copied(weights) if epoch.epoch + 1 < self.schedule.epochs else None
         self.epochs.append(about)
@@ -227,7 +237,4 @@ def perplexity(
 
 
 def _score(found: Any, text: Text, threads: int, on_progress: Callable[[int, int], None] = lambda *_: None) -> Score:
-    try:
-        return score(found.scorer, found.mixing, found.windows, text, threads, on_progress)
-    except ValueError as error:
-        raise DataError(f"the held-out text has {error}") from error
+    return score(found.scorer, found.mixing, found.windows, text, threads, on_progress)

@@ -47,7 +47,7 @@ class Problem:
         """Output rows (rows or V, width) to start from; bias (rows,) goes to the last column if there is one."""
         rng = np.random.default_rng([self.seed, 1])
         count = len(self.counts) if rows is None else rows
-        start = np.zeros((count, self.width), self.dtype)
+        start: np.ndarray = np.zeros((count, self.width), self.dtype)
         if self.init:
             start[:, : self.dim] = rng.standard_normal((count, self.dim), np.float32) * np.float32(self.init)
         if self.bias and bias is not None:

@@ -15,11 +15,13 @@ import click
 import numpy as np
 
 from .api import cut_vocabulary
+from .compare import Comparison, contenders, write_reports
+from .compare import run as compare
 from .config import Settings, resolve
 from .console import Console, duration, json_lines
 from .corpus import Corpus
-from .errors import ConfigError, UsageError
-from .files import STDOUT, atomic_write, check_writable
+from .errors import ConfigError, OutputError, UsageError
+from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
 from .model import Model, load_model, save_model
@@ -119,32 +121,40 @@ def streamed(output: str) -> bool:
 
 def preflight(request: FitRequest, settings: Settings) -> list[str]:
     """Look at every input and try every output file; returns the outputs' names."""
-    check_options(settings)
+    built = check_options(settings)
+    if request.save_output_vectors and hasattr(built, "output") and not len(built.output):
+        raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output rows, no vectors to save")
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)
     files = outputs(request)
-    written = [os.path.realpath(file) for file in [*files, *filter(None, [request.log_json])]]
-    if twice := [file for file, path in zip(files, written, strict=False) if written.count(path) > 1]:
+    all_files = [*files, *filter(None, [request.log_json])]
+    written = [os.path.realpath(file) for file in all_files]
+    if twice := [file for file, path in zip(all_files, written, strict=True) if written.count(path) > 1]:
         raise UsageError(f"{twice[0]}: named for two outputs")
     corpus = [file.path for file in Corpus(request.sources, settings.tokenizer).files]
     if request.heldout:
         corpus += [file.path for file in Corpus(request.heldout, settings.tokenizer).files]
+        if corpus.count(STDOUT) > 1:
+            raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
-    if lost := [file for file, path in zip(files, written, strict=False) if path in inputs]:
+    if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
         raise UsageError(f"{lost[0]}: named for input and output; choose another name")
-    for file in [*files, *filter(None, [request.log_json])]:
+    for file in all_files:
         check_writable(file, request.force)
     return files
 
 
-def check_options(settings: Settings) -> None:
-    """Have the objective say what its options may not be: by its own `check`, or by building it for two words."""
+def check_options(settings: Settings) -> Any:
+    """Have the objective say what its options may not be: by its own `check`, or by building it for two words.
+
+    Returns what was built, or None.
+    """
     cls = objective_class(settings.objective)
     if hasattr(cls, "check"):
         cls.check(settings.options)
-    else:
-        cls.build(Problem(["a", "b"], np.array([2, 1]), settings.vector_size, settings.bias), **settings.options)
+        return None
+    return cls.build(Problem(["a", "b"], np.array([2, 1]), settings.vector_size, settings.bias), **settings.options)
 
 
 def cache_folder(output: str) -> Path | None:
@@ -221,6 +231,34 @@ def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force:
         f"{stats.tokens:,} words, {stats.types:,} different, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )
+
+
+def run_compare(
+    sources: Sequence[str], flags: dict[str, Any], output: str, objectives: str, rates: str | None,
+    config: str | None, **about: Any,
+) -> None:  # fmt: skip
+    """Train and score every objective that was named, and write the tables."""
+    settings, origins = resolve(flags, config=config)
+    if settings.seconds is not None and origins["epochs"] == "default":
+        settings = replace(settings, epochs=1_000_000)
+    for path in filter(None, [about["heldout"], about["test"], about["questions"], *about["pairs"]]):
+        with open_input(path):
+            pass
+    Corpus(sources, settings.tokenizer)
+    try:
+        alphas = [float(rate) for rate in rates.split(",")] if rates else []
+    except ValueError:
+        raise ConfigError(f"rates: expected numbers with commas between, got {rates!r}") from None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: the folder cannot be made: {error.strerror}") from None
+    comparison = Comparison(
+        sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
+    )
+    results = compare(comparison, lambda text: click.echo(text, err=True))
+    click.echo(write_reports(folder, results), nl=False)
 
 
 def run_perplexity(model: str, sources: Sequence[str], threads: str | None, as_json: bool, quiet: bool) -> None:

@@ -53,8 +53,9 @@ def objective_class(name: str) -> Any:
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
-    """By model ("skipgram", "cbow", "cbow-corrected") the settings that were measured best: alpha and shuffle."""
-    return dict(_module(name).DEFAULTS)
+    """By model ("skipgram", "cbow", "cbow-corrected", "weighted") the settings measured best: alpha and shuffle."""
+    defaults = _module(name).DEFAULTS
+    return {"weighted": defaults["cbow-corrected"], **defaults}
 
 
 def _module(name: str) -> Any:

@@ -1,0 +1,157 @@
+"""The results of a comparison as a table (Markdown, CSV) and a picture. It measures nothing."""
+
+import csv
+import io
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Results = Sequence[dict[str, Any]]
+
+
+class Line:
+    """The results of one contender over its seeds."""
+
+    def __init__(self, name: str, results: Results) -> None:
+        self.name = name
+        self.results = [r for r in results if "test" in r]
+        self.failed = [r["failed"] for r in results if "failed" in r]
+
+    def values(self, of: Callable[[dict[str, Any]], float | None]) -> list[float]:
+        """One value a seed, where there is one."""
+        return [value for r in self.results if (value := of(r)) is not None]
+
+    def mean(self, of: Callable[[dict[str, Any]], float | None]) -> float | None:
+        """Mean over seeds."""
+        values = self.values(of)
+        return statistics.mean(values) if values else None
+
+    def text(self, of: Callable[[dict[str, Any]], float | None], digits: int = 1) -> str:
+        """Mean, and the range over seeds where there are several."""
+        values = self.values(of)
+        if not values:
+            return "-"
+        mean = number(statistics.mean(values), digits)
+        return mean if len(values) < 2 else f"{mean} ({number(min(values), digits)}-{number(max(values), digits)})"
+
+
+def number(value: float, digits: int) -> str:
+    """Digits behind the point; powers of ten where there would be too many in front of it."""
+    return f"{value:.2g}" if abs(value) >= 1e7 else f"{value:,.{digits}f}"
+
+
+def lines(results: Results) -> list[Line]:
+    """Results by contender, in the order in which these were named."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for r in results:
+        groups.setdefault(r["job"]["name"].rpartition(" seed ")[0], []).append(r)
+    return [Line(name, group) for name, group in groups.items()]
+
+
+def ratio(line: Line, base: Line | None, key: str) -> str:
+    """How many times the base's mean."""
+    mine, theirs = line.mean(lambda r: r[key]), base.mean(lambda r: r[key]) if base else None
+    return f"{mine / theirs:.3g}x" if mine and theirs else "-"
+
+
+def table(results: Results) -> list[list[str]]:
+    """Head and lines: speed beside `softmax`, perplexity, log Z, scores of the vectors, size of the output layer."""
+    found = lines(results)
+    base = next((line for line in found if line.name == "softmax"), None)
+    scores = sorted({name for r in results for name in r.get("scores", {})})
+    head = ["objective", "alpha", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity", "unnormalised"]
+    head += ["log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
+    return [head, *[_cells(line, base, scores) for line in found]]
+
+
+def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
+    if not line.results:
+        return [line.name, line.failed[0], *["-"] * (11 + len(scores))]
+    return [
+        line.name,
+        line.text(lambda r: r["job"]["settings"]["alpha"], 3),
+        line.text(lambda r: r["seconds"]["training"]),
+        line.text(lambda r: r["words_per_second"], 0),
+        ratio(line, base, "words_per_second"),
+        line.text(lambda r: r["scored_per_second"], 0),
+        ratio(line, base, "scored_per_second"),
+        line.text(lambda r: r["test"]["perplexity"]),
+        line.text(lambda r: r["test"]["unnormalised"]),
+        line.text(lambda r: r["test"]["log_z_mean"], 3),
+        line.text(lambda r: r["test"]["log_z_variance"], 3),
+        *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
+        f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
+        line.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
+    ]
+
+
+def markdown(cells: list[list[str]]) -> str:
+    """A table in Markdown, its columns aligned."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    rows = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in cells]
+    return "\n".join([rows[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *rows[1:]]) + "\n"
+
+
+def comma_separated(results: Results) -> str:
+    """One line a training, with every figure."""
+    out = io.StringIO()
+    scores = sorted({name for r in results for name in r.get("scores", {})})
+    names = ["seconds", "words_per_second", "scored_per_second", "output_parameters", "peak_memory_bytes"]
+    test = ["perplexity", "unnormalised", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["objective", "seed", "alpha", *names, *test, *scores, "failed"])
+    for r in results:
+        name, _, seed = r["job"]["name"].rpartition(" seed ")
+        first = [name, seed, r["job"]["settings"]["alpha"]]
+        if "failed" in r:
+            writer.writerow([*first, *[""] * (len(names) + len(test) + len(scores)), r["failed"]])
+            continue
+        values = [r["seconds"]["training"], *[r[key] for key in names[1:]]]
+        found = [r["test"][key] for key in test]
+        writer.writerow([*first, *values, *found, *[r["scores"].get(key, "") for key in scores], ""])
+    return out.getvalue()
+
+
+def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
+    """For each contender: name, seconds of training so far, held-out perplexity; means over seeds."""
+    found = []
+    for line in lines(results):
+        points: list[tuple[float, float]] = []
+        for r in line.results:
+            spent, mine = 0.0, []
+            for epoch in r["epochs"]:
+                spent += epoch["seconds"]
+                if "heldout" in epoch:
+                    mine.append((spent, epoch["heldout"]["perplexity"]))
+            points += mine or [(r["seconds"]["training"], r["test"]["perplexity"])]
+        length = len(points) // max(1, len(line.results))
+        columns = [points[i::length] for i in range(length)] if length else []
+        if columns:
+            found.append(
+                (
+                    line.name,
+                    [statistics.mean(p[0] for p in column) for column in columns],
+                    [statistics.mean(p[1] for p in column) for column in columns],
+                )
+            )
+    return found
+
+
+def picture(results: Results, path: Path) -> None:
+    """Held-out perplexity against seconds of training, a curve a contender; PNG or what the suffix says."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
+    colours = plt.get_cmap("tab20").colors
+    for k, (name, seconds, perplexity) in enumerate(curves(results)):
+        axes.plot(seconds, perplexity, marker="o", ms=4, color=colours[k % 20], ls="-" if k < 10 else "--", label=name)
+        axes.annotate(name, (seconds[-1], perplexity[-1]), xytext=(4, 0), textcoords="offset points", fontsize=7)
+    axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize=7, ncols=2)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)

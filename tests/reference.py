@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from w2vtrain.dense import Workspace
 from w2vtrain.problem import Problem
 
 MASK = 2**64 - 1
@@ -58,6 +59,44 @@ def sigmoid(x):
 
 def softplus(x):
     return max(x, 0) + math.log1p(math.exp(-abs(x)))
+
+
+def slopes(loss, array, step=1e-5):
+    """dL/d(array) by central differences: loss() is taken with each element moved in place."""
+    found = np.zeros(array.shape)
+    for place in np.ndindex(array.shape):
+        kept = array[place]
+        array[place] = kept + step
+        up = loss()
+        array[place] = kept - step
+        found[place] = (up - loss()) / (2 * step)
+        array[place] = kept
+    return found
+
+
+def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6):
+    """Identity 1 for a block objective in float64: what a step adds is -lr times the slopes of the loss it returns.
+
+    Returns by name how much every parameter learned, divided by the rate.
+    """
+
+    def step(lr=0.0):
+        work = Workspace()
+        work.begin(1, 2, 3)
+        return objective.step(H, targets, lr, work)
+
+    before = {name: array.copy() for name, array in objective.parameters().items()}
+    _, dh = step()
+    np.testing.assert_allclose(dh, -slopes(lambda: step()[0], H), atol=tolerance)
+    expected = {name: -slopes(lambda: step()[0], array) for name, array in objective.parameters().items()}
+    for name, array in objective.parameters().items():
+        np.testing.assert_array_equal(array, before[name], err_msg=f"{name} changed at rate 0")
+    _, again = step(rate)
+    np.testing.assert_array_equal(again, dh)
+    learned = {name: (array - before[name]) / rate for name, array in objective.parameters().items()}
+    for name, change in learned.items():
+        np.testing.assert_allclose(change, expected[name], atol=tolerance, err_msg=name)
+    return learned
 
 
 def huffman_lengths(counts):

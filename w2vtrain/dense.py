@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from .normalise import log_normalisers, scaled_softmax
+from .normalise import log_normalisers, scale_rows
 from .problem import Problem
 
 SCORED = 1 << 22
@@ -72,7 +72,7 @@ class Workspace:
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """In place: logits (B, n) -> probabilities. Returns log Z (B,)."""
-    return _scaled_softmax(logits, 1.0, np.zeros(len(logits), logits.dtype))
+    return scaled_softmax(logits, 1.0, np.zeros(len(logits), logits.dtype))
 
 
 def softmax_errors(
@@ -86,15 +86,16 @@ def softmax_errors(
     hit = logits[lines, targets]
     if slope is None:
         slope = np.zeros(len(logits), logits.dtype)
-    log_z = _scaled_softmax(logits, -constant, -slope)
+    log_z = scaled_softmax(logits, -constant, -slope)
     logits[lines, targets] += 1
     return log_z, hit
 
 
-def _scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray) -> np.ndarray:
+def scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray) -> np.ndarray:
+    """In place: logits (B, n) -> (constant + slope log Z) P(v), slope (B,). Returns log Z (B,)."""
     if _native(logits):
         log_z = np.empty(len(logits), np.float32)
-        scaled_softmax(logits, constant, slope.astype(np.float32, copy=False), log_z)
+        scale_rows(logits, constant, slope.astype(np.float32, copy=False), log_z)
         return log_z
     top = logits.max(axis=1)
     np.subtract(logits, top[:, None], out=logits)

@@ -103,7 +103,7 @@ def log_normalisers(logits: np.ndarray, log_z: np.ndarray) -> None:
 
 
 @kernel()
-def scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray, log_z: np.ndarray) -> None:
+def scale_rows(logits: np.ndarray, constant: float, slope: np.ndarray, log_z: np.ndarray) -> None:
     """In place: logits (B, n) -> (constant + slope log Z) * softmax, slope (B,); fill log_z (B,). All float32."""
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)

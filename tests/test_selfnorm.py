@@ -1,0 +1,204 @@
+"""Self-normalisation, on every example and on a share of them: gradients, naive twins, identities, options."""
+
+import numpy as np
+import pytest
+from reference import check_block_gradients, problem_of
+from scipy.special import log_softmax, logsumexp
+
+from w2vtrain.dense import Workspace
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.infrequent_norm import InfrequentNorm
+from w2vtrain.objectives.selfnorm import SelfNorm
+from w2vtrain.objectives.softmax import Softmax
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+VARIANTS = [
+    (SelfNorm, {"penalty": 0.3}),
+    (InfrequentNorm, {"gamma": 0.4, "penalty": 0.3}),
+    (InfrequentNorm, {"gamma": 0.4, "penalty": 0.3, "likelihood": "full"}),
+]
+
+
+def problem(dtype=np.float64, **more):
+    return problem_of(COUNTS, **{"dim": 5, "bias": True, "init": 0.6, "dtype": dtype, **more})
+
+
+def block(rng, n=9, width=6, dtype=np.float64):
+    H = rng.normal(size=(n, width)).astype(dtype)
+    H[:, -1] = 1
+    return H, rng.integers(0, len(COUNTS), n).astype(np.int32)
+
+
+def begun(chunk=0):
+    work = Workspace()
+    work.begin(1, 0, chunk)
+    return work
+
+
+def naive_step(output, H, targets, lr, weights, full):
+    """One example after the other: loss and gradients as the papers write them; weights (B,) of log² Z."""
+    start, new, dH, loss = output.copy(), output.copy(), np.zeros_like(H), 0.0
+    for b, (h, w) in enumerate(zip(H, targets, strict=True)):
+        s = start @ h
+        log_z = logsumexp(s)
+        p = np.exp(s - log_z)
+        loss += -s[w] + full * log_z + weights[b] * log_z**2
+        g = -p * (full + 2 * weights[b] * log_z)
+        g[w] += 1
+        dH[b] = g @ start
+        new += lr * np.outer(g, h)
+    return loss, dH, new
+
+
+@pytest.mark.parametrize(("cls", "options"), VARIANTS)
+def test_step_is_the_gradient_of_its_loss(rng, cls, options):
+    """Identity 1."""
+    H, targets = block(rng)
+    targets[3] = targets[4]
+    learned = check_block_gradients(cls.build(problem(), **options), H, targets)
+    assert np.abs(learned["output"]).max() > 0.1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_selfnorm_agrees_with_its_definition(rng, dtype):
+    objective = SelfNorm.build(problem(dtype), penalty=0.7)
+    H, targets = block(rng, dtype=dtype)
+    expected = naive_step(objective.output.astype(float), H.astype(float), targets, 0.1, np.full(9, 0.7), True)
+    loss, dH = objective.step(H, targets, 0.1, begun())
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    assert loss == pytest.approx(expected[0], rel=tolerance)
+    np.testing.assert_allclose(dH, expected[1], atol=tolerance)
+    np.testing.assert_allclose(objective.output, expected[2], atol=tolerance)
+
+
+@pytest.mark.parametrize("likelihood", ["full", "unnormalised"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_infrequent_norm_penalises_some_subset_of_the_right_size(rng, likelihood, dtype):
+    """Which examples were sampled is found by trying all subsets: exactly one explains the loss, and all else."""
+    options = {"gamma": 0.4, "penalty": 0.7, "likelihood": likelihood}
+    objective = InfrequentNorm.build(problem(dtype), **options)
+    before = objective.output.astype(float)
+    H, targets = block(rng, n=5, dtype=dtype)
+    loss, dH = objective.step(H, targets, 0.1, begun())
+    tolerance = 1e-5 if dtype == np.float32 else 1e-11
+    found = []
+    for bits in range(32):
+        weights = np.array([bits >> b & 1 for b in range(5)]) * (0.7 / 0.4)
+        naive = naive_step(before, H.astype(float), targets, 0.1, weights, likelihood == "full")
+        if loss == pytest.approx(naive[0], rel=tolerance):
+            found.append((bits, naive))
+    assert len(found) == 1
+    bits, (_, naive_dh, naive_output) = found[0]
+    assert bin(bits).count("1") == 2
+    np.testing.assert_allclose(dH, naive_dh, atol=tolerance)
+    np.testing.assert_allclose(objective.output, naive_output, atol=tolerance)
+
+
+def test_every_example_is_sampled_as_often():
+    """Hence the expected loss is that of the penalty on all, though gamma B is not whole."""
+    H, targets = block(np.random.default_rng(3), n=3)
+    objective = InfrequentNorm.build(problem(), gamma=0.2, penalty=0.5, likelihood="full")
+    assert (np.abs(logsumexp(H @ objective.output.T, axis=1)) > 0.1).all()
+    unsampled = naive_step(objective.output, H, targets, 0.0, np.zeros(3), True)[1]
+    share, n = np.zeros(3), 4000
+    for chunk in range(n):
+        _, dH = objective.step(H, targets, 0.0, begun(chunk))
+        share += (np.abs(dH - unsampled) > 1e-9).any(axis=1)
+    np.testing.assert_allclose(share / n, 0.2, atol=5 * np.sqrt(0.16 / n))
+
+
+def same_step(a, b, rng):
+    H, targets = block(rng)
+    (loss_a, da), (loss_b, db) = (o.step(H, targets, 0.1, begun()) for o in (a, b))
+    assert loss_a == pytest.approx(loss_b, rel=1e-14)
+    np.testing.assert_allclose(da, db, atol=1e-14)
+    np.testing.assert_allclose(a.output, b.output, atol=1e-14)
+
+
+def test_selfnorm_without_penalty_is_softmax(rng):
+    """Identity 8."""
+    same_step(SelfNorm.build(problem(), penalty=0.0), Softmax.build(problem()), rng)
+    same_step(InfrequentNorm.build(problem(), penalty=0.0, likelihood="full"), Softmax.build(problem()), rng)
+
+
+def test_full_infrequent_norm_on_all_examples_is_selfnorm(rng):
+    """Identity 8."""
+    infrequent = InfrequentNorm.build(problem(), gamma=1.0, penalty=0.3, likelihood="full")
+    same_step(infrequent, SelfNorm.build(problem(), penalty=0.3), rng)
+
+
+def test_unsampled_blocks_touch_target_rows_only(rng):
+    objective = InfrequentNorm.build(problem(), gamma=1e-6)
+    before = objective.output.copy()
+    H, _ = block(rng, n=4)
+    targets = np.array([2, 2, 7, 0], np.int32)
+    loss, dH = objective.step(H, targets, 0.1, begun())
+    changed = np.flatnonzero((objective.output != before).any(axis=1))
+    assert changed.tolist() == [0, 2, 7]
+    np.testing.assert_allclose(objective.output[2] - before[2], 0.1 * (H[0] + H[1]), atol=1e-14)
+    np.testing.assert_array_equal(dH, before[targets])
+    assert loss == pytest.approx(-(H * before[targets]).sum())
+
+
+def trained(objective, steps=4000, rate=0.05, seed=0):
+    """Learn words that are drawn by their context, one of four fixed hidden vectors; returns those."""
+    rng = np.random.default_rng(seed)
+    H = np.concatenate([np.eye(4), np.zeros((4, 1)), np.ones((4, 1))], axis=1)
+    truth = rng.dirichlet(np.full(len(COUNTS), 0.5), 4)
+    work = begun()
+    for step in range(steps):
+        context = rng.integers(0, 4, 16)
+        targets = (rng.random(16)[:, None] > truth[context].cumsum(axis=1)).sum(axis=1).astype(np.int32)
+        objective.step(H[context], np.minimum(targets, len(COUNTS) - 1), rate * (1 - step / steps), work)
+    return H, truth
+
+
+@pytest.mark.parametrize(("cls", "options"), [*VARIANTS, (InfrequentNorm, {"gamma": 1.0, "penalty": 0.1})])
+def test_learned_scores_need_no_z_and_are_the_truth(cls, options):
+    """What the objectives are for: s alone is log P, and P is the text's."""
+    objective = cls.build(problem(init=0.0), **options)
+    H, truth = trained(objective)
+    given = {"likelihood": "unnormalised", **options}
+    scorer = cls.scorer(problem(), given, objective.output, objective.arrays())
+    context, targets = np.repeat(np.arange(4), len(COUNTS)), np.tile(np.arange(len(COUNTS), dtype=np.int32), 4)
+    s, log_z = scorer.scores(H[context], targets)
+    assert np.abs(log_z).max() < 0.1
+    np.testing.assert_array_equal(scorer.log_prob(H[context], targets), s)
+    np.testing.assert_allclose(np.exp(s).reshape(4, -1), truth, atol=0.04)
+    np.testing.assert_allclose(scorer.log_probs(H), log_softmax(H @ objective.output.T, axis=1), atol=1e-12)
+    np.testing.assert_allclose((s - log_z).reshape(4, -1), scorer.log_probs(H), atol=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", ["full", "unnormalised"])
+def test_log_z_starts_where_it_rests(likelihood):
+    objective = InfrequentNorm.build(problem(init=0.0), penalty=0.2, likelihood=likelihood)
+    given = {"penalty": 0.2, "likelihood": likelihood}
+    H = np.eye(6)[[5]]
+    _, log_z = InfrequentNorm.scorer(problem(), given, objective.output, {}).scores(H, np.zeros(1, np.int32))
+    assert log_z[0] == pytest.approx(0, abs=1e-6)
+    assert logsumexp(objective.output @ H[0]) == pytest.approx(2.5 * (likelihood == "unnormalised"), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "message"),
+    [
+        (SelfNorm, {"penalty": -0.1}, "penalty"),
+        (SelfNorm, {"penalty": float("nan")}, "penalty"),
+        (InfrequentNorm, {"gamma": 0.0}, "gamma"),
+        (InfrequentNorm, {"gamma": 1.1}, "gamma"),
+        (InfrequentNorm, {"penalty": 101.0}, "penalty"),
+        (InfrequentNorm, {"penalty": 0.0}, "0.01 and 100"),
+        (InfrequentNorm, {"likelihood": "half"}, "unnormalised, full"),
+    ],
+)
+def test_options_are_checked(cls, options, message):
+    with pytest.raises(ConfigError, match=message):
+        cls.build(problem(), **options)
+
+
+@pytest.mark.parametrize("cls", [SelfNorm, InfrequentNorm])
+def test_two_words_without_counts_or_bias(cls):
+    objective = cls.build(problem_of([0, 0], dim=3))
+    loss, dH = objective.step(np.zeros((4, 3), np.float32), np.array([0, 1, 1, 0], np.int32), 0.1, begun())
+    assert np.isfinite(loss)
+    assert dH.shape == (4, 3)

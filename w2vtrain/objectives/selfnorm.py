@@ -1,0 +1,55 @@
+"""The full softmax with a penalty on log Z, so that scores can do without Z. It still sums over all words to learn."""
+
+from typing import Any
+
+import numpy as np
+
+from ..dense import RowObjective, RowScorer, Workspace, add_product, softmax_errors
+from ..errors import ConfigError
+from ..problem import Problem
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.025, "shuffle": True},
+    "cbow": {"alpha": 0.025, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.025, "shuffle": True},
+}
+
+
+class SelfNorm(RowObjective):
+    """L = -log P(w|h) + penalty log² Z(h): g_v = [v=w] - P(v|h) (1 + 2 penalty log Z(h)).
+
+    Devlin, Zbib, Huang, Lamar, Schwartz & Makhoul 2014, "Fast and robust neural network joint models for statistical
+    machine translation". Learning costs what the full softmax costs; scoring trusts exp(s_w) alone, without Z.
+
+    penalty: α in the paper, 0.1 there too; 0 is the softmax.
+    """
+
+    def __init__(self, output: np.ndarray, penalty: float) -> None:
+        super().__init__(output, normalised=False)
+        self.penalty = penalty
+
+    @classmethod
+    def build(cls, problem: Problem, *, penalty: float = 0.1) -> "SelfNorm":
+        """Biases, if there are any, start at the words' log-frequencies, hence Z near 1."""
+        if not 0 <= penalty <= 100:
+            raise ConfigError(f"option penalty of objective selfnorm: {penalty} is not between 0 and 100")
+        return cls(problem.initial_rows(bias=problem.log_unigram()), penalty)
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        g = work.array("logits", (len(H), len(self.output)), H.dtype)
+        np.dot(H, self.output.T, out=g)
+        log_z, hit = softmax_errors(g, targets, np.full(len(H), 2 * self.penalty, H.dtype))
+        dH = np.dot(g, self.output)
+        add_product(self.output, g, H, lr)
+        return float((log_z - hit + self.penalty * log_z**2).sum(dtype=np.float64)), dH
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by a trained model's output rows, trusted as log-probabilities."""
+        return RowScorer(output, normalised=False)
+
+
+OBJECTIVE = SelfNorm

@@ -10,12 +10,14 @@ from .model import Model
 from .pipeline import Events, effective, fit
 from .vocab import Vocabulary
 
+Files = str | PathLike[str] | Sequence[str | PathLike[str]]
+
 
 def train(
-    corpus: str | PathLike[str] | Sequence[str | PathLike[str]],
+    corpus: Files,
     *,
     vocabulary: Vocabulary | None = None,
-    heldout: Sequence[str] = (),
+    heldout: Files = (),
     events: Events | None = None,
     **settings: Any,
 ) -> Model:
@@ -23,16 +25,19 @@ def train(
 
     `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. An objective's own
     options are `options={"negative": 10}`. `vocabulary` takes the place of counting; `min_count` and `max_vocab` cut
-    it only if they are given. With `heldout` files the model is that of the epoch that predicts them best. `events` are told how things go. Raises ConfigError for settings and other W2VError's
-    for input.
+    it only if they are given. With `heldout` files the model is that of the epoch that predicts them best. `events`
+    are told how things go. Raises ConfigError for settings and other W2VError's for input.
     """
-    sources = [corpus] if isinstance(corpus, str | PathLike) else corpus
     if vocabulary is not None:
         settings = {"min_count": 1, **settings}
     resolved, _ = effective(validated(settings))
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit([fspath(source) for source in sources], resolved, vocabulary=vocabulary, heldout=heldout, events=events)
+    return fit(_paths(corpus), resolved, vocabulary=vocabulary, heldout=_paths(heldout), events=events)
+
+
+def _paths(files: Files) -> list[str]:
+    return [fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:

@@ -137,6 +137,7 @@ class Console:
 
             bar = BAR if total else None
             self.bar = tqdm(total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True, bar_format=bar)
+        self.bar.total = total
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(done - self.bar.n)
 

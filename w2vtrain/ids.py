@@ -65,23 +65,23 @@ def encode(
     """Count and encode a corpus; with `vocabulary` its words and counts are used as they are.
 
     Lines of more than `max_sentence` tokens are cut. `sentence_end` puts `</s>` in the vocabulary, with the number of
-    lines as its count, unless `vocabulary` has it; in `tokens` the end stays -1. The ids lie in a file in `folder` (None: the system's folder for
-    temporary files) that has no name, so nothing stays behind however the process ends; while this runs, about twice
-    the room is needed. Raises OutputError if the file cannot be created, WriteError if the disk is full, and what
-    `count` does.
+    sentences as its count, unless `vocabulary` has it; in `tokens` the end stays -1. The ids lie in a file in `folder`
+    (None: the system's folder for temporary files) that has no name, so nothing stays behind however the process ends;
+    while this runs, about twice the room is needed. Raises OutputError if the file cannot be created, WriteError if
+    the disk is full, and what `count` does.
     """
     with Counting(corpus, threads, folder or Path(tempfile.gettempdir())) as first:
         first.run(progress)
         types = Types([w.table for w in first.workers], vocabulary)
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
-        if sentence_end and SENTENCE_END not in vocabulary.index:
-            vocabulary, moved = vocabulary.with_sentence_end(first.total(tokens.LINES))
-            ids = np.where(ids < 0, ids, moved[ids]).astype(np.int32)
         with temporary(first.folder) as file:
             second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
             run_threads([partial(second.work, worker) for worker in range(len(first.workers))], second.stop)
             if not second.words:
                 raise DataError(f"no token of {corpus.name} is in the vocabulary ({types.tokens} tokens)")
+            if sentence_end and SENTENCE_END not in vocabulary.index:
+                vocabulary, place = vocabulary.with_sentence_end(second.written - second.words)
+                _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
             array = np.memmap(file, np.int32, "r", shape=(second.written,))
         if progress:
             progress(first.reader.bytes_read, corpus.size, types.tokens)
@@ -91,6 +91,13 @@ def encode(
             second.words,
             first.stats(types, second.words, second.cuts, second.written - second.words),
         )
+
+
+def _make_room(ids: Int32, place: int) -> None:
+    """Ids from `place` on move up by one."""
+    for first in range(0, ids.size, 1 << 20):
+        part = ids[first : first + (1 << 20)]
+        part += part >= place
 
 
 class _Mapping:

@@ -3,18 +3,19 @@
 It reads no text and trains nothing: pipeline.py does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .architectures import Cbow, SkipGram, Weighted, Windows
 from .blocks import mixing_of
-from .config import Settings
+from .config import Settings, validated
+from .errors import ConfigError, DataError
 from .hidden import Mixing
 from .model import Model
 from .objectives import objective_class
-from .plan import Weights
+from .plan import Text, Weights
 from .problem import Problem
 from .rows import padded_rows
 from .vocab import SENTENCE_END, Vocabulary
@@ -29,9 +30,14 @@ class Predictor:
     windows: Windows
 
 
+def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
+    """The id of the word that ends every sentence, -1 where none does."""
+    return vocabulary.index[SENTENCE_END] if settings.sentence_end else -1
+
+
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     """Which words are a target's context."""
-    end = vocabulary.index[SENTENCE_END] if settings.sentence_end else -1
+    end = end_of(settings, vocabulary)
     pads = 0 if end < 0 else settings.window if settings.context_weights else 1  # position weights want all positions
     left, right = settings.context != "right", settings.context != "left"
     return Windows(settings.window, bool(settings.shrink_windows), left, right, end, pads)
@@ -50,10 +56,11 @@ def architecture_of(settings: Settings, weights: np.ndarray | None = None) -> An
     return Weighted(settings.window, weights, bias)
 
 
-def problem_of(settings: Settings, vocabulary: Vocabulary, **text: np.ndarray) -> Problem:
-    """What an objective is built for; text: tokens and starts of the encoded corpus."""
-    size, init = settings.vector_size, settings.init
-    return Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, **text)
+def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:
+    """What an objective is built for; text: None where a trained model is only scored."""
+    size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
+    problem = Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, end=end)
+    return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
 
 
 def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> Predictor:
@@ -72,7 +79,31 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
 
 
 def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
-    """Settings, vocabulary and predictor of a saved model."""
-    settings = Settings(**model.settings)
-    vocabulary = Vocabulary(model.words, model.counts)
-    return settings, vocabulary, predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
+    """Settings, vocabulary and predictor of a saved model. DataError where its parts do not fit together."""
+    damaged = "the model's arrays do not fit its settings: the file is damaged, train it again"
+    try:
+        settings = validated(model.settings)
+        vocabulary = Vocabulary(model.words, model.counts)
+        _check_shapes(settings, model)
+        found = predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
+        H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
+        found.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
+    except ConfigError as error:
+        raise DataError(f"the model's settings: {error}") from error
+    except (KeyError, IndexError, ValueError) as error:
+        raise DataError(damaged) from error
+    return settings, vocabulary, found
+
+
+def _check_shapes(settings: Settings, model: Model) -> None:
+    """ValueError for arrays of other shapes than kernels rely on, which look at no bounds."""
+    if model.input.shape != (len(model.words), settings.vector_size):
+        raise ValueError(f"input has shape {model.input.shape}")
+    expected: dict[str, tuple[int, ...]] = {}
+    if settings.bias:
+        expected["bias"] = (len(model.output),)
+    if settings.context_weights:
+        expected["context_weights"] = (2 * settings.window, settings.vector_size)
+    for name, shape in expected.items():
+        if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
+            raise ValueError(f"{name} has shape {model.arrays[name].shape}")

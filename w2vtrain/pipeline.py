@@ -121,7 +121,7 @@ class _Fit:
         self.started = time.monotonic()
         self.heldout = heldout_text(heldout, settings, ids.vocabulary, folder)[0] if heldout else None
         self.text = text_of(ids, settings)
-        problem = problem_of(settings, ids.vocabulary, tokens=self.text.tokens, starts=self.text.starts)
+        problem = problem_of(settings, ids.vocabulary, self.text)
         objective = objective_class(settings.objective).build(problem, **settings.options)
         windows = windows_of(settings, ids.vocabulary)
         names = ("sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle", "weight_decay", "block")

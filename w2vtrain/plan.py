@@ -28,7 +28,11 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands. words: so far, before subsampling; loss and examples: sums since the last event."""
+    """Where training stands.
+
+    words: so far, before subsampling; total_words: at the end, estimated where time is limited; loss and examples:
+    sums since the last event.
+    """
 
     epoch: int
     words: int

@@ -70,10 +70,12 @@ def train(
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
-    """Diverged if a weight is not a finite number."""
+    """Diverged if a weight is not a finite number; in an objective's arrays log 0 may stand."""
     for matrix in (weights.input, weights.output):
         if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
             raise _diverged(alpha, epochs)
+    if any(array.dtype.kind == "f" and np.isnan(array).any() for array in weights.arrays.values()):
+        raise _diverged(alpha, epochs)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,12 @@ class _Run:
         """Seconds of training so far."""
         return self.spent + time.monotonic() - self.started
 
+    def expected(self, done: int) -> int:
+        """Words that the run will have passed at its end: all epochs' or, by those done so far, what time allows."""
+        if self.schedule.seconds is None:
+            return self.total
+        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.elapsed(), 1e-9))))
+
     def out_of_time(self) -> bool:
         """Whether the seconds that the schedule allows are over."""
         return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
@@ -115,7 +123,7 @@ class _Run:
             if not math.isfinite(result.loss):
                 raise _diverged(result.alpha, epoch + 1)
             loss, examples, done = loss + result.loss, examples + result.examples, done + result.words
-            on_progress(Progress(epoch, done, self.total, result.alpha, result.loss, result.examples))
+            on_progress(Progress(epoch, done, self.expected(done), result.alpha, result.loss, result.examples))
         seconds = time.monotonic() - self.started
         self.spent += seconds
         return Epoch(epoch, loss / max(1, examples), examples, done - int(before[0]), seconds)

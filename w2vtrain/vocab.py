@@ -38,13 +38,13 @@ class Vocabulary:
         """The id of every word."""
         return {word: i for i, word in enumerate(self.words)}
 
-    def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", Int64]:
-        """With `</s>`, which it lacks, in its place by the number of sentences; and the new id of every word here."""
-        words, counts = [*self.words, SENTENCE_END], np.append(self.counts, sentences)
-        order = select(counts, lambda i: words[i].encode())
-        moved = np.empty(len(words), np.int64)
-        moved[order] = np.arange(len(words))
-        return Vocabulary([words[i] for i in order.tolist()], counts[order]), moved[: len(self)]
+    def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", int]:
+        """With `</s>`, which it lacks, in its place by the number of sentences; and that place, its id."""
+        place, end = int(np.count_nonzero(self.counts > sentences)), SENTENCE_END.encode()
+        while place < len(self) and self.counts[place] == sentences and self.words[place].encode() < end:
+            place += 1
+        words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
+        return Vocabulary(words, np.insert(self.counts, place, sentences)), place
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write lines "word count", as word2vec's -save-vocab does; `-` is standard output.

@@ -1,6 +1,7 @@
 """Every objective of the registry: gradients by finite differences, identities of the literature, options."""
 
 import inspect
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from reference import problem_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import make_scratch
+from w2vtrain.checks import check
 from w2vtrain.errors import ConfigError
 from w2vtrain.rows import padded_rows
 
@@ -144,12 +146,32 @@ def test_every_objective_says_what_it_is(name):
     text = inspect.getdoc(cls)
     assert "=" in text.splitlines()[0], "the first line is the formula"
     assert any(year in text for year in map(str, range(1990, 2027))), "the paper has a year"
-    assert set(objectives.objective_defaults(name)) == {"skipgram", "cbow", "cbow-corrected"}
+    assert set(objectives.objective_defaults(name)) == {"skipgram", "cbow", "cbow-corrected", "weighted"}
     built = cls.build(problem_of(COUNTS))
     if name in WINDOWS:
         assert name in reference.TWINS, "tests/reference.py has no naive twin"
         assert built.output_rows(SIZE) in (SIZE, SIZE - 1)
     assert all(isinstance(a, np.ndarray) for a in built.arrays().values())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", objectives.objectives())
+def test_gradients_and_probabilities_of_every_objective(name, bias):
+    """Identity 1, and that probabilities sum to 1: a new objective is tested by being there."""
+    findings = list(check(name, bias=bias))
+    assert len(findings) >= 6
+    assert not [finding for finding in findings if not finding.holds]
+
+
+def test_other_packages_bring_objectives(monkeypatch):
+    entry = EntryPoint("mine", "w2vtrain.objectives.neg", objectives.GROUP)
+    monkeypatch.setattr(objectives, "entry_points", lambda group: [entry] if group == objectives.GROUP else [])
+    objectives._modules.cache_clear()
+    try:
+        assert objectives.objectives()["mine"] is objectives.objective_class("neg")
+    finally:
+        monkeypatch.undo()
+        objectives._modules.cache_clear()
 
 
 def test_options_are_checked():

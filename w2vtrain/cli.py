@@ -339,14 +339,24 @@ def info(file: str, as_json: bool) -> None:
     print_info(file, as_json)
 
 
-@cli.command(short_help="List the output objectives, or explain one.")
-@click.argument("name", required=False)
+@cli.command(short_help="List the output objectives, explain or check one.")
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+@click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Check with this option.")
 @debug_option
-def objectives(name: str | None) -> None:
-    """List the output objectives, or show the formula, the paper and the options of one."""
-    from .queries import print_objectives
+def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
+    """List the output objectives, or show the formula, the paper and the options of one.
 
-    print_objectives(name)
+    `objectives check NAME` checks gradients and probabilities of one; NAME may also be a file, my_objective.py, or a
+    module, package.my_objective.
+    """
+    from .queries import check_objective, print_objectives
+
+    if len(words) > 1 and words[0] != "check" or len(words) > 2 or words == ("check",):
+        raise click.UsageError("expected NAME or check NAME")
+    if len(words) == 2:
+        check_objective(words[1], objective_options({}, options))
+    else:
+        print_objectives(*words)
 
 
 @cli.command(epilog=CODES)

@@ -19,7 +19,7 @@ from . import evaluation
 from .errors import BelowThreshold, DataError, UsageError, W2VError
 from .files import STDOUT
 from .model import describe
-from .objectives import objective_class, objective_defaults, objectives, option_defaults
+from .objectives import checked_options, objective_class, objective_defaults, objectives, option_defaults
 from .vectors import load_keyed_vectors
 
 
@@ -177,7 +177,7 @@ def _fact(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def print_objectives(name: str | None) -> None:
+def print_objectives(name: str | None = None) -> None:
     """All objectives with their formulas, or one with its paper, options and default rates."""
     if name is None:
         for known, cls in objectives().items():
@@ -192,3 +192,17 @@ def print_objectives(name: str | None) -> None:
     click.echo(f"\n{inspect.getdoc(cls.build)}\n\ndefaults")
     for model, settings in objective_defaults(name).items():
         click.echo(f"  {model:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
+
+
+def check_objective(name: str, options: dict[str, Any]) -> None:
+    """Check gradients and probabilities, with and without biases; BelowThreshold if one does not hold."""
+    from .checks import check
+
+    options, failed = checked_options(name, options), 0
+    for bias in (False, True):
+        click.echo(f"{name}, {'with' if bias else 'without'} biases")
+        for finding in check(name, options, bias):
+            click.echo(f"  {'ok  ' if finding.holds else 'FAIL'}  {finding.what}: {finding.figure}")
+            failed += not finding.holds
+    if failed:
+        raise BelowThreshold(f"{failed} checks of {name} do not hold")

@@ -21,12 +21,19 @@ that were measured best for each model.
 """
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+import sys
 from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+
+GROUP = "w2vtrain.objectives"
+"""The group of entry points by which other packages bring objectives: name = "package.module"."""
 
 WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -34,7 +41,8 @@ WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no":
 @cache
 def _modules() -> dict[str, Any]:
     names = [info.name for info in pkgutil.iter_modules(__path__)]
-    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in names}
+    ours = {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in names}
+    return {entry.name: entry.load() for entry in entry_points(group=GROUP)} | ours
 
 
 def objectives() -> dict[str, Any]:
@@ -58,10 +66,33 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
     return {"weighted": defaults["cbow-corrected"], **defaults}
 
 
+@cache
 def _module(name: str) -> Any:
+    """The module of an objective: registered, or a file, or a module that Python finds."""
+    if name not in _modules() and (name.endswith(".py") or "." in name):
+        module = _outside(name)
+        if missing := [part for part in ("OBJECTIVE", "DEFAULTS") if not hasattr(module, part)]:
+            raise ConfigError(f"objective {name}: the module has no {missing[0]}")
+        return module
     if name not in _modules():
         raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_modules()))}")
     return _modules()[name]
+
+
+def _outside(name: str) -> Any:
+    try:
+        if not name.endswith(".py"):
+            return importlib.import_module(name)
+        path = Path(name).resolve()
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise ImportError("not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module  # where kernels look for the source that they are compiled from
+        spec.loader.exec_module(module)
+        return module
+    except (ImportError, OSError, SyntaxError) as error:
+        raise ConfigError(f"objective {name}: cannot be imported: {error}") from error
 
 
 def option_defaults(name: str) -> dict[str, Any]:

@@ -86,7 +86,6 @@ def test_fit_prints_nothing_on_stdout_and_says_what_it_did(trained):
         "settings    skipgram, neg (negative 5",
         "vocabulary  1,",
         "epoch 2 100.0%",
-        "epoch 2 done",
         "words/s",
         "ETA",
         "output",

@@ -57,7 +57,10 @@ class Settings:
     init: float = setting(
         0.0, "Standard deviation of normal initial vectors; 0 starts as word2vec.c does.", low=0.0, high=100.0
     )
-    block: int = setting(32, "Examples a step, for objectives that score whole blocks.", low=1, high=65_536)
+    block: int | None = setting(
+        None, "Examples a step, for objectives that score whole blocks; by default the objective's own number.",
+        low=1, high=65_536,
+    )  # fmt: skip
     epochs: int = setting(5, "Passes over the corpus.", low=1, high=1_000_000, aliases=("--iter",))
     seconds: float | None = setting(
         None, "Train this long, the rate falling with time, or --epochs if that is sooner.", low=0.0

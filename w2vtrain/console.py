@@ -25,6 +25,8 @@ from .scoring import Score
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
+LONG_EPOCH = 5.0
+"""Seconds from which on the end of an epoch is a line of its own, and not only in the log and the record."""
 BAR_EVERY = 0.1
 """Seconds between two states of the bar."""
 BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
@@ -212,7 +214,8 @@ class Console:
             about = {"epoch": epoch.epoch + 1, "loss": epoch.loss, "seconds": epoch.seconds}
             found = {"heldout": asdict(heldout)} if heldout else {}
             self.log({"event": "epoch", "time": round(time.time(), 3), **about, **found})
-        self.say(f"epoch {epoch.epoch + 1} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+        if heldout or epoch.seconds >= LONG_EPOCH:
+            self.say(f"epoch {epoch.epoch + 1} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
 
     def _scoring(self, done: int, total: int) -> None:
         if self.quiet or not self.shown.due():

@@ -57,12 +57,13 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     if min_alpha > alpha:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
     threads, reason = automatic_threads() if settings.threads == "auto" else (int(settings.threads), "as asked")
+    block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     shrink = settings.shrink_windows if settings.shrink_windows is not None else not settings.context_weights
     if settings.context_weights and settings.model != "cbow":
         raise ConfigError("context-weights: skip-gram has no positions; say --model cbow, too")
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
-    return replace(done, shrink_windows=shrink), reason
+    return replace(done, shrink_windows=shrink, block=block), reason
 
 
 def _variant(settings: Settings) -> str:

@@ -61,7 +61,7 @@ def objective_class(name: str) -> Any:
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
-    """By model ("skipgram", "cbow", "cbow-corrected", "weighted") the settings measured best: alpha and shuffle."""
+    """By model ("skipgram", "cbow", "cbow-corrected", "weighted") the settings measured best: alpha, shuffle, block."""
     defaults = _module(name).DEFAULTS
     return {"weighted": defaults["cbow-corrected"], **defaults}
 

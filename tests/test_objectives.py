@@ -16,7 +16,7 @@ from w2vtrain.rows import padded_rows
 
 SIZE, DIM = 11, 16
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
-VARIANTS = {"nce": [{}, {"learn_z": True}]}
+VARIANTS = {"nce": [{}, {"learn_z": True}, {"share_noise": 4}]}
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
 
@@ -126,6 +126,17 @@ def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
         angles.append(np.arccos(min(1.0, cosine)))
     assert angles == sorted(angles, reverse=True)
     assert angles[-1] < 1e-3 < angles[0]
+
+
+def test_neighbouring_targets_share_noise_where_asked():
+    objective = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, share_noise=3)
+    rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
+    for position in range(9):
+        rows = np.zeros(30, np.int32)
+        objective.candidates(sentence, position, rng, rows, np.zeros(30), np.zeros(30))
+        drawn.append(rows[1:9].tolist())
+    assert all(drawn[i] == drawn[i - i % 3] for i in range(9))
+    assert drawn[0] != drawn[3] != drawn[6]
 
 
 def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():

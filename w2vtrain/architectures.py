@@ -31,7 +31,7 @@ update_apart_6, update_apart_4, update_apart_3 = make_update_apart(6), make_upda
 class Scratch(NamedTuple):
     """The working memory of one thread. Two rows where a window is prepared while another is learned."""
 
-    rng: np.ndarray  # (1,) uint64
+    rng: np.ndarray  # (2,) uint64: the stream, and a place in it for an objective to come back to
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32
     rows: np.ndarray  # (2, candidates + padding) int32
@@ -50,7 +50,7 @@ def make_scratch(
     """Memory for one of `threads` threads; its sink is the last row of w_out but those of the threads after it."""
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
-        rng=apart_zeros((1,), np.uint64),
+        rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((longest + window + 1,), np.int32),
         context=apart_zeros((contexts,), np.int32),
         rows=apart_zeros((2, width), np.int32),

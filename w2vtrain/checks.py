@@ -73,10 +73,10 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     objective = cls.build(problem, **options)
     size, limit, n = len(COUNTS), objective.candidate_limit, 3
     rows, labels = np.zeros(limit + 16, np.int32), np.zeros(limit + 16)
-    shifts, rng, sentence = np.zeros(limit + 16), np.array([7], np.uint64), np.array([3, 2, 5, 1], np.int32)
+    shifts, rng, sentence = np.zeros(limit + 16), np.array([7, 7], np.uint64), np.array([3, 2, 5, 1], np.int32)
     with np.errstate(over="ignore"):  # the random stream wraps around
         m = objective.candidates(sentence, 1, rng, rows, labels, shifts)
-        again, other = rows.copy(), np.array([7], np.uint64)
+        again, other = rows.copy(), np.array([7, 7], np.uint64)
         objective.candidates(sentence, 1, other, again, labels, shifts)
     inside = 0 < m <= limit and 0 <= rows[:m].min() and rows[:m].max() < objective.output_rows(size)
     yield Finding("candidates are rows of the output matrix", bool(inside), f"{m} of at most {limit}")

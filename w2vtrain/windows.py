@@ -112,6 +112,7 @@ def train_chunks(
     for k in range(len(order)):
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
+        scratch.rng[1] = scratch.rng[0]
         lr = float32(alpha + (min_alpha - alpha) * (before[k] / total))
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
@@ -151,9 +152,7 @@ class WindowEngine:
         nothing = np.empty(0, np.int64)
         self.learn(nothing, nothing.astype(np.float64), 1.0, 0, 0)
 
-    def learn(
-        self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int
-    ) -> tuple[float, int]:
+    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
         """Learn these chunks in this thread. Returns the summed loss and how many examples."""
         s = self.schedule
         loss, examples = train_chunks(

@@ -6,6 +6,7 @@ The registry knows none of them by name. An objective for the window engine is a
     candidates(self, sentence, position, rng, rows, labels, shifts) -> m
         the output rows (m,) int32 that the target sentence[position] is scored against, their labels (m,) float32 and,
         where the objective subtracts something of each logit, that (m,) float32; it starts as zeros
+        (rng[0] is the stream's state; rng[1] is a cell for the objective's own use within a chunk)
     errors(self, logits, n, m, context, width, rows, labels, shifts, lr) -> loss
         in place, logits (n, m) -> lr * coefficient, where the coefficient of row r is -dL/ds_r; the summed loss
 

@@ -23,8 +23,9 @@ class NoiseContrastive(NamedTuple):
 
     Gutmann & Hyvärinen 2010, "Noise-contrastive estimation"; Mnih & Teh 2012, "A fast and simple algorithm for
     training neural probabilistic language models", who fix Z = 1. learn_z learns one log Z a context word instead;
-    CBOW takes the mean over its context. Noise is drawn once a window and shared (Zoph et al. 2016); a draw that hits
-    the target is kept, as the theory asks.
+    CBOW takes the mean over its context. Noise is drawn for each target, whose context words share it, or with
+    share_noise for that many neighbouring targets at once (Zoph et al. 2016); a draw that hits the target is kept, as
+    the theory asks.
     """
 
     accept: np.ndarray
@@ -33,17 +34,26 @@ class NoiseContrastive(NamedTuple):
     log_z: np.ndarray
     negative: int
     learn_z: bool
+    share_noise: int
 
     @classmethod
     def build(
-        cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 1.0, learn_z: bool = False
+        cls,
+        problem: Problem,
+        *,
+        negative: int = 5,
+        ns_exponent: float = 1.0,
+        learn_z: bool = False,
+        share_noise: int = 1,
     ) -> "NoiseContrastive":
-        """negative: k; ns_exponent: Q is counts to this power; learn_z: see the class."""
+        """negative: k; ns_exponent: Q is counts to this power; learn_z and share_noise: see the class."""
         if not 1 <= negative <= 1000:
             raise ConfigError(f"option negative of objective nce: {negative} is not between 1 and 1000")
+        if not 1 <= share_noise <= 10_000:
+            raise ConfigError(f"option share_noise of objective nce: {share_noise} is not between 1 and 10,000")
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
-        return cls(*alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z)
+        return cls(*alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z, share_noise)
 
     def output_rows(self, size: int) -> int:
         """One row a word."""
@@ -73,8 +83,15 @@ class NoiseContrastive(NamedTuple):
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then k noise words."""
         rows[0], labels[0] = sentence[position], float32(1)
+        stream, again = rng[0], self.share_noise > 1 and position % self.share_noise > 0
+        if again:
+            rng[0] = rng[1]  # where the group's first target began to draw
+        elif self.share_noise > 1:
+            rng[1] = stream
         for j in range(1, self.negative + 1):
             rows[j], labels[j] = draw_alias(rng, self.accept, self.alias), float32(0)
+        if again:
+            rng[0] = stream
         for j in range(self.negative + 1):
             shifts[j] = self.log_kq[rows[j]]
         return self.negative + 1

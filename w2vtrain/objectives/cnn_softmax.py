@@ -11,13 +11,13 @@ from ..dense import RowScorer, Workspace, softmax_errors
 from ..errors import ConfigError
 from ..jit import kernel
 from ..problem import Problem
-from ..sampling import alias_table, draw_words, noise_distribution
+from ..sampling import noise_distribution
 from ..spelling import Spelling, spell
 
 DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "skipgram": {"alpha": 0.05, "shuffle": True, "block": 128},
+    "cbow": {"alpha": 0.05, "shuffle": True, "block": 128},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 128},
 }
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")
@@ -64,7 +64,8 @@ class CnnSoftmax:
         self.letters, self.lengths, _ = spelling
         self.words = np.arange(len(self.lengths), dtype=np.int32)
         self.widths, self.sizes = np.array(list(sizes)), np.array(list(sizes.values()))
-        self.accept, self.alias = alias_table(noise)
+        total = np.cumsum(noise)
+        self.cumulative = total / total[-1]  # ends at 1: no draw lies beyond
         self.samples, self.net_rate = samples, net_rate
         with np.errstate(divide="ignore"):  # a vocabulary of one word; all words where samples is 0
             self.log_expected = np.log(-np.expm1(samples * np.log1p(-noise))).astype(theta["projection"].dtype)
@@ -150,8 +151,7 @@ class CnnSoftmax:
         Infinity is subtracted of those that are candidates of no example but their own.
         """
         words = work.array("cnn.words", (self.samples + len(targets),), np.int32)
-        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
-        draw_words(stream, self.accept, self.alias, words[: self.samples])
+        words[: self.samples] = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right")
         words[self.samples :] = targets
         distinct, at = np.unique(words, return_inverse=True)
         shift = np.full(len(distinct), np.inf, self.log_expected.dtype)

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowScorer, Workspace, add_product, scaled_softmax, softmax_errors
+from ..dense import RowObjective, RowScorer, Workspace, add_product, scaled_softmax, softmax_errors
 from ..errors import ConfigError
 from ..problem import Problem
 from ..subset import add_rows
-from .selfnorm import SelfNorm
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.02, "shuffle": True},
@@ -43,7 +42,7 @@ class ShiftedScorer(RowScorer):
         return np.asarray(super().raw(H, targets) - self.shift)
 
 
-class InfrequentNorm(SelfNorm):
+class InfrequentNorm(RowObjective):
     """L = -s_w + penalty/gamma [sampled] log² Z(h): g_v = [v=w] - 2 penalty/gamma [sampled] log Z(h) P(v|h).
 
     Andreas & Klein 2015, "When and why are log-linear models self-normalizing?". An example is sampled with
@@ -58,8 +57,8 @@ class InfrequentNorm(SelfNorm):
     """
 
     def __init__(self, output: np.ndarray, penalty: float, gamma: float, likelihood: str) -> None:
-        super().__init__(output, penalty)
-        self.gamma, self.likelihood = gamma, likelihood
+        super().__init__(output, normalised=False)
+        self.penalty, self.gamma, self.likelihood = penalty, gamma, likelihood
 
     @classmethod
     def build(

@@ -1,0 +1,185 @@
+"""Differentiated softmax: its cut of words and columns, its twin with zeros written out, gradients, identities."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import check_block_gradients, problem_of
+from scipy.special import log_softmax
+
+from w2vtrain.dense import Workspace
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.dsoftmax import BandScorer, DSoftmax, cut
+from w2vtrain.objectives.softmax import Softmax
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+BANDS = "50:50,30:30,20:20"
+
+
+def problem(dtype=np.float64, **more):
+    return problem_of(COUNTS, **{"dim": 7, "bias": True, "init": 0.6, "dtype": dtype, **more})
+
+
+def block(rng, width=8, bias=True, n=9, dtype=np.float64):
+    H = rng.normal(size=(n, width)).astype(dtype)
+    if bias:
+        H[:, -1] = 1
+    return H, rng.integers(0, len(COUNTS), n).astype(np.int32)
+
+
+def begun():
+    work = Workspace()
+    work.begin(1, 0, 0)
+    return work
+
+
+def whole(bands, bias):
+    """The output matrix with its structural zeros, (V, width), and where it may be other than zero."""
+    rows, width = sum(len(b) for b in bands), sum(b.shape[1] - bias for b in bands) + bias
+    full, free = np.zeros((rows, width)), np.zeros((rows, width), bool)
+    r = c = 0
+    for band in bands:
+        for row in band:
+            columns = band.shape[1] - bias
+            full[r, c : c + columns] = row[:columns]
+            free[r, c : c + columns] = True
+            if bias:
+                full[r, -1] = row[-1]
+                free[r, -1] = True
+            r += 1
+        c += band.shape[1] - bias
+    return full, free
+
+
+def naive_step(full, free, H, targets, lr):
+    new, dH, loss = full.copy(), np.zeros_like(H), 0.0
+    for b, (h, w) in enumerate(zip(H, targets, strict=True)):
+        log_p = log_softmax(full @ h)
+        g = -np.exp(log_p)
+        g[w] += 1
+        loss -= log_p[w]
+        dH[b] = g @ full
+        new += lr * np.outer(g, h) * free
+    return loss, dH, new
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_step_is_the_gradient_of_its_loss(rng, bias):
+    """Identity 1."""
+    objective = DSoftmax.build(problem(bias=bias), bands=BANDS)
+    learned = check_block_gradients(objective, *block(rng, 7 + bias, bias))
+    assert sorted(learned) == ["bands.0", "bands.1", "bands.2"]
+    assert all(np.abs(change).max() > 0.1 for change in learned.values())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_agrees_with_rows_whose_zeros_are_written_out(rng, bias, dtype):
+    objective = DSoftmax.build(problem(dtype, bias=bias), bands=BANDS)
+    assert [band.shape for band in objective.bands] == [(2, 4 + bias), (3, 2 + bias), (6, 1 + bias)]
+    H, targets = block(rng, 7 + bias, bias, dtype=dtype)
+    full, free = whole(objective.bands, bias)
+    expected = naive_step(full, free, H.astype(float), targets, 0.1)
+    scorer = DSoftmax.scorer(problem(bias=bias), {"bands": BANDS}, objective.output, objective.arrays())
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    log_p = log_softmax(H.astype(float) @ full.T, axis=1)
+    raw, log_z = scorer.scores(H, targets)
+    np.testing.assert_allclose(raw, (H * full[targets]).sum(axis=1), atol=tolerance)
+    np.testing.assert_allclose(scorer.log_probs(H), log_p, atol=tolerance)
+    np.testing.assert_allclose(raw - log_z, log_p[np.arange(9), targets], atol=tolerance)
+    np.testing.assert_array_equal(scorer.log_prob(H, targets), raw - log_z)
+    loss, dH = objective.step(H, targets, 0.1, begun())
+    assert loss == pytest.approx(expected[0], rel=tolerance)
+    np.testing.assert_allclose(dH, expected[1], atol=tolerance)
+    np.testing.assert_allclose(whole(objective.bands, bias)[0], expected[2], atol=tolerance)
+
+
+def test_scores_block_by_block_are_the_same(rng, monkeypatch):
+    objective = DSoftmax.build(problem(), bands=BANDS)
+    H, targets = block(rng)
+    whole_block = objective.scores(H, targets)
+    monkeypatch.setattr("w2vtrain.objectives.dsoftmax.SCORED", 25)
+    np.testing.assert_allclose(objective.scores(H, targets), whole_block, atol=1e-14)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_one_band_is_softmax(rng, bias):
+    """Identity 8."""
+    banded = DSoftmax.build(problem(bias=bias), bands="100:100")
+    softmax = Softmax.build(problem(bias=bias))
+    np.testing.assert_array_equal(banded.bands[0], softmax.output)
+    for _ in range(3):
+        H, targets = block(rng, 7 + bias, bias)
+        (loss, dH), (other_loss, other_dh) = (o.step(H, targets, 0.3, begun()) for o in (banded, softmax))
+        assert loss == pytest.approx(other_loss, rel=1e-14)
+        np.testing.assert_allclose(dH, other_dh, atol=1e-14)
+        np.testing.assert_allclose(banded.bands[0], softmax.output, atol=1e-14)
+
+
+def test_starts_at_the_unigram(rng):
+    objective = DSoftmax.build(problem(init=0.0), bands=BANDS)
+    log_probs = objective.log_probs(block(rng)[0])
+    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (9, 1)), atol=1e-7)
+
+
+def test_bands_do_not_start_alike():
+    first, second = DSoftmax.build(problem(dim=8), bands="50:50,50:50").bands
+    assert not np.isclose(first[: len(second), :4], second[: len(first), :4]).any()
+
+
+def test_keeps_all_that_scoring_needs():
+    objective = DSoftmax.build(problem(np.float32), bands=BANDS)
+    assert objective.output.shape == (0, 8)
+    assert objective.output.dtype == np.float32
+    assert list(objective.arrays()) == ["bands.0", "bands.1", "bands.2"]
+    assert all(a is b for a, b in zip(objective.arrays().values(), objective.bands, strict=True))
+
+
+def test_words_are_cut_by_their_share_of_the_text_and_columns_by_theirs():
+    counts = np.array([50, 20, 10, 10, 5, 5])
+    assert cut("50:60,50:40", counts, 10) == [(1, 6), (5, 4)]
+    assert cut("51:60,49:40", counts, 10) == [(2, 6), (4, 4)]
+    assert cut("70:50, 20:25, 10:25", counts, 100) == [(2, 50), (2, 25), (2, 25)]
+    assert cut("100:100", counts, 3) == [(6, 3)]
+    assert cut("99.5:99.5,0.5:0.5", counts, 10) == [(6, 9), (0, 1)]
+    assert cut("1:1,1:1,98:98", counts, 3) == [(1, 1), (0, 1), (5, 1)]
+
+
+@given(
+    st.lists(st.integers(0, 1000), min_size=1, max_size=30),
+    st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), min_size=1, max_size=6),
+    st.integers(0, 40),
+)
+def test_any_cut_covers_all_words_and_columns(counts, parts, more):
+    text, columns = (np.array(p) * 100 / sum(p) for p in zip(*parts, strict=True))
+    dim = len(parts) + more
+    option = ",".join(f"{t:.12g}:{c:.12g}" for t, c in zip(text, columns, strict=True))
+    bands = cut(option, np.sort(counts)[::-1], dim)
+    assert len(bands) == len(parts)
+    assert sum(words for words, _ in bands) == len(counts)
+    assert sum(width for _, width in bands) == dim
+    assert all(words >= 0 and width >= 1 for words, width in bands)
+
+
+@pytest.mark.parametrize(
+    "bands",
+    ["", "x", "100", "50:50", "50:50,50:49", "60:50,50:50", "150:50,-50:50", "100:100:1", "50:50,50", "nan:100"],
+)
+def test_options_are_checked(bands):
+    with pytest.raises(ConfigError, match="option bands of objective dsoftmax"):
+        DSoftmax.build(problem(), bands=bands)
+
+
+def test_more_bands_than_columns_are_refused():
+    with pytest.raises(ConfigError, match="3 bands for vectors of 2 columns"):
+        DSoftmax.build(problem(dim=2), bands=BANDS)
+
+
+def test_two_words_without_counts_leave_bands_empty():
+    objective = DSoftmax.build(problem_of([0, 0], dim=3))
+    assert isinstance(objective, BandScorer)
+    targets = np.array([0, 1, 1, 0], np.int32)
+    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
+    assert loss == pytest.approx(4 * np.log(2))
+    assert dH.shape == (4, 3)
+    assert np.isfinite(objective.log_prob(np.ones((4, 3), np.float32), targets)).all()

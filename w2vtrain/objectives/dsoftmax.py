@@ -1,0 +1,151 @@
+"""The full softmax with narrow rows for rare words. It sums over all words; what it saves is columns."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
+from ..errors import ConfigError
+from ..problem import Problem
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+
+
+def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
+    """(words, columns) of each band; an option like "70:60,30:40", percent of the text and of the columns."""
+    try:
+        shares = np.array([[float(share) for share in band.split(":")] for band in bands.split(",")])
+    except ValueError:
+        shares = np.zeros((0, 0))
+    if shares.ndim != 2 or shares.shape[1] != 2 or not (shares > 0).all() or abs(shares.sum(axis=0) - 100).max() > 1e-6:
+        raise ConfigError(
+            f"option bands of objective dsoftmax: {bands!r} is not TEXT:COLUMNS,TEXT:COLUMNS,... in percent, "
+            "each column of numbers adding up to 100"
+        )
+    if len(shares) > dim:
+        raise ConfigError(f"option bands of objective dsoftmax: {len(shares)} bands for vectors of {dim} columns")
+    text, columns = shares[:-1].cumsum(axis=0).T / 100
+    mass = np.cumsum(np.maximum(counts, 1))
+    last = np.searchsorted(mass, text * mass[-1] * (1 - 1e-12)) + 1
+    # Every band keeps a column, however small its share.
+    place = np.arange(1, len(shares))
+    edge = np.clip(np.rint(columns * dim).astype(int), place, dim - len(shares) + place)
+    edge = np.maximum.accumulate(edge - place) + place
+    words, widths = np.diff(last, prepend=0, append=len(counts)), np.diff(edge, prepend=0, append=dim)
+    return list(zip(words.tolist(), widths.tolist(), strict=True))
+
+
+class BandScorer:
+    """Scores by bands of rows, each over columns of h of its own: s_w = o_w·h[columns of w's band] (+ b_w)."""
+
+    def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
+        self.bands, self.bias = bands, int(bias)
+        self.size = sum(len(band) for band in bands)
+
+    def places(self) -> Iterator[tuple[np.ndarray, slice, slice]]:
+        """Each band, its words and its columns of h, the bias not among them."""
+        word = column = 0
+        for band in self.bands:
+            words, columns = len(band), band.shape[1] - self.bias
+            yield band, slice(word, word + words), slice(column, column + columns)
+            word, column = word + words, column + columns
+
+    def seen(self, H: np.ndarray, columns: slice) -> np.ndarray:
+        """What a band sees of H (B, width): its columns, and the 1 that its biases are multiplied by."""
+        return np.concatenate([H[:, columns], H[:, H.shape[1] - self.bias :]], axis=1)
+
+    def logits(self, H: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """s of all words, (B, V)."""
+        if out is None:
+            out = np.empty((len(H), self.size), H.dtype)
+        for band, words, columns in self.places():
+            np.matmul(self.seen(H, columns), band.T, out=out[:, words])
+        return out
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of hidden vectors H (B, width) and targets (B,): unnormalised log-scores (B,) and exact log Z (B,)."""
+        raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
+        step = max(1, SCORED // self.size)
+        for first in range(0, len(H), step):
+            part = slice(first, first + step)
+            logits = self.logits(H[part])
+            raw[part] = logits[np.arange(len(logits)), targets[part]]
+            log_z[part] = log_sum_exp(logits)
+        return raw, log_z
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log P(target|h), (B,)."""
+        raw, log_z = self.scores(H, targets)
+        return np.asarray(raw - log_z)
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """log P(w|h) of all words, (B, V), exactly normalised."""
+        logits = self.logits(H)
+        logits -= log_sum_exp(logits.copy())[:, None]
+        return logits
+
+
+class DSoftmax(BandScorer):
+    """L = -log P(w|h), s_w = o_w·h[band of w], P(w|h) = exp(s_w) / Σ_v exp(s_v): g_v = [v=w] - P(v|h).
+
+    Chen, Grangier & Auli 2015, "Strategies for training large vocabulary neural language models": differentiated
+    softmax. Words are sorted by count and cut in bands; a band's rows have the columns of its own slice of h, the rest
+    of them is 0 and not stored. The frequent words get the wide rows, the many rare ones, which have few examples to
+    learn from, narrow ones; learning and scoring are faster by as much.
+
+    bands: TEXT:COLUMNS of each, from the most frequent words on, in percent: which share of the text its words make
+    up, and which share of h they see. 100:100 is the softmax.
+    """
+
+    engine = "blocks"
+
+    def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
+        super().__init__(bands, bias)
+        width = sum(band.shape[1] - self.bias for band in bands) + self.bias
+        self.output = np.zeros((0, width), bands[0].dtype)
+
+    @classmethod
+    def build(cls, problem: Problem, *, bands: str = "80:60,15:25,5:15") -> "DSoftmax":
+        """Biases, if there are any, start at the words' log-frequencies."""
+        first, matrices, bias = 0, [], problem.log_unigram()
+        for i, (words, columns) in enumerate(cut(bands, problem.counts, problem.dim)):
+            part = replace(problem, dim=columns, seed=problem.seed + i)
+            matrices.append(part.initial_rows(words, bias[first : first + words]))
+            first += words
+        return cls(matrices, problem.bias)
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        g = self.logits(H, work.array("logits", (len(H), self.size), H.dtype))
+        log_z, hit = softmax_errors(g, targets)
+        dH = np.zeros_like(H)
+        for band, words, columns in self.places():
+            change = np.dot(g[:, words], band)
+            dH[:, columns] = change[:, : columns.stop - columns.start]
+            dH[:, H.shape[1] - self.bias :] += change[:, columns.stop - columns.start :]
+            add_product(band, g[:, words], self.seen(H, columns), lr)
+        return float((log_z - hit).sum(dtype=np.float64)), dH
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Everything that is learned, by name: the arrays themselves, changed in place by `step`."""
+        return {f"bands.{i}": band for i, band in enumerate(self.bands)}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the model file keeps beside `output`."""
+        return self.parameters()
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> BandScorer:
+        """Scores by a trained model's bands."""
+        return BandScorer([arrays[f"bands.{i}"] for i in range(options["bands"].count(",") + 1)], problem.bias)
+
+
+OBJECTIVE = DSoftmax

@@ -160,10 +160,10 @@ class CnnSoftmax:
 
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
-    ) -> tuple[float, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of a block: its summed loss, -dL/dH (B, width), the words (n,) that took part, and -dL/dtheta by name.
+    ) -> tuple[float, np.ndarray, dict[str, Any]]:
+        """Of a block: its summed loss, -dL/dH (B, width), and -dL/dtheta by name.
 
-        For "correction" and "bias" the slopes are those of the words that took part, line by line.
+        Of "correction" and "bias" it is (words (n,), theirs), for the distinct words that took part.
         """
         words, own = self.words, targets
         if self.samples:
@@ -178,11 +178,11 @@ class CnnSoftmax:
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), words, self._backward(words, X, places, by_rows, work)
+        return loss, np.dot(g, rows), self._backward(words, X, places, by_rows, work)
 
     def _backward(
         self, words: np.ndarray, X: np.ndarray, places: np.ndarray, by_rows: np.ndarray, work: Workspace
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Any]:
         """-dL/dtheta by name, from that by rows (n, width)."""
         theta, dim = self.theta, self.theta["projection"].shape[1]
         inner = by_rows[:, :dim]
@@ -196,20 +196,21 @@ class CnnSoftmax:
             "offsets": by_offsets,
             "projection": X.T @ inner,
             "mixing": theta["correction"][words].T @ inner,
-            "correction": inner @ theta["mixing"].T,
-            "bias": by_rows[:, dim:].sum(axis=1),
+            "correction": (words, inner @ theta["mixing"].T),
+            "bias": (words, by_rows[:, dim:].sum(axis=1)),
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
-        loss, dH, words, slopes = self.gradients(H, targets, work)
+        loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name in NETWORK:
                 self.state[name] += slopes[name] ** 2
                 self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + TINY)
             for name in ("correction", "bias"):
                 if self.theta[name].size:
-                    self.theta[name][words] += lr * slopes[name]
+                    words, slope = slopes[name]
+                    self.theta[name][words] += lr * slope
         return loss, dH
 
 

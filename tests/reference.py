@@ -199,3 +199,34 @@ def train(model, twin, sentences, keep, window, shrink, w_in, w_out, lr, stream,
                 loss += learn_window(model, context, this, w_in, w_out, lr, twin, corrected)
                 examples += len(context) if model == "skipgram" else 1
     return loss, examples
+
+
+def contexts(words, windows, stream):
+    """Of one sentence: (target, [(context word, its position weight)], word before the target or -1), one a target."""
+    pads = [windows.end] * windows.pads if windows.end >= 0 else []
+    padded = pads + words + [windows.end] * (windows.end >= 0)
+    for t in range(windows.pads, len(padded)):
+        reach = windows.size - stream.below(windows.size) if windows.shrink else windows.size
+        near = []
+        if windows.left:
+            near += [(padded[t - d], d - 1) for d in range(reach, 0, -1) if t >= d]
+        if windows.right:
+            near += [(padded[t + d], windows.size + d - 1) for d in range(1, reach + 1) if t + d < len(padded)]
+        yield padded[t], near, padded[t - 1] if t else -1
+
+
+def examples(sentences, keep, windows, pairs, stream):
+    """All examples as the block engine gathers them: (target, [(context word, position weight)], word before)."""
+    found = []
+    for words in sentences:
+        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
+        for target, near, before in contexts(kept, windows, stream):
+            found += [(target, part, before) for part in ([[pair] for pair in near] if pairs else [near]) if part]
+    return found
+
+
+def hidden(near, rows, weights, bias):
+    """h of one example: the mean of its context's rows, or their sum, each times the weights of its position."""
+    parts = [rows[c] if weights is None else weights[place] * rows[c] for c, place in near]
+    h = np.mean(parts, axis=0) if weights is None else np.sum(parts, axis=0)
+    return np.append(h, 1.0) if bias else h

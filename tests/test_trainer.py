@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 import threading
 
@@ -168,3 +169,47 @@ def test_weights_start_as_in_word2vec():
     assert not w_in[:, 30:].any()
     assert not w_out.any()
     assert initial_input(problem).tobytes() == w_in.tobytes()
+
+
+@pytest.mark.parametrize("name", ["neg", "hs", "softmax", "sampled-softmax"])
+def test_pauses_change_nothing(architecture, name):
+    """A run that pauses at any slice, and one that goes on from there with the same weights, give the same bytes."""
+    tokens, counts, _ = topics(np.random.default_rng(3), sentences=300)
+    starts, words = chunks(tokens, 20)
+    text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.02, sample=0.0, epochs=2, threads=1)
+
+    def run(pause, stop_at=None, go_on=None):
+        problem = problem_of(counts, dim=8, tokens=tokens, starts=starts)
+        objective = objective_class(name).build(problem)
+        engine, states = make_engine(architecture[1](3), objective, problem, text, Windows(), schedule), []
+        if go_on:
+            for mine, old in zip(learned(engine), go_on[1], strict=True):
+                mine[:] = old
+
+        def on_pause(state):
+            states.append(state)
+            if len(states) == stop_at:
+                raise StopIteration
+
+        epochs = None
+        with contextlib.suppress(StopIteration):
+            epochs = trainer.train(
+                engine, text, schedule, pause=pause, on_pause=on_pause, state=go_on[0] if go_on else None
+            )
+        return states, [array.copy() for array in learned(engine)], epochs
+
+    def learned(engine):
+        weights = engine.weights()
+        return [weights.input, weights.output]
+
+    never, whole, expected = run(lambda: False)
+    assert [state.epoch for state in never] == [1, 2]
+    states, paused, epochs = run(lambda: True)
+    assert len(states) > 8
+    assert [(e.loss, e.examples, e.words) for e in epochs] == [(e.loss, e.examples, e.words) for e in expected]
+    stopped, half, _ = run(lambda: True, stop_at=5)
+    _, resumed, again = run(lambda: False, go_on=(stopped[-1], half))
+    assert [e.examples for e in again] == [e.examples for e in expected]
+    for found in (paused, resumed):
+        for mine, theirs in zip(found, whole, strict=True):
+            np.testing.assert_array_equal(mine, theirs)

@@ -164,7 +164,7 @@ def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
 
 
 def _check_scorer(scorer: Any, problem: Problem, dtype: type) -> Iterator[Finding]:
-    H = np.random.default_rng(9).normal(size=(6, problem.width)).astype(dtype)
+    H: np.ndarray = np.random.default_rng(9).normal(size=(6, problem.width)).astype(dtype)
     targets = np.array([0, 3, 15, 7, 7, 1], np.int32)
     log_probs = scorer.log_probs(H)
     worst = float(np.abs(np.exp(log_probs.astype(np.float64)).sum(axis=1) - 1).max())

@@ -58,6 +58,22 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class State:
+    """Where a run stands at a moment at which no thread is learning: with the weights, all that continuing needs.
+
+    Of `epoch` the first `chunks` in its order are learned, which gave the summed loss and examples and took `seconds`;
+    epochs: those before it.
+    """
+
+    epoch: int = 0
+    chunks: int = 0
+    loss: float = 0.0
+    examples: int = 0
+    seconds: float = 0.0
+    epochs: tuple[Epoch, ...] = ()
+
+
+@dataclass(frozen=True)
 class Text:
     """An encoded corpus in chunks, the unit of shuffling, dealing and random streams.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from .blocks import BlockEngine
 from .errors import Diverged
-from .plan import Epoch, Progress, Schedule, Text, Weights
+from .plan import Epoch, Progress, Schedule, State, Text, Weights
 from .problem import Problem
 from .windows import WindowEngine, chunk_order
 
@@ -51,22 +51,29 @@ def train(
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_ready: Callable[[], None] = lambda: None,
     on_epoch: Callable[[Epoch], bool] = lambda _: False,
+    state: State | None = None,
+    pause: Callable[[], bool] = lambda: False,
+    on_pause: Callable[[State], None] = lambda _: None,
 ) -> list[Epoch]:
     """Train. Diverged when the loss or a weight is not finite. on_ready: called once all is compiled.
 
-    on_epoch is called after each epoch, its time not counted, and says whether to stop. One thread and a seed give the
-    same bytes twice.
+    on_epoch is called after each epoch, its time not counted, and says whether to stop. When `pause`, asked at every
+    slice, says so, all threads finish theirs and on_pause is called; so it is after each epoch. From a `state` that
+    it was given, and the weights of that moment, a run goes on as if it had not stopped. One thread and a seed give
+    the same bytes twice.
     """
-    run = _Run(engine, text, schedule)
+    run = _Run(engine, text, schedule, state or State(), pause)
     engine.compile()
     on_ready()
-    epochs: list[Epoch] = []
-    for epoch in range(schedule.epochs):
-        epochs.append(run.epoch(epoch, on_progress))
-        if on_epoch(epochs[-1]) or run.out_of_time():
+    while run.state.epoch < schedule.epochs and not run.out_of_time():
+        if not run.advance(on_progress):
+            on_pause(run.state)
+            continue
+        if on_epoch(run.state.epochs[-1]):
             break
-    check_finite(engine.weights(), schedule.alpha, len(epochs))
-    return epochs
+        on_pause(run.state)
+    check_finite(engine.weights(), schedule.alpha, len(run.state.epochs))
+    return list(run.state.epochs)
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
@@ -92,11 +99,12 @@ class _Result:
 class _Run:
     """Where one training run stands."""
 
-    def __init__(self, engine: Engine, text: Text, schedule: Schedule) -> None:
+    def __init__(self, engine: Engine, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]) -> None:
         self.engine, self.text, self.schedule = engine, text, schedule
+        self.state, self.pause = state, pause
         self.total = int(text.words.sum()) * schedule.epochs
-        self.spent = 0.0  # seconds in earlier epochs
-        self.started = 0.0
+        self.spent = sum(epoch.seconds for epoch in state.epochs) + state.seconds
+        self.started, self.dealt = 0.0, 0
 
     def elapsed(self) -> float:
         """Seconds of training so far."""
@@ -112,13 +120,17 @@ class _Run:
         """Whether the seconds that the schedule allows are over."""
         return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
 
-    def epoch(self, epoch: int, on_progress: Callable[[Progress], None]) -> Epoch:
-        """Every chunk once, in the epoch's order, dealt to whichever thread is free."""
-        self.started = time.monotonic()
+    def advance(self, on_progress: Callable[[Progress], None]) -> bool:
+        """Learn the rest of the epoch, each chunk once, dealt to whichever thread is free, or up to a pause.
+
+        Returns whether the epoch is at its end; `state` says where it stands.
+        """
+        self.started, s = time.monotonic(), self.state
+        epoch, loss, examples = s.epoch, s.loss, s.examples
         order = chunk_order(self.schedule.seed, epoch, len(self.text.words), self.schedule.shuffle)
         words = self.text.words[order]
         before = epoch * int(words.sum()) + np.cumsum(words) - words
-        loss, examples, done = 0.0, 0, int(before[0])
+        self.dealt, done = s.chunks, int(before[0]) + int(words[: s.chunks].sum())
         for result in self._results(order, before, words, epoch):
             if not math.isfinite(result.loss):
                 raise _diverged(result.alpha, epoch + 1)
@@ -126,15 +138,24 @@ class _Run:
             on_progress(Progress(epoch, done, self.expected(done), result.alpha, result.loss, result.examples))
         seconds = time.monotonic() - self.started
         self.spent += seconds
-        return Epoch(epoch, loss / max(1, examples), examples, done - int(before[0]), seconds)
+        seconds += s.seconds
+        if self.dealt < len(order) and not self.out_of_time():
+            self.state = State(epoch, self.dealt, loss, examples, seconds, s.epochs)
+            return False
+        found = Epoch(epoch, loss / max(1, examples), examples, done - int(before[0]), seconds)
+        self.state = State(epoch + 1, epochs=(*s.epochs, found))
+        return True
 
     def _deal(self, chunks: int) -> Iterator[slice]:
-        """Slices of an epoch's order, until there are no more or the time is over."""
+        """Slices of an epoch's order, until there are no more, or the time is over, or there is to be a pause."""
         size = max(1, min(self.engine.slice, chunks // (8 * self.schedule.threads)))
-        for first in range(0, chunks, size):
+        while self.dealt < chunks:
             if self.schedule.seconds is not None and self.elapsed() >= self.schedule.seconds:
                 return
-            yield slice(first, min(first + size, chunks))
+            first, self.dealt = self.dealt, min(self.dealt + size, chunks)
+            yield slice(first, self.dealt)
+            if self.pause():
+                return
 
     def _results(self, order: np.ndarray, before: np.ndarray, words: np.ndarray, epoch: int) -> Iterator[_Result]:
         """Results as the workers deliver them. The first exception in a worker stops all and is raised here."""

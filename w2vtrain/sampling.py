@@ -51,6 +51,13 @@ def draw_alias(rng, accept, alias):
     return other if (bits & _LOW) >= uint64(accept[i]) else i
 
 
+@kernel()
+def draw_words(rng: np.ndarray, accept: np.ndarray, alias: np.ndarray, out: np.ndarray) -> None:
+    """Fill out (n,) with words from an alias table, independent of one another."""
+    for i in range(len(out)):
+        out[i] = draw_alias(rng, accept, alias)
+
+
 def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
     """Q (V,) float64, proportional to counts to a power, summing to 1."""
     weights = counts.astype(np.float64) ** exponent

@@ -1,0 +1,126 @@
+# ruff: noqa: N999 -- named as on the command line
+"""The softmax's gradient by importance sampling from word frequencies (Bengio & Senécal 2003). Q does not learn."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dense import RowObjective, Workspace, softmax
+from ..errors import ConfigError
+from ..problem import Problem
+from ..sampling import alias_table, draw_words, noise_distribution
+from ..subset import add_rows, learn_all, learn_rows, take_rows
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+
+
+class Batch(NamedTuple):
+    """Words drawn for some examples: words (n,) different ones, their old rows (n, width), the examples lines (b,).
+
+    shares (b, n): of each word in its example's Σ r over this batch; log_sum (b,): the logarithm of that sum.
+    """
+
+    words: np.ndarray
+    rows: np.ndarray
+    lines: np.ndarray
+    shares: np.ndarray
+    log_sum: np.ndarray
+
+
+class ImportanceSampling(RowObjective):
+    """∇L = -∇s_w + Σ_v (r_v / Σ r) ∇s_v, v ~ Q, r_v = exp(s_v) / Q(v): g_v = [v=w] - r_v / Σ r.
+
+    Bengio & Senécal 2003, "Quick training of probabilistic neural nets by importance sampling". Its own loss is
+    L = -s_w + log(mean r): both are biased, the less the more is drawn. A batch of draws serves all examples of a
+    block that need it; an example needs another one while its effective sample size (Σ r)² / Σ r² is below `ess`. At
+    `cap` draws it takes the exact sum over all words instead: `fallbacks` of `examples` did.
+
+    samples: draws in a batch, with replacement; ess: effective sample size, 0 for one batch and nothing else; cap: in
+    whole batches; ns_exponent: Q is counts to this power.
+    """
+
+    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, ess: float, cap: int) -> None:
+        super().__init__(output)
+        self.samples, self.ess, self.batches = samples, ess, cap // samples
+        self.accept, self.alias = alias_table(noise)
+        self.log_noise = np.log(noise).astype(output.dtype)
+        self.counts = np.zeros(3, np.int64)
+        self.examples, self.fallbacks, self.draws = self.counts[:1], self.counts[1:2], self.counts[2:]
+
+    @classmethod
+    def build(
+        cls, problem: Problem, *, samples: int = 2048, ess: float = 200.0, cap: int = 8192, ns_exponent: float = 1.0
+    ) -> "ImportanceSampling":
+        """Biases, if there are any, start at the words' log-frequencies."""
+        limits = {
+            "samples": (samples, 1, 1_000_000),
+            "cap": (cap, samples, 10_000_000),
+            "ess": (ess, 0, cap),
+            "ns_exponent": (ns_exponent, 0, 2),
+        }
+        for name, (value, low, high) in limits.items():
+            if not low <= value <= high:
+                raise ConfigError(f"option {name} of objective is: {value} is not between {low} and {high}")
+        noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
+        return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, ess, cap)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """How many examples were learned, how many of them by the exact sum, how many draws were made for them."""
+        return {"is.counts": self.counts}
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        dH = self.output[targets]
+        hit = np.einsum("bd,bd->b", H, dH)
+        batches, log_sum, drawn, few = self._draw(H, work)
+        log_z = log_sum - np.log(drawn).astype(H.dtype)
+        if len(few):
+            log_z[few], change = learn_all(self.output, H[few], lr, work)
+            log_sum[few], dH[few] = np.inf, dH[few] + change  # their draws count for nothing
+        for batch in batches:
+            g = batch.shares
+            g *= -np.exp(batch.log_sum - log_sum[batch.lines])[:, None]
+            dH[batch.lines] += g @ batch.rows
+            learn_rows(self.output, batch.words, g, H[batch.lines], lr, work)
+        add_rows(self.output, targets, H, self.output.dtype.type(lr))
+        if lr:
+            self.counts += len(H), len(few), drawn.sum()
+        return float((log_z - hit).sum(dtype=np.float64)), dH
+
+    def _draw(self, H: np.ndarray, work: Workspace) -> tuple[list[Batch], np.ndarray, np.ndarray, np.ndarray]:
+        """Batches; of each example log Σ r and the number of draws, (B,); the examples with too few at the cap."""
+        log_sum, inverse = np.full(len(H), -np.inf, H.dtype), np.zeros(len(H), H.dtype)
+        drawn, few = np.zeros(len(H), np.int64), np.arange(len(H))
+        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
+        batches: list[Batch] = []
+        while len(few) and len(batches) < self.batches:
+            batch, squares = self._batch(H, few, stream, work, str(len(batches)))
+            batches.append(batch)
+            total = np.logaddexp(log_sum[few], batch.log_sum)
+            inverse[few] = inverse[few] * np.exp(2 * (log_sum[few] - total))
+            inverse[few] += squares * np.exp(2 * (batch.log_sum - total))
+            log_sum[few] = total
+            drawn[few] += self.samples
+            few = few[inverse[few] * self.ess > 1]
+        return batches, log_sum, drawn, few
+
+    def _batch(
+        self, H: np.ndarray, lines: np.ndarray, stream: np.ndarray, work: Workspace, name: str
+    ) -> tuple[Batch, np.ndarray]:
+        """A batch for these examples, and Σ r² / (Σ r)² of each (b,)."""
+        drawn = work.array("drawn", (self.samples,), np.int32)
+        draw_words(stream, self.accept, self.alias, drawn)
+        words, times = np.unique(drawn, return_counts=True)
+        rows = take_rows(self.output, words, work, "rows" + name)
+        r = np.dot(H[lines], rows.T, out=work.array("shares" + name, (len(lines), len(words)), H.dtype))
+        r += np.log(times).astype(H.dtype) - self.log_noise[words]
+        log_sum = softmax(r)
+        squares = np.square(r, out=work.array("squares", r.shape, r.dtype)) @ (1 / times).astype(r.dtype)
+        return Batch(words, rows, lines, r, log_sum), squares
+
+
+OBJECTIVE = ImportanceSampling

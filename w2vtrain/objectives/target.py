@@ -1,0 +1,89 @@
+"""Softmax over the target words of one part of the text (Jean et al. 2015). It draws nothing at random."""
+
+import numpy as np
+
+from ..dense import RowObjective, Workspace
+from ..errors import ConfigError
+from ..jit import kernel
+from ..problem import Problem
+from ..subset import learn_subset
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+
+
+class Target(RowObjective):
+    """L = -log(exp(s_w) / Σ_{v in V'} exp(s_v)), V' the words of the part of the text: g_v = [v=w] - softmax(s)_v.
+
+    Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation",
+    Eq. 6. Consecutive chunks of the text make a part as long as they hold at most `size` different words; a chunk with
+    more is a part of its own. Q is uniform over V', so that the corrections of importance sampling cancel.
+
+    size: τ, different words in a part.
+    """
+
+    def __init__(self, output: np.ndarray, part_of: np.ndarray, parts: list[np.ndarray]) -> None:
+        super().__init__(output)
+        self.part_of, self.parts = part_of, parts
+
+    @classmethod
+    def build(cls, problem: Problem, *, size: int = 8192) -> "Target":
+        """Biases, if there are any, start at the words' log-frequencies. Without a text, all words are one part."""
+        if not 2 <= size < 2**31:
+            raise ConfigError(f"option size of objective target: {size} is not between 2 and {2**31 - 1}")
+        part_of, parts = cut(problem.tokens, problem.starts, len(problem.counts), size, problem.end)
+        return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block of chunk work.chunk: H (B, width), targets (B,). Returns the summed loss and -dL/dH."""
+        rows = self.parts[self.part_of[work.chunk]] if len(self.part_of) else np.arange(len(self.output))
+        places = np.searchsorted(rows, targets)
+        strange = rows[np.minimum(places, len(rows) - 1)] != targets
+        if strange.any():  # words that are not the chunk's: the engine's trial before it starts
+            rows = np.union1d(rows, targets[strange])
+            places = np.searchsorted(rows, targets)
+        return learn_subset(self.output, rows, H, places, lr, work)
+
+
+def cut(
+    tokens: np.ndarray, starts: np.ndarray, vocabulary: int, size: int, end: int = -1
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Parts of consecutive chunks with at most `size` different words each, if the chunk alone has not more.
+
+    tokens (n,) int32, of which -1 stands for the word `end`, if that is one; starts (chunks + 1,) int64. Returns the
+    part of each chunk (chunks,) int32, and the words of each part, ascending int32.
+    """
+    part_of = np.zeros(max(len(starts) - 1, 0), np.int32)
+    seen, words = np.full(vocabulary, -1, np.int32), np.empty(vocabulary, np.int32)
+    parts: list[np.ndarray] = []
+    chunk = 0
+    while chunk < len(part_of):
+        last, found = _part(tokens, starts, chunk, size, end, len(parts), seen, words)
+        part_of[chunk:last] = len(parts)
+        parts.append(np.sort(words[:found]))
+        chunk = last
+    return part_of, parts
+
+
+@kernel()
+def _part(tokens, starts, chunk, size, end, number, seen, words):
+    """Fill words with those of part `number`, whose first chunk is `chunk`. Returns (chunk behind it, words)."""
+    first, found = chunk, 0
+    while chunk < len(starts) - 1:
+        before = found
+        for i in range(starts[chunk], starts[chunk + 1]):
+            word = tokens[i] if tokens[i] >= 0 else end
+            if word >= 0 and seen[word] != number:
+                seen[word] = number
+                words[found] = word
+                found += 1
+        if found > size and chunk > first:
+            return chunk, before
+        chunk += 1
+    return chunk, found
+
+
+OBJECTIVE = Target

@@ -15,9 +15,9 @@ from ..sampling import noise_distribution
 from ..spelling import Spelling, spell
 
 DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True, "block": 128},
-    "cbow": {"alpha": 0.05, "shuffle": True, "block": 128},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 128},
+    "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
+    "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 64},
 }
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")

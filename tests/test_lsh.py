@@ -1,0 +1,261 @@
+"""Softmax over what hashing retrieves: the tables, the retrieved rows, gradients, the softmax it becomes, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from reference import check_block_gradients, problem_of
+from scipy.special import log_softmax
+
+from w2vtrain.dense import Workspace
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.lsh import Lsh, bucket
+from w2vtrain.objectives.softmax import Softmax
+
+SIZE, DIM = 60, 12
+COUNTS = np.arange(SIZE, 0, -1)
+OPTIONS = {"tables": 5, "hashes": 2, "window": 3, "rebuild": 10**9, "limit": 0}
+
+
+def problem(dtype=np.float64, **more):
+    return problem_of(COUNTS, **{"dim": DIM, "bias": True, "init": 0.6, "dtype": dtype, **more})
+
+
+def built(dtype=np.float64, **options):
+    return Lsh.build(problem(dtype), **{**OPTIONS, **options})
+
+
+def block(rng, n=9, dtype=np.float64):
+    H = rng.normal(size=(n, DIM + 1)).astype(dtype)
+    H[:, -1] = 1
+    return H, rng.integers(0, SIZE, n).astype(np.int32)
+
+
+def begun():
+    work = Workspace()
+    work.begin(1, 0, 0)
+    return work
+
+
+def address(x, columns):
+    return tuple(int(np.argmax(x[part])) for part in columns)
+
+
+def naive_retrieved(output, h, columns, limit):
+    """Rows that share h's bucket in some table, by how many, then by which table found them first."""
+    hits = {}
+    for part in columns:
+        for r, row in enumerate(output):
+            if address(row, part) == address(h, part):
+                hits[r] = hits.get(r, 0) + 1
+    found = sorted(hits, key=lambda r: -hits[r])
+    return found[:limit] if limit else found
+
+
+def naive_step(output, H, targets, columns, limit, lr):
+    new, dH, loss = output.copy(), np.zeros_like(H), 0.0
+    for b, (h, w) in enumerate(zip(H, targets, strict=True)):
+        rows = sorted({int(w), *naive_retrieved(output, h, columns, limit)})
+        log_p = log_softmax(output[rows] @ h)
+        loss -= log_p[rows.index(w)]
+        g = (np.array(rows) == w) - np.exp(log_p)
+        dH[b] = g @ output[rows]
+        new[rows] += lr * np.outer(g, h)
+    return loss, dH, new
+
+
+def test_every_row_is_in_one_bucket_of_each_table_and_in_the_right_one():
+    objective = built()
+    tables, columns = objective.tables, objective.tables.columns
+    assert columns.shape == (5, 2, 3)
+    assert columns.max() < DIM, "the bias is not hashed"
+    assert all(len(set(part.tolist())) == 3 for table in columns for part in table)
+    for t in range(5):
+        assert sorted(tables.rows[t].tolist()) == list(range(SIZE))
+        assert tables.starts[t, 0] == 0
+        assert tables.starts[t, -1] == SIZE
+        for code in range(9):
+            for r in tables.rows[t, tables.starts[t, code] : tables.starts[t, code + 1]]:
+                assert address(objective.output[r], columns[t]) == (code // 3, code % 3)
+
+
+def test_hashes_see_the_order_of_coordinates_only(rng):
+    columns = built().tables.columns
+    for x in rng.normal(size=(20, DIM)):
+        for part in columns:
+            assert bucket(x, part) == bucket(3 * x + 2, part) == bucket(np.exp(x), part)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_step_agrees_with_the_definition(rng, dtype, limit):
+    objective = built(dtype, limit=limit)
+    H, targets = block(rng, dtype=dtype)
+    targets[3] = targets[4]
+    wide = objective.output.astype(float)
+    retrieved = [naive_retrieved(wide, h, objective.tables.columns, 0) for h in H.astype(float)]
+    assert max(map(len, retrieved)) > 20
+    assert min(map(len, retrieved)) < SIZE
+    expected = naive_step(wide, H.astype(float), targets, objective.tables.columns, limit, 0.1)
+    loss, dH = objective.step(H, targets, 0.1, begun())
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    assert loss == pytest.approx(expected[0], rel=tolerance)
+    np.testing.assert_allclose(dH, expected[1], atol=tolerance)
+    np.testing.assert_allclose(objective.output, expected[2], atol=tolerance)
+
+
+def test_step_is_the_gradient_of_its_loss(rng):
+    """Identity 1, with the tables as they are."""
+    objective = built(rebuild=1, limit=15)
+    H, targets = block(rng, n=4)
+    learned = check_block_gradients(objective, H, targets)
+    assert np.abs(learned["output"]).max() > 0.1
+    assert (learned["output"] == 0).all(axis=1).any(), "every row was retrieved"
+
+
+def test_retrieving_all_rows_is_softmax(rng):
+    """Identity 8: no hash puts every row into one bucket."""
+    lsh, softmax = built(hashes=0), Softmax.build(problem())
+    for _ in range(3):
+        H, targets = block(rng)
+        (loss, dH), (other_loss, other_dh) = (o.step(H, targets, 0.3, begun()) for o in (lsh, softmax))
+        assert loss == pytest.approx(other_loss, rel=1e-13)
+        np.testing.assert_allclose(dH, other_dh, atol=1e-13)
+        np.testing.assert_allclose(lsh.output, softmax.output, atol=1e-13)
+
+
+def test_large_blocks_are_learned_in_parts(rng, monkeypatch):
+    whole, parts = built(limit=20), built(limit=20)
+    H, targets = block(rng)
+    loss, dH = whole.step(H, targets, 0.0, begun())
+    monkeypatch.setattr("w2vtrain.objectives.lsh.CELLS", 50)
+    part_loss, part_dh = parts.step(H, targets, 0.0, begun())
+    assert part_loss == pytest.approx(loss, rel=1e-14)
+    np.testing.assert_array_equal(part_dh, dH)
+    parts.step(H, targets, 0.1, begun())
+    again = built(limit=20)
+    for first in range(0, 9, 2):
+        again.step(H[first : first + 2], targets[first : first + 2], 0.1, begun())
+    np.testing.assert_array_equal(parts.output, again.output)
+
+
+def test_a_workspace_of_another_step_does_no_harm(rng):
+    """Arrays of a workspace hold anything, and blocks differ in size."""
+    fresh, used, work = built(limit=20), built(limit=20), begun()
+    for name in ("hits", "found", "levels", "candidates"):
+        work.array(name, (1000,), np.int32).fill(-3)
+    work.array("logits", (1000,), np.float64).fill(np.nan)
+    for n in (9, 4, 7):
+        H, targets = block(rng, n)
+        (a, da), (b, db) = fresh.step(H, targets, 0.1, begun()), used.step(H, targets, 0.1, work)
+        assert a == b
+        np.testing.assert_array_equal(da, db)
+
+
+def test_tables_are_made_anew_after_so_many_examples(rng):
+    objective = built(rebuild=20)
+    first, rows = objective.tables, objective.tables.rows.copy()
+    H, targets = block(rng)
+    for rate in (0.0, 0.0, 0.0, 0.5, 0.5):
+        objective.step(H, targets, rate, begun())
+        assert objective.tables is first, "a rate of 0 does not age tables"
+    objective.step(H, targets, 0.5, begun())
+    assert objective.tables is not first
+    np.testing.assert_array_equal(first.rows, rows)
+    for t, part in enumerate(objective.tables.columns):
+        codes = [bucket(objective.output[r], part) for r in objective.tables.rows[t]]
+        assert codes == sorted(codes)
+    newer = objective.tables
+    objective.step(H, targets, 0.5, begun())
+    assert objective.tables is newer, "the count starts again"
+
+
+def test_threads_learn_while_one_makes_tables(rng):
+    objective = built(np.float32, rebuild=10, limit=20)
+    H, targets = block(rng, 32, np.float32)
+
+    def work(thread):
+        mine = begun()
+        return [objective.step(H[thread::4], targets[thread::4], 0.01, mine)[0] for _ in range(200)]
+
+    with ThreadPoolExecutor(4) as pool:
+        losses = np.array(list(pool.map(work, range(4))))
+    assert np.isfinite(losses).all()
+    assert losses[:, -20:].mean() < losses[:, :20].mean()
+    assert all(sorted(rows.tolist()) == list(range(SIZE)) for rows in objective.tables.rows)
+    assert not objective.lock.locked()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("limit", [0, 7])
+def test_scores_are_exact_and_the_cheap_probability_is_among_the_retrieved(rng, dtype, limit):
+    objective, H, targets = built(dtype, limit=limit), *block(rng, dtype=dtype)
+    options = {**OPTIONS, "limit": limit}
+    scorer = Lsh.scorer(problem(dtype), options, objective.output, objective.arrays())
+    wide, wide_h = objective.output.astype(float), H.astype(float)
+    exact = log_softmax(wide_h @ wide.T, axis=1)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    raw, log_z = scorer.scores(H, targets)
+    np.testing.assert_allclose(raw - log_z, exact[np.arange(9), targets], atol=tolerance)
+    np.testing.assert_allclose(scorer.log_probs(H), exact, atol=tolerance)
+    cheap = [-naive_step(wide, wide_h[[b]], targets[[b]], objective.tables.columns, limit, 0)[0] for b in range(9)]
+    got = scorer.log_prob(H, targets)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, cheap, atol=tolerance)
+    assert (got > exact[np.arange(9), targets]).all()
+
+
+def test_the_cheap_probability_is_exact_where_all_is_retrieved(rng):
+    objective, H, targets = built(hashes=0), *block(rng)
+    scorer = Lsh.scorer(problem(), {**OPTIONS, "hashes": 0}, objective.output, {})
+    raw, log_z = scorer.scores(H, targets)
+    np.testing.assert_allclose(scorer.log_prob(H, targets), raw - log_z, atol=1e-13)
+
+
+def test_a_vector_retrieves_rows_like_itself():
+    """What the hashing is for: rows near h are found far more often than others."""
+    rng = np.random.default_rng(2)
+    objective = Lsh.build(problem_of(np.ones(2000), dim=50, init=0.5), tables=16, hashes=3, window=8)
+    near = found = 0
+    for r in range(0, 2000, 40):
+        h = objective.output[r].astype(float) + 0.1 * rng.normal(size=50)
+        rows = set()
+        for t, part in enumerate(objective.tables.columns):
+            code, starts = bucket(h, part), objective.tables.starts[t]
+            rows |= set(objective.tables.rows[t, starts[code] : starts[code + 1]].tolist())
+        near, found = near + (r in rows), found + len(rows)
+    assert near >= 49
+    assert found / 50 < 0.08 * 2000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tables": 0}, "option tables of objective lsh"),
+        ({"tables": 1001}, "option tables of objective lsh"),
+        ({"hashes": -1}, "option hashes of objective lsh"),
+        ({"window": 1}, "option window of objective lsh"),
+        ({"rebuild": 0}, "option rebuild of objective lsh"),
+        ({"limit": -1}, "option limit of objective lsh"),
+        ({"hashes": 7, "window": 8}, "buckets"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(ConfigError, match=message):
+        built(**options)
+
+
+def test_two_words_without_counts_and_fewer_columns_than_the_window(rng):
+    objective = Lsh.build(problem_of([0, 0], dim=3))
+    assert objective.tables.columns.shape == (16, 3, 3)
+    targets = np.array([0, 1, 1, 0], np.int32)
+    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
+    assert loss == pytest.approx(4 * np.log(2))
+    assert dH.shape == (4, 3)
+
+
+def test_not_a_number_is_seen(rng):
+    objective = built(hashes=0)
+    H, targets = block(rng)
+    H[4, 2] = np.nan
+    assert np.isnan(objective.step(H, targets, 0.0, begun())[0])

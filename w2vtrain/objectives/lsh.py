@@ -1,0 +1,310 @@
+"""Softmax over the rows that winner-take-all hashing finds for a hidden vector. It never sums over all words.
+
+Its exact score does; what is found is only as good as the hashing, which ranks by the order of coordinates.
+"""
+
+import math
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dense import RowObjective, RowScorer, Workspace
+from ..errors import ConfigError
+from ..jit import inline, kernel
+from ..problem import Problem
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+}
+BUCKETS = 1 << 20
+"""Most buckets a table may have."""
+CELLS = 1 << 22
+"""Candidates that are held at once: 32 MB with their coefficients."""
+
+
+class Tables(NamedTuple):
+    """Every output row is in one bucket a table.
+
+    columns (tables, hashes, window) int32: the first entries of each permutation; rows (tables, V) int32: the output
+    rows, bucket after bucket; starts (tables, buckets + 1) int32: where each begins; limit: most rows retrieved.
+    """
+
+    columns: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    limit: int
+
+
+class Scratch(NamedTuple):
+    """What retrieving needs: hits (V,), of each row, zeros before and after; found (V,); levels (tables + 1,)."""
+
+    hits: np.ndarray
+    found: np.ndarray
+    levels: np.ndarray
+
+
+@inline
+def bucket(x, columns):
+    """The code of a vector: of each hash, which of the first entries of its permutation is the largest."""
+    code, window = 0, columns.shape[1]
+    for i in range(len(columns)):
+        best = 0
+        for k in range(1, window):
+            if x[columns[i, k]] > x[columns[i, best]]:
+                best = k
+        code = code * window + best
+    return code
+
+
+@kernel()
+def fill(tables, output, codes):
+    """Put every output row into its buckets; codes (V,) int32 is overwritten."""
+    for t in range(len(tables.rows)):
+        starts, rows = tables.starts[t], tables.rows[t]
+        starts[:] = 0
+        for r in range(len(output)):
+            codes[r] = bucket(output[r], tables.columns[t])
+            starts[codes[r]] += 1
+        for c in range(1, len(starts)):
+            starts[c] += starts[c - 1]
+        for r in range(len(output) - 1, -1, -1):
+            starts[codes[r]] -= 1
+            rows[starts[codes[r]]] = r
+
+
+@inline
+def retrieve(tables, h, target, scratch, candidates):
+    """Rows of the buckets of h, those in the most of them first if there are too many, then the target. How many."""
+    m = 0
+    for t in range(len(tables.rows)):
+        code = bucket(h, tables.columns[t])
+        for at in range(tables.starts[t, code], tables.starts[t, code + 1]):
+            r = tables.rows[t, at]
+            if scratch.hits[r] == 0:
+                scratch.found[m] = r
+                m += 1
+            scratch.hits[r] += 1
+    return choose(tables.limit, m, target, scratch, candidates)
+
+
+@inline
+def choose(limit, m, target, scratch, candidates):
+    """Of m rows found: the `limit` that were hit most, those found first among equals, and the target."""
+    least, ties, n = 1, m, 1
+    if m > limit:
+        levels = scratch.levels
+        levels[:] = 0
+        for i in range(m):
+            levels[scratch.hits[scratch.found[i]]] += 1
+        least, above = len(levels) - 1, 0
+        while above + levels[least] < limit:
+            above += levels[least]
+            least -= 1
+        ties = limit - above
+    candidates[0] = target
+    for i in range(m):
+        r = scratch.found[i]
+        hits = scratch.hits[r]
+        scratch.hits[r] = 0
+        if hits < least:
+            continue
+        if hits == least:
+            ties -= 1
+            if ties < 0:
+                continue
+        if r != target:
+            candidates[n] = r
+            n += 1
+    return n
+
+
+@inline
+def shares(output, h, candidates, p):
+    """Fill p (n,) with the softmax over candidates (n,), and return -log of the first one's."""
+    top = -math.inf
+    for i in range(len(candidates)):
+        row, score = output[candidates[i]], p.dtype.type(0)
+        for c in range(len(h)):
+            score += row[c] * h[c]
+        p[i] = score
+        if score > top:
+            top = score
+    first, z = p[0], 0.0
+    for i in range(len(candidates)):
+        p[i] = math.exp(p[i] - top)
+        z += p[i]
+    for i in range(len(candidates)):
+        p[i] /= z
+    return math.log(z) + top - first
+
+
+@kernel()
+def log_prob(tables, output, H, targets, scratch, candidates, p, out):
+    """Fill out (B,) with log P of the targets among what H (B, width) retrieves; candidates, p (cap,)."""
+    for b in range(len(H)):
+        n = retrieve(tables, H[b], targets[b], scratch, candidates)
+        out[b] = -shares(output, H[b], candidates[:n], p[:n])
+
+
+@kernel()
+def learn(tables, output, H, targets, lr, scratch, candidates, g, dH):
+    """Learn examples from the old values of all of them; candidates, g (B, cap), dH (B, width) zeros. The loss."""
+    loss, width = 0.0, H.shape[1]
+    for b in range(len(H)):
+        n = retrieve(tables, H[b], targets[b], scratch, candidates[b])
+        loss += shares(output, H[b], candidates[b, :n], g[b, :n])
+        for i in range(n):
+            g[b, i] = (1 if i == 0 else 0) - g[b, i]
+            row = output[candidates[b, i]]
+            for c in range(width):
+                dH[b, c] += g[b, i] * row[c]
+        if n < candidates.shape[1]:
+            candidates[b, n] = -1
+    for b in range(len(H)):
+        for i in range(candidates.shape[1]):
+            if candidates[b, i] < 0:
+                break
+            row, step = output[candidates[b, i]], lr * g[b, i]
+            for c in range(width):
+                row[c] += step * H[b, c]
+    return loss
+
+
+def make_tables(output: np.ndarray, columns: np.ndarray, limit: int) -> Tables:
+    """Hash all output rows."""
+    size, (count, hashes, window) = len(output), columns.shape
+    starts = np.empty((count, window**hashes + 1), np.int32)
+    tables = Tables(columns, np.empty((count, size), np.int32), starts, limit)
+    fill(tables, output, np.empty(size, np.int32))
+    return tables
+
+
+def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np.ndarray:
+    """The first entries of random permutations of the columns, without the bias: (tables, hashes, window) int32."""
+    rng = np.random.default_rng([problem.seed, 2])
+    order = rng.permuted(np.tile(np.arange(problem.dim, dtype=np.int32), (tables * hashes, 1)), axis=1)
+    window = min(window, problem.dim)
+    return np.ascontiguousarray(order[:, :window]).reshape(tables, hashes, window)
+
+
+class LshScorer(RowScorer):
+    """Exact scores by the output rows; cheap ones among what hashing retrieves, by tables made once."""
+
+    def __init__(self, output: np.ndarray, columns: np.ndarray, limit: int) -> None:
+        super().__init__(output)
+        self.tables = make_tables(output, columns, limit)
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Log of the target's share in the softmax over what h retrieves and the target, (B,).
+
+        That is too high by what the words that were not retrieved have of P.
+        """
+        cap = self.tables.limit + 1
+        p, out = np.empty(cap, H.dtype), np.empty(len(H), H.dtype)
+        scratch = make_scratch(Workspace(), self.tables)
+        log_prob(self.tables, self.output, H, targets, scratch, np.empty(cap, np.int32), p, out)
+        return out
+
+
+def make_scratch(work: Workspace, tables: Tables) -> Scratch:
+    """The workspace's arrays for retrieving."""
+    count, size = tables.rows.shape
+    scratch = Scratch(
+        work.array("hits", (size,), np.int32),
+        work.array("found", (size,), np.int32),
+        work.array("levels", (count + 1,), np.int32),
+    )
+    scratch.hits[:] = 0
+    return scratch
+
+
+class Lsh(RowObjective):
+    """L = -log (exp(s_w) / Σ_{v in R(h) ∪ {w}} exp(s_v)), R(h) by hashing: g_v = [v=w] - exp(s_v) / Σ exp(s).
+
+    Vijayanarasimhan, Shlens, Monga & Yagnik 2015, "Deep networks with large output spaces". A winner-take-all hash of a
+    vector is which of the first `window` entries of a random permutation of it is the largest; so many of them make a
+    bucket's address. Every output row is in one bucket a table; h retrieves the rows that share a bucket with it. A
+    block is learned from the old values of all its examples, in parts where they retrieve millions of rows.
+
+    The gain is in scoring, where the tables are there already and a few hundred rows stand for all. In learning they
+    grow old, are made again and again, and rows are fetched one by one: measure it against the full softmax, which
+    multiplies matrices. Biases are not hashed. Rows that start at zero all share a bucket until the first rebuilding.
+
+    tables; hashes: of an address, 0 puts all rows into one bucket; window; rebuild: examples after which tables are
+    made anew; limit: most rows retrieved, those in the most buckets first; 0 is no limit.
+    """
+
+    def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
+        super().__init__(output)
+        self.rebuild, self.age, self.lock = rebuild, 0, threading.Lock()
+        self.tables = make_tables(output, columns, limit)
+
+    @classmethod
+    def build(
+        cls,
+        problem: Problem,
+        *,
+        tables: int = 16,
+        hashes: int = 3,
+        window: int = 8,
+        rebuild: int = 50_000,
+        limit: int = 1000,
+    ) -> "Lsh":
+        """Biases, if there are any, start at the words' log-frequencies."""
+        ranges = {
+            "tables": (tables, 1, 1000),
+            "hashes": (hashes, 0, 20),
+            "window": (window, 2, 256),
+            "rebuild": (rebuild, 1, 1 << 40),
+            "limit": (limit, 0, 1 << 31),
+        }
+        for name, (value, low, high) in ranges.items():
+            if not low <= value <= high:
+                raise ConfigError(f"option {name} of objective lsh: {value} is not between {low} and {high}")
+        if window**hashes > BUCKETS:
+            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets are more than {BUCKETS}")
+        output = problem.initial_rows(bias=problem.log_unigram())
+        columns = first_entries(problem, tables, hashes, window)
+        return cls(output, columns, rebuild, _most(limit, len(output)))
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
+        cap, scratch = tables.limit + 1, make_scratch(work, tables)
+        for first in range(0, len(H), max(1, CELLS // cap)):
+            part = slice(first, first + max(1, CELLS // cap))
+            candidates = work.array("candidates", (len(H[part]), cap), np.int32)
+            g = work.array("logits", candidates.shape, H.dtype)
+            rate = H.dtype.type(lr)
+            loss += learn(tables, self.output, H[part], targets[part], rate, scratch, candidates, g, dH[part])
+        if lr:
+            self._grow_old(len(H))
+        return loss, dH
+
+    def _grow_old(self, examples: int) -> None:
+        """Make the tables anew when it is time: one thread does, the others go on with the old ones."""
+        self.age += examples
+        if self.age >= self.rebuild and self.lock.acquire(blocking=False):
+            try:
+                self.age = 0
+                self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
+            finally:
+                self.lock.release()
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Scores by a trained model's output rows, hashed as in training."""
+        columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
+        return LshScorer(output, columns, _most(options["limit"], len(output)))
+
+
+def _most(limit: int, size: int) -> int:
+    return min(limit, size) if limit else size
+
+
+OBJECTIVE = Lsh

@@ -277,6 +277,11 @@ class Weighted(NamedTuple):
         return loss
 
 
+def position_weights(architecture: Any) -> dict[str, np.ndarray]:
+    """The position weights by their name, where there are any."""
+    return {"context_weights": architecture.weights} if hasattr(architecture, "weights") else {}
+
+
 @inline
 def place(i, left, window):
     """The position weight of context word i, where the first `left` words stand before the target."""

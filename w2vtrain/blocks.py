@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .architectures import SkipGram
+from .architectures import SkipGram, position_weights
 from .dense import Workspace
 from .hidden import backward, forward, gather, mixing
 from .jit import kernel
@@ -55,10 +55,11 @@ class BlockEngine:
     def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
         """Learn these chunks in this thread. Returns the summed loss and how many examples."""
         s, loss, seen = self.schedule, 0.0, 0
-        for chunk, done in zip(order.tolist(), before.tolist(), strict=True):
-            lr = s.alpha + (s.min_alpha - s.alpha) * (done / total)
-            part, count = self._chunk(chunk, lr, epoch, self.work[thread])
-            loss, seen = loss + part, seen + count
+        with np.errstate(all="ignore"):  # who calls looks whether the loss is finite
+            for chunk, done in zip(order.tolist(), before.tolist(), strict=True):
+                lr = s.alpha + (s.min_alpha - s.alpha) * (done / total)
+                part, count = self._chunk(chunk, lr, epoch, self.work[thread])
+                loss, seen = loss + part, seen + count
         return loss, seen
 
     def _chunk(self, chunk: int, lr: float, epoch: int, work: Workspace) -> tuple[float, int]:
@@ -88,6 +89,11 @@ class BlockEngine:
             if name.startswith(("output", "bands")):
                 matrices.append((array, array.shape[1] - self.problem.bias))
         return matrices
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        parts = {**self.objective.arrays(), **getattr(self.objective, "state", {}), **self.objective.parameters()}
+        return {"input": self.w_in, **position_weights(self.architecture), **{f"objective.{k}": parts[k] for k in parts}}
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""

@@ -25,8 +25,8 @@ COMPLETE = "_W2VTRAIN_COMPLETE"
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
 66 input missing or unreadable; 70 internal error; 71 out of memory;
-73 output exists or cannot be created; 74 error while writing;
-76 training diverged; 78 bad settings; 130 interrupted."""
+73 output exists, cannot be created or is in use; 74 error while writing;
+75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 SHORT = ("negative", "ns_exponent", "learn_z")
 COUNTING = ("min_count", "max_vocab", "tokenizer", "threads")
@@ -122,6 +122,11 @@ def cli() -> None:
     "--progress-every", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
     help="Between two lines of progress, here or in --log-json.",
 )  # fmt: skip
+@click.option("--run", metavar="DIR", help="Folder for checkpoints.  [default: the output's name and .run]")
+@click.option(
+    "--checkpoint-every", type=click.FloatRange(0), default=10, show_default=True, metavar="MINUTES",
+    help="Between two checkpoints; SIGUSR1 makes one at once, SIGTERM or Ctrl-C makes one and stops.",
+)  # fmt: skip
 @setting_options(*TRAINING)
 @debug_option
 def fit(corpus: tuple[str, ...], **values: Any) -> None:
@@ -155,6 +160,22 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
             raise click.UsageError(f"-O {pair}: {name} is given twice")
         options[name] = value.strip()
     return options
+
+
+@cli.command(epilog=CODES, short_help="Go on with a run that was stopped or killed.")
+@click.argument("run")
+@click.option("--force", is_flag=True, help="Overwrite output files.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@debug_option
+def resume(run: str, force: bool, quiet: bool) -> None:
+    """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
+
+    The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
+    byte; with more, every part of the text is learned exactly as often.
+    """
+    from .run import run_resume
+
+    run_resume(run, quiet, force)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")

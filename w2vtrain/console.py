@@ -20,7 +20,7 @@ from .files import STDOUT
 from .ids import Ids
 from .model import Model
 from .pipeline import Events
-from .plan import Epoch, Progress
+from .plan import Epoch, Progress, State
 from .scoring import Score
 
 LINE_EVERY = 30.0
@@ -120,7 +120,7 @@ class Console:
 
     def events(self) -> Events:
         """The callbacks for `fit`."""
-        return Events(self._reading, self._read, self._ready, self._training, self._epoch, self._scoring)
+        return Events(self._reading, self._read, self._ready, self._training, self._epoch, self._scoring, self._resumed)
 
     def close(self) -> None:
         """Leave the terminal tidy, also after an error."""
@@ -216,6 +216,9 @@ class Console:
             self.log({"event": "epoch", "time": round(time.time(), 3), **about, **found})
         if heldout or epoch.seconds >= LONG_EPOCH:
             self.say(f"epoch {epoch.epoch + 1} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+
+    def _resumed(self, state: State) -> None:
+        self.say(f"resumed     from a checkpoint, in epoch {state.epoch + 1} after {state.chunks:,} of its chunks")
 
     def _scoring(self, done: int, total: int) -> None:
         if self.quiet or not self.shown.due():

@@ -47,6 +47,12 @@ class WriteError(W2VError):
     exit_code = 74
 
 
+class Stopped(W2VError):
+    """A signal asked for it: the run is saved, and the same command goes on."""
+
+    exit_code = 75
+
+
 class Diverged(W2VError):
     """Training left the finite numbers."""
 

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from .blas import one_thread
+from .checkpoint import Checkpoint
 from .config import Settings
 from .corpus import Corpus
-from .errors import ConfigError
+from .errors import ConfigError, DataError
 from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
 from .objectives import checked_options, objective_class, objective_defaults
-from .plan import Epoch, Progress, Schedule, Text, Weights
+from .plan import Epoch, Progress, Schedule, State, Text, Weights
+from .runs import Run, check_fingerprint, fingerprint
 from .scoring import Score, score
 from .trainer import Engine, make_engine, train
 from .vocab import Vocabulary
@@ -39,6 +41,7 @@ class Events:
     training: Callable[[Progress], None] = lambda progress: None
     epoch: Callable[[Epoch, Score | None], None] = lambda epoch, heldout: None
     scoring: Callable[[int, int], None] = lambda done, total: None  # chunks of held-out text
+    resumed: Callable[[State], None] = lambda state: None
 
 
 def effective(settings: Settings) -> tuple[Settings, str]:
@@ -81,10 +84,12 @@ def fit(
     heldout: Sequence[str] = (),
     folder: Path | None = None,
     events: Events | None = None,
+    run: Run | None = None,
+    found: Checkpoint | None = None,
 ) -> Model:
     """Train on text files. `settings` as `effective` gives them; folder: where the encoded corpus lies meanwhile.
 
-    With `heldout` text the model is that of the epoch that predicts it best. The model's record says what was read and
+    With a `run` its folder gets checkpoints, and training goes on from the one `found` there. With `heldout` text the model is that of the epoch that predicts it best. The model's record says what was read and
     learned, and how long it took. Errors are W2VError's subclasses.
     """
     events = events or Events()
@@ -107,18 +112,24 @@ def fit(
     seconds = {"reading": time.monotonic() - started}
     events.read(ids, seconds["reading"])
     with one_thread():
-        run = _Fit(settings, ids, heldout, folder, events)
-        run.train()
-    return run.model(seconds | run.seconds)
+        fitting = _Fit(settings, ids, heldout, folder, events, run)
+        if run:
+            fitting.identity = fingerprint(Corpus(sources, settings.tokenizer), ids)
+        if found:
+            fitting.go_on(found)
+        fitting.train()
+    return fitting.model(seconds | fitting.seconds)
 
 
 class _Fit:
     """One run after its corpus was read."""
 
     def __init__(
-        self, settings: Settings, ids: Ids, heldout: Sequence[str], folder: Path | None, events: Events
-    ) -> None:
-        self.settings, self.ids, self.events = settings, ids, events
+        self, settings: Settings, ids: Ids, heldout: Sequence[str], folder: Path | None, events: Events,
+        run: Run | None,
+    ) -> None:  # fmt: skip
+        self.settings, self.ids, self.events, self.run = settings, ids, events, run
+        self.state, self.identity = State(), {}  # type: State, dict[str, Any]
         self.started = time.monotonic()
         self.heldout = heldout_text(heldout, settings, ids.vocabulary, folder)[0] if heldout else None
         self.text = text_of(ids, settings)
@@ -137,18 +148,56 @@ class _Fit:
     def train(self) -> None:
         """All epochs."""
         try:
-            train(self.engine, self.text, self.schedule, self.events.training, self.ready, self.after)
+            train(
+                self.engine, self.text, self.schedule, self.events.training, self.ready, self.after, self.state,
+                self.run.due if self.run else lambda: False, self.pause,
+            )  # fmt: skip
         finally:
             self.ended = time.monotonic()
         self.seconds["training"] = sum(epoch["seconds"] for epoch in self.epochs)
         if self.heldout:
             self.seconds["scoring"] = self.ended - self.begun - self.seconds["training"]
 
+    def pause(self, state: State) -> None:
+        """Save, if the run's folder says so."""
+        if not self.run:
+            return
+
+        def about() -> dict[str, Any]:
+            kept = {"epochs": self.epochs, "lowest": self.lowest, "waited": self.waited, "best": self.best is not None}
+            return {"state": asdict(state), "corpus": self.identity, **kept}
+
+        def arrays() -> dict[str, np.ndarray]:
+            best = {f"best.{name}": array for name, array in _named(self.best).items()} if self.best else {}
+            return {**self.engine.state(), **best}
+
+        self.run.pause(arrays, about)
+
+    def go_on(self, found: Checkpoint) -> None:
+        """Take over a checkpoint. DataError where it is of another corpus, or of other arrays than this run has."""
+        about, mine = found.about, self.engine.state()
+        check_fingerprint(about["corpus"], self.identity)
+        for name, array in mine.items():
+            theirs = found.arrays.get(name)
+            if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
+                raise DataError(f"checkpoint {found.number}: its array {name} does not fit this run")
+            array[...] = theirs
+        state = about["state"]
+        self.state = State(**{**state, "epochs": tuple(Epoch(**epoch) for epoch in state["epochs"])})
+        self.epochs, self.waited = about["epochs"], about["waited"]
+        self.lowest = np.inf if about["lowest"] is None else about["lowest"]
+        if about["best"]:
+            kept = {name.removeprefix("best."): a for name, a in found.arrays.items() if name.startswith("best.")}
+            self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
+        self.events.resumed(self.state)
+
     def ready(self) -> None:
         """All is compiled."""
         self.begun = time.monotonic()
         self.seconds["preparing"] = self.begun - self.started
         self.events.ready(self.seconds["preparing"])
+        if self.run:
+            self.run.learning = True
 
     def after(self, epoch: Epoch) -> bool:
         """Score held-out text and keep the best weights; whether patience is at an end."""
@@ -197,6 +246,10 @@ def _copied(weights: Weights) -> Weights:
     return Weights(
         weights.input.copy(), weights.output.copy(), {name: array.copy() for name, array in weights.arrays.items()}
     )
+
+
+def _named(weights: Weights) -> dict[str, np.ndarray]:
+    return {"input": weights.input, "output": weights.output, **weights.arrays}
 
 
 def _parameters(objective: Any, weights: Weights) -> int:

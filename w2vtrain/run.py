@@ -6,7 +6,8 @@ How a corpus is read and a model trained is pipeline.py's matter.
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ import click
 import numpy as np
 
 from .api import cut_vocabulary
+from .checkpoint import locked
 from .compare import Comparison, contenders, write_reports
 from .compare import run as compare
 from .config import Settings, resolve
 from .console import Console, duration, json_lines
 from .corpus import Corpus
-from .errors import ConfigError, OutputError, UsageError
+from .errors import ConfigError, DataError, InputMissing, OutputError, UsageError
 from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
@@ -28,6 +30,7 @@ from .model import Model, load_model, save_model
 from .objectives import objective_class
 from .pipeline import effective, fit, perplexity
 from .problem import Problem
+from .runs import CONFIG, Run, listening, stored
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 
@@ -52,11 +55,13 @@ class FitRequest:
     print_config: bool = False
     quiet: bool = False
     progress_every: float = 30.0
+    run: str | None = None
+    checkpoint_every: float = 10.0
 
 
-def run_fit(request: FitRequest) -> None:
+def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) -> None:
     """Train and write. Nothing is read for minutes before a mistake in settings, inputs or outputs is told."""
-    asked, origins = resolve(request.flags, config=request.config)
+    asked, origins = resolve(request.flags, environment, request.config)
     if asked.model != "cbow" and origins["cbow_gradient"] == "command line":
         raise ConfigError(f"cbow-gradient: {asked.model} has none; say --model cbow, too")
     if request.read_vocab and origins["min_count"] == "default":
@@ -68,6 +73,33 @@ def run_fit(request: FitRequest) -> None:
     if request.print_config:
         print_settings(asked, settings, origins)
         return
+    folder = run_folder(request)
+    if folder is None:
+        _fit(request, settings, reason, None)
+        return
+    with locked(folder):
+        run = Run(folder, request.checkpoint_every * 60)
+        try:
+            _fit(request, settings, reason, run)
+            run.finish()
+        finally:
+            run.tidy()
+
+
+def run_folder(request: FitRequest) -> Path | None:
+    """Where checkpoints go: as asked for, or beside the vectors; None where these go to a pipe or a device."""
+    if request.run:
+        return Path(request.run)
+    return None if streamed(request.output) else Path(f"{request.output}.run")
+
+
+def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) -> None:
+    found = None
+    if run:
+        about = {"cwd": str(Path.cwd()), "request": asdict(request)}
+        found = run.begin(settings, about, anew=request.force)
+    if found:  # outputs that are there were written by this run, before it was killed
+        request = replace(request, force=True)
     files = preflight(request, settings)
     vocabulary = None
     if request.read_vocab:
@@ -76,20 +108,38 @@ def run_fit(request: FitRequest) -> None:
         console = Console(request.quiet, request.progress_every, log)
         try:
             console.say(headline(settings, reason))
-            folder = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
-            model = fit(
-                request.sources,
-                settings,
-                vocabulary=vocabulary,
-                heldout=request.heldout,
-                folder=folder,
-                events=console.events(),
-            )
-            started = time.monotonic()
-            write_results(request, model)
+            with listening(run) if run else nullcontext():
+                model = fit(
+                    request.sources,
+                    settings,
+                    vocabulary=vocabulary,
+                    heldout=request.heldout,
+                    folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
+                    events=console.events(),
+                    run=run,
+                    found=found,
+                )
+                started = time.monotonic()
+                write_results(request, model)
             console.summary(model, files, time.monotonic() - started)
         finally:
             console.close()
+
+
+def run_resume(folder: str, quiet: bool, force: bool) -> None:
+    """Go on with a run that was stopped or killed, as it was asked for then."""
+    run = Path(folder).resolve()
+    about = stored(run)
+    try:
+        request, settings = about["request"], about["settings"]
+        os.chdir(about["cwd"])
+        flags = {name: value for name, value in settings.items() if value is not None}
+        again = {**request, "flags": flags, "config": None, "run": str(run), "quiet": quiet}
+        run_fit(FitRequest(**{**again, "force": force or request["force"]}), environment={})
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{folder}: its {CONFIG} is not of a run: {error}") from error
+    except FileNotFoundError as error:
+        raise InputMissing(f"{error.filename}: the folder that the run was started in is gone") from error
 
 
 def headline(settings: Settings, reason: str) -> str:

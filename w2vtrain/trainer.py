@@ -35,6 +35,9 @@ class Engine(Protocol):
     def weights(self) -> Weights:
         """Views of what was learned so far."""
 
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+
 
 def make_engine(
     architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule

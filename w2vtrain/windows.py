@@ -10,7 +10,7 @@ import numpy as np
 from numba import float32, int64, uint32, uint64
 from numba.extending import overload
 
-from .architectures import examples, gather_context, learn, make_scratch
+from .architectures import examples, gather_context, learn, make_scratch, position_weights
 from .jit import FORCED, inline, kernel
 from .plan import Schedule, Text, Weights
 from .problem import Problem
@@ -161,6 +161,12 @@ class WindowEngine:
             epoch, self.scratches[thread],
         )  # fmt: skip
         return loss, examples
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        learned = self.objective.learned() if hasattr(self.objective, "learned") else {}
+        rows = self.objective.output_rows(len(self.text.counts))
+        return {"input": self.w_in, "output": self.w_out[:rows], **position_weights(self.architecture), **learned}
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""

@@ -16,7 +16,7 @@ Two more may be left out: `prefetch_from(m)`, from which candidate on rows are l
 (False).
 
 What is used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the command
-line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
+line offers; `learned()`, where `errors` changes arrays of its own; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
 the model file keeps. Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, the rate and the shuffling
 that were measured best for each model.
 """

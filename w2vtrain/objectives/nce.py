@@ -80,6 +80,10 @@ class NoiseContrastive(NamedTuple):
         """Scores by a trained model's arrays; they tend to be log-probabilities as they are."""
         return RowScorer(output, normalised=False)
 
+    def learned(self) -> dict[str, np.ndarray]:
+        """What learning changes beside the matrices: log Z."""
+        return {"log_z": self.log_z} if self.learn_z else {}
+
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then k noise words."""
         rows[0], labels[0] = sentence[position], float32(1)

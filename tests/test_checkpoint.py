@@ -1,0 +1,141 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from w2vtrain import checkpoint
+from w2vtrain.errors import DataError, OutputError, WriteError
+
+ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
+
+
+def state(k):
+    return {name: array + k for name, array in ARRAYS.items()}
+
+
+def test_the_newest_two_are_kept_and_the_newest_is_loaded(tmp_path):
+    assert checkpoint.load(tmp_path) is None
+    assert checkpoint.load(tmp_path / "nothing") is None
+    for k in (1, 2, 3):
+        checkpoint.save(tmp_path, k, state(k), {"epoch": k})
+    assert checkpoint.numbers(tmp_path) == [2, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-000002", "ckpt-000003"]
+    found = checkpoint.load(tmp_path)
+    assert (found.number, found.about, found.skipped) == (3, {"epoch": 3}, [])
+    for name, array in state(3).items():
+        np.testing.assert_array_equal(found.arrays[name], array)
+        assert found.arrays[name].dtype == array.dtype
+
+
+def damage(tmp_path, how):
+    file, manifest = tmp_path / "ckpt-000002" / checkpoint.STATE, tmp_path / "ckpt-000002" / checkpoint.MANIFEST
+    data = file.read_bytes()
+    match how:
+        case "flipped":
+            file.write_bytes(data[:-5] + bytes([data[-5] ^ 4]) + data[-4:])
+        case "cut":
+            file.write_bytes(data[:-1])
+        case "gone":
+            file.unlink()
+        case "link":
+            file.rename(tmp_path / "elsewhere")
+            file.symlink_to(tmp_path / "elsewhere")
+        case "no manifest":
+            manifest.unlink()
+        case "huge manifest":
+            manifest.write_bytes(b" " * (1 << 21))
+        case "manifest":
+            manifest.write_bytes(b"[1]")
+        case "half a manifest":
+            manifest.write_bytes(manifest.read_bytes()[:20])
+        case "schema":
+            manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema": 99}))
+        case "number":
+            (tmp_path / "ckpt-000002").rename(tmp_path / "ckpt-000007")
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["flipped", "cut", "gone", "link", "no manifest", "huge manifest", "manifest", "half a manifest", "schema", "number"],
+)
+def test_a_damaged_one_is_told_and_the_one_before_it_is_taken(tmp_path, how):
+    for k in (1, 2):
+        checkpoint.save(tmp_path, k, state(k), {"epoch": k})
+    damage(tmp_path, how)
+    found = checkpoint.load(tmp_path)
+    assert found.number == 1
+    assert len(found.skipped) == 1
+    assert "ckpt-00000" in found.skipped[0]
+    np.testing.assert_array_equal(found.arrays["input"], ARRAYS["input"] + 1)
+    (tmp_path / "ckpt-000001" / checkpoint.MANIFEST).unlink()
+    with pytest.raises(DataError, match="no checkpoint is sound"):
+        checkpoint.load(tmp_path)
+
+
+def test_every_flipped_byte_is_noticed(tmp_path):
+    checkpoint.save(tmp_path, 1, ARRAYS, {})
+    file = tmp_path / "ckpt-000001" / checkpoint.STATE
+    data = file.read_bytes()
+    for place in range(0, len(data), 7):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(DataError):
+            checkpoint.load(tmp_path)
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    """Every write of a save fails in turn: the old checkpoint loads after each, and no litter stays."""
+    checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
+    code = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+from w2vtrain import checkpoint
+from w2vtrain.errors import W2VError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+failed = 0
+for limit in (0, 1, 100, 300, 1000, 20_000, 39_999):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        checkpoint.save(Path(sys.argv[1]), 2, {"input": np.zeros((100, 100), np.float32)}, {})
+    except W2VError as error:
+        assert error.exit_code in (73, 74), error
+        failed += 1
+print(failed)
+"""
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "7"
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-000001"]
+    assert checkpoint.load(tmp_path).about == {"epoch": 1}
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "ckpt-000001").mkdir()
+    (tmp_path / "ckpt-000001" / "something").write_text("")
+    with pytest.raises(WriteError):
+        checkpoint.save(tmp_path, 1, ARRAYS, {})
+
+
+def test_leftovers_of_killed_runs_are_swept(tmp_path):
+    for name in (".tmp-000001-123", ".del-000002-99", "ckpt-000004", ".tmp-mine", "notes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("x")
+    with checkpoint.locked(tmp_path):
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp-mine", "ckpt-000004", "lock", "notes"]
+
+
+def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path):
+    hold = "import sys, time; from pathlib import Path; from w2vtrain.checkpoint import locked\n"
+    hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", hold, tmp_path], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "held\n"
+        with (
+            pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"),
+            checkpoint.locked(tmp_path),
+        ):
+            pass
+        other.kill()
+    with checkpoint.locked(tmp_path):
+        assert f"process {os.getpid()} " in (tmp_path / "lock").read_text()

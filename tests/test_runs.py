@@ -1,0 +1,246 @@
+"""Runs that are stopped or killed, and go on: through the command line, with real signals."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from w2vtrain import checkpoint
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
+KINDS = [
+    ("skipgram", "neg"), ("skipgram", "hs"), ("skipgram", "nce"), ("cbow", "neg"), ("cbow", "hs"),
+    ("cbow", "softmax"), ("cbow", "adaptive-is"), ("cbow", "cnn-softmax"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "text.txt").write_text("".join(text[:3000]), encoding="utf-8")
+    (folder / "short.txt").write_text("".join(text[:500]), encoding="utf-8")
+    return folder
+
+
+def command(*words):
+    return [sys.executable, "-m", "w2vtrain", *map(str, words)]
+
+
+def fit(corpus, output, *more, text="text.txt"):
+    return command("fit", corpus / text, "-o", output, *EXAMPLE, *more)
+
+
+def run(words, **about):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **about)
+
+
+def stopped_by(words, number, ready, timeout=120.0):
+    """Start, wait until `ready()`, send the signal; returns the process's exit code and what it said."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + timeout
+        while not ready() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(("model", "objective"), KINDS)
+def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, objective):
+    """Stopped at several points by SIGTERM, resumed by the same command and by `resume`."""
+    kind, text = ["--model", model, "--objective", objective], "text.txt" if objective != "cnn-softmax" else "short.txt"
+    whole = run(fit(corpus, tmp_path / "whole.bin", *kind, text=text))
+    assert whole.returncode == 0, whole.stderr
+    output, folder, codes = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", []
+    words = fit(corpus, output, *kind, text=text)
+    for again in range(3):
+        seen = max(checkpoint.numbers(folder), default=0)
+        code, said = stopped_by(words, signal.SIGTERM, lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen)
+        codes.append(code)
+        if code == 0:
+            break
+        assert code == 75, said
+        assert "stopped, and saved" in said
+        assert "Traceback" not in said
+        assert again == 0 or "resumed" in said
+        words = command("resume", folder) if again == 0 else fit(corpus, output, *kind, text=text)
+    if codes[-1] != 0:
+        last = run(words)
+        assert last.returncode == 0, last.stderr
+        assert "resumed" in last.stderr
+    assert codes[0] == 75
+    assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert not folder.exists()
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    for key in ("loss", "examples", "words"):
+        assert [e[key] for e in records[0]["epochs"]] == [e[key] for e in records[1]["epochs"]]
+
+
+def kill_loop(corpus, tmp_path, kills, seed):
+    """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    chance, words = random.Random(seed), fit(corpus, tmp_path / "vectors.bin")
+    for _ in range(kills):
+        before = max(checkpoint.numbers(folder), default=0)
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            wait = chance.uniform(0.3, 2.5)
+            try:
+                process.wait(wait)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            said = process.stderr.read()
+        assert process.returncode in (0, -signal.SIGKILL), said
+        if process.returncode == 0:
+            yield output.read_bytes()
+            output.unlink()
+            Path(f"{output}.json").unlink()
+        else:
+            found = checkpoint.load(folder) if folder.exists() else None
+            assert before == 0 or found.number >= before
+            assert not output.exists() or len(output.read_bytes()) > 1000
+            if output.exists() and not folder.exists():
+                output.unlink()
+                Path(f"{output}.json").unlink(missing_ok=True)
+    done = run(words)
+    assert done.returncode == 0, done.stderr
+    yield output.read_bytes()
+
+
+def test_a_run_that_is_killed_again_and_again_loses_nothing(corpus, tmp_path):
+    assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
+    expected = (tmp_path / "whole.bin").read_bytes()
+    for result in kill_loop(corpus, tmp_path, 30, 1):
+        assert result == expected
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_500_times_loses_nothing(corpus, tmp_path):
+    assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
+    expected = (tmp_path / "whole.bin").read_bytes()
+    assert all(result == expected for result in kill_loop(corpus, tmp_path, 500, 2))
+
+
+def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--threads", "2", "--epochs", "6")
+    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    assert code == 75
+    assert run(words).returncode == 0
+    whole = run(fit(corpus, tmp_path / "whole.bin", "--threads", "1", "--epochs", "6"))
+    assert whole.returncode == 0
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    assert [e["examples"] for e in records[0]["epochs"]] == [e["examples"] for e in records[1]["epochs"]]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no SIGUSR1")
+def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "60", "--epochs", "400")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 120
+        while not checkpoint.numbers(folder) and time.monotonic() < end:
+            time.sleep(0.2)
+            if folder.exists() and _learning(process.pid):
+                process.send_signal(signal.SIGUSR1)
+        assert checkpoint.numbers(folder)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 75
+
+
+def _learning(pid):
+    """Whether the process has replaced Python's handler of SIGUSR1, whose default would end it."""
+    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+def test_other_settings_are_not_mixed_up(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "50")
+    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    assert code == 75
+    other = run([*words, "--window", "3"])
+    assert other.returncode == 78
+    assert "window 5, not 3" in other.stderr
+    assert "w2vtrain resume" in other.stderr
+    assert checkpoint.numbers(folder)
+    anew = run([*words, "--window", "3", "--epochs", "1", "--force"])
+    assert anew.returncode == 0, anew.stderr
+    assert "resumed" not in anew.stderr
+
+
+def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_bytes((corpus / "text.txt").read_bytes())
+    words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE, "--epochs", "50")
+    folder = tmp_path / "vectors.bin.run"
+    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    assert code == 75
+    with text.open("ab") as file:
+        file.write(b"more of the same\n" * 9)
+    done = run(words)
+    assert done.returncode == 65
+    assert "the corpus changed since the run began" in done.stderr
+    assert f"{text} had" in done.stderr
+    assert checkpoint.numbers(folder), "the checkpoints are kept"
+
+
+def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "400")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
+        end = time.monotonic() + 120
+        while not checkpoint.numbers(folder) and time.monotonic() < end:
+            time.sleep(0.05)
+        second = run(words)
+        first.send_signal(signal.SIGKILL)
+    assert second.returncode == 73
+    assert f"in use by process {first.pid} on" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
+
+
+def test_what_is_no_run_cannot_be_resumed(tmp_path):
+    for folder, content in (("none", None), ("empty", ""), ("list", "[1]"), ("other", '{"settings": {}}')):
+        if content is not None:
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "config.json").write_text(content)
+        done = run(command("resume", tmp_path / folder))
+        assert done.returncode == 65, done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
+    more = ["--heldout", corpus / "short.txt", "--model", "cbow", "--objective", "nce", "--epochs", "6"]
+    assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
+    words, folder = fit(corpus, tmp_path / "vectors.bin", *more), tmp_path / "vectors.bin.run"
+    for step in itertools.count():
+        seen = max(checkpoint.numbers(folder), default=0)
+        ready = lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen + 3  # noqa: E731
+        code, said = stopped_by(words, signal.SIGINT, ready)
+        assert code in (0, 75), said
+        if code == 0:
+            break
+        assert step < 50
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    assert records[0]["best_epoch"] == records[1]["best_epoch"]
+    assert [e["heldout"]["perplexity"] for e in records[0]["epochs"]] == [
+        e["heldout"]["perplexity"] for e in records[1]["epochs"]
+    ]
+
+
+def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
+    done = run(command("fit", corpus / "short.txt", "-o", "-", *EXAMPLE), cwd=tmp_path)
+    assert done.returncode == 0
+    assert os.listdir(tmp_path) == []

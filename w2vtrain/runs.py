@@ -1,0 +1,178 @@
+"""A run's folder while it learns: what it is a run of, when to save, what signals ask for.
+
+It knows neither engine nor trainer: the pipeline hands in arrays, and gets them back. How a checkpoint lies on the disk
+is checkpoint.py's matter.
+"""
+
+import signal
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from . import checkpoint
+from .config import Settings
+from .corpus import Corpus
+from .errors import ConfigError, DataError, Stopped
+from .files import atomic_write
+from .ids import Ids
+
+CONFIG = "config.json"
+FREE = ("threads",)
+"""Settings that may differ between a run and its continuation."""
+
+
+class Run:
+    """One folder, held by its lock from `opened` on. every: seconds between checkpoints; say: takes lines for people."""
+
+    def __init__(self, folder: Path, every: float = 600.0, say: Callable[[str], None] = lambda _: None) -> None:
+        self.folder, self.every, self.say = folder, every, say
+        self.stopping = self.saving = self.learning = False
+        self.last, self.number = time.monotonic(), 0
+
+    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
+        """Note what the folder is a run of, and load the checkpoint to go on from, if there is one.
+
+        ConfigError where the folder is of other settings, unless `anew`: then what is there is deleted.
+        """
+        path = self.folder / CONFIG
+        mine = {name: value for name, value in asdict(settings).items() if name not in FREE}
+        mine = orjson.loads(orjson.dumps(mine))
+        theirs = _read(path).get("settings")
+        if theirs is not None and {k: v for k, v in theirs.items() if k not in FREE} != mine:
+            changed = [f"{k} {theirs.get(k)!r}, not {v!r}" for k, v in mine.items() if theirs.get(k) != v]
+            if not anew:
+                raise ConfigError(
+                    f"{self.folder}: is of a run with other settings ({'; '.join(changed)}): finish that with"
+                    f" `w2vtrain resume {self.folder}`, or say --force to start anew"
+                )
+            for number in checkpoint.numbers(self.folder):
+                checkpoint.remove(self.folder, number)
+        with atomic_write(path, force=True) as file:
+            file.write(orjson.dumps({**about, "settings": asdict(settings)}, option=orjson.OPT_INDENT_2))
+        found = checkpoint.load(self.folder)
+        if found is not None:
+            self.number = found.number
+            for why in found.skipped:
+                self.say(f"warning     {why}; going on from the checkpoint before it")
+        return found
+
+    def due(self) -> bool:
+        """Whether training should pause for `pause`; asked by any thread."""
+        return self.stopping or self.saving or time.monotonic() - self.last >= self.every
+
+    def pause(self, arrays: Callable[[], Mapping[str, np.ndarray]], about: Callable[[], dict[str, Any]]) -> None:
+        """Save if it is time or was asked for; Stopped if that was asked for. arrays and about are only then called.
+
+        At the end of an epoch, too, where a tenth of the interval is over.
+        """
+        if not self.due() and time.monotonic() - self.last < self.every / 10:
+            return
+        self.number += 1
+        self.saving = False
+        checkpoint.save(self.folder, self.number, arrays(), about())
+        self.last = time.monotonic()
+        if self.stopping:
+            raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
+
+    def tidy(self) -> None:
+        """Leave no folder behind that nothing can go on from."""
+        if self.folder.exists() and not checkpoint.numbers(self.folder):
+            self.finish()
+
+    def finish(self) -> None:
+        """The results are written: nothing here is needed any more."""
+        for number in checkpoint.numbers(self.folder):
+            checkpoint.remove(self.folder, number)
+        for name in (CONFIG, checkpoint.LOCK):
+            (self.folder / name).unlink(missing_ok=True)
+        if self.folder.exists() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as JSON: {error}; remove the folder to start anew") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: not a JSON object; remove the folder to start anew")
+    return found
+
+
+def stored(folder: Path) -> dict[str, Any]:
+    """What `begin` was told about the run, and its settings. DataError where this is no run's folder."""
+    if not (found := _read(folder / CONFIG)):
+        raise DataError(f"{folder}: is no run's folder: there is no {CONFIG}")
+    return found
+
+
+@contextmanager
+def listening(run: Run) -> Iterator[None]:
+    """Let SIGINT and SIGTERM save and stop the run, SIGUSR1 save it; a second SIGINT interrupts at once.
+
+    Only the main thread can listen; elsewhere this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: Any) -> None:
+        if run.stopping and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        run.stopping = True
+        if not run.learning:
+            raise Stopped("stopped before training began: the same command starts anew")
+
+    def save(number: int, _: Any) -> None:
+        run.saving = True
+
+    wanted: dict[Any, Callable[[int, Any], None]] = {signal.SIGINT: stop, signal.SIGTERM: stop}
+    if hasattr(signal, "SIGUSR1"):
+        wanted[signal.SIGUSR1] = save
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def fingerprint(corpus: Corpus, ids: Ids) -> dict[str, Any]:
+    """What the encoded corpus is, and which files it came from."""
+    files = []
+    for file in corpus.files:
+        if file.path != "-":
+            about = Path(file.path).stat()
+            files.append({"path": file.path, "bytes": about.st_size, "modified": about.st_mtime_ns})
+    words = zlib.crc32("\n".join(ids.vocabulary.words).encode(), zlib.crc32(ids.vocabulary.counts.tobytes()))
+    return {"tokens": zlib.crc32(np.asarray(ids.tokens).data), "vocabulary": words, "files": files}
+
+
+def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """DataError where the corpus is not the one that the run began with; names the files that look changed."""
+    if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
+        return
+    old = {file["path"]: file for file in before.get("files", [])}
+    new = {file["path"]: file for file in now["files"]}
+    changed = []
+    for path in [*new, *(path for path in old if path not in new)]:
+        if path not in old or path not in new:
+            changed.append(f"{path} is {'gone' if path in old else 'new'}")
+        elif old[path]["bytes"] != new[path]["bytes"]:
+            changed.append(f"{path} had {old[path]['bytes']:,} bytes, has {new[path]['bytes']:,}")
+        elif old[path]["modified"] != new[path]["modified"]:
+            changed.append(f"{path} was written to")
+    raise DataError(
+        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'};"
+        " restore it, or say --force to start anew"
+    )

@@ -379,6 +379,13 @@ def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
     assert epochs[0].words == engine.text.words.sum()
 
 
+@pytest.mark.parametrize("name", BLOCKS)
+def test_divergence_stops_the_run_and_names_the_rate(rng, name):
+    """Whatever overflows on the way there: no warning, no other error."""
+    with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate"):
+        toy(rng, name, lambda bias: Cbow(3, False, bias), {"init": 0.1}, alpha=3e38, epochs=2)
+
+
 def test_an_objective_without_rows_that_diverges_is_seen(rng):
     """What is no number may stand in an objective's own arrays alone, after the last example was learned."""
 

@@ -92,7 +92,11 @@ def test_fit_prints_nothing_on_stdout_and_says_what_it_did(trained):
     ):
         assert part in said
     for line in said.splitlines():
-        assert not line.startswith("epoch") or "done" in line or all(word in line for word in ("%", "words/s", "alpha", "loss", "ETA"))
+        assert (
+            not line.startswith("epoch")
+            or "done" in line
+            or all(word in line for word in ("%", "words/s", "alpha", "loss", "ETA"))
+        )
 
 
 def test_fit_writes_the_files_that_were_named_and_no_other(trained):
@@ -326,6 +330,135 @@ def test_results_print_in_any_locale():
     vectors = "3 2\né 1 0\nü 1 0.1\nß 0 1\n"
     out, _ = w2vtrain("neighbors", "-", "é", "-n", "1", stdin=vectors, env=env, encoding="utf-8")
     assert out == "é\tü 0.995\n"
+
+
+# language models
+
+
+LANGUAGE_MODEL = [
+    "--model", "cbow", "--context", "left", "--context-weights", "--bias", "--sentence-end", "--objective", "nce",
+    "--window", "2", "--init", "0.1", "--alpha", "0.1", "--sample", "0", *SMALL,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def heldout(tmp_path_factory):
+    path = tmp_path_factory.mktemp("heldout") / "heldout.txt"
+    text = (DATA / "simplewiki.txt").read_bytes()[500_000:540_000]
+    path.write_bytes(text[text.index(b"\n") + 1 : text.rindex(b"\n") + 1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def language_model(corpus, heldout, tmp_path_factory):
+    """A folder with a model and the record of the run, and what it said."""
+    folder = tmp_path_factory.mktemp("language_model")
+    said = w2vtrain(
+        "fit", corpus, "-o", "v.txt", "--save-model", "model", "--heldout", heldout, "--log-json", "log.jsonl",
+        *LANGUAGE_MODEL, "--epochs", "4", "--patience", "2", cwd=folder,
+    )  # fmt: skip
+    (folder / "stderr").write_text(said[1])
+    return folder
+
+
+def test_fit_scores_held_out_text_after_each_epoch(language_model):
+    record = json.loads((language_model / "v.txt.json").read_text())["record"]
+    curve = [epoch["heldout"]["perplexity"] for epoch in record["epochs"]]
+    assert record["best_epoch"] == curve.index(min(curve)) + 1
+    said = [line for line in (language_model / "stderr").read_text().splitlines() if "held-out perplexity" in line]
+    assert [line.rsplit(" ", 1)[1] for line in said] == [f"{value:,.2f}" for value in curve]
+    assert "scoring" in (language_model / "stderr").read_text().splitlines()[-4]
+    log = [json.loads(line) for line in (language_model / "log.jsonl").read_text().splitlines()]
+    assert [line["heldout"]["perplexity"] for line in log if line["event"] == "epoch"] == curve
+    assert curve[-1] < curve[0]
+
+
+def test_perplexity_of_a_saved_model(language_model, heldout):
+    record = json.loads((language_model / "v.txt.json").read_text())["record"]
+    best = record["epochs"][record["best_epoch"] - 1]["heldout"]
+    out, err = w2vtrain("perplexity", language_model / "model", heldout, "--json", "-q")
+    found = json.loads(out)
+    assert err == ""
+    assert found["perplexity"] == pytest.approx(best["perplexity"], rel=1e-6)
+    assert found["examples"] == best["examples"]
+    assert 0.5 < found["coverage"] < 1
+    assert found["bits"] == pytest.approx(np.log2(found["perplexity"]))
+    text, _ = w2vtrain("perplexity", language_model / "model", "-", "--threads", 2, stdin=heldout.read_text())
+    lines = dict(
+        line.split(maxsplit=1) for line in text.replace("log Z", "log-Z").replace("bits a word", "bits").splitlines()
+    )
+    assert lines["perplexity"].startswith(f"{found['perplexity']:,.2f} exact, {found['unnormalised']:,.2f} without")
+    assert lines["bits"] == f"{found['bits']:.4f}"
+    assert lines["log-Z"] == f"mean {found['log_z_mean']:.4f}, variance {found['log_z_variance']:.4f}"
+    assert lines["predictions"].startswith(f"{found['examples']:,}; {found['coverage']:.2%} of")
+
+
+def test_info_of_a_language_model(language_model):
+    out, _ = w2vtrain("info", language_model / "model")
+    assert "context_weights" in out
+    assert "bias" in out
+    about = json.loads(w2vtrain("info", language_model / "model", "--json")[0])
+    assert about["arrays"]["context_weights"] == [4, 16]
+    assert about["arrays"]["bias"] == [about["words"]]
+    out, _ = w2vtrain("neighbors", language_model / "model", "the", "-n", "2")
+    assert out.startswith("the\t")
+
+
+def test_seconds_end_a_run(corpus, tmp_path):
+    arguments = [*SMALL, "--epochs", "1000000", "--seconds", "0.5", "--progress-every", "0.1"]
+    _, err = w2vtrain("fit", corpus, "-o", "v.txt", *arguments, cwd=tmp_path)
+    record = json.loads((tmp_path / "v.txt.json").read_text())["record"]
+    assert 0.5 <= record["seconds"]["training"] < 20
+    shares = [float(line.split("%")[0].split()[-1]) for line in err.splitlines() if "ETA" in line]
+    assert shares
+    assert shares[-1] > 50, "the share is of the time, not of a million epochs"
+
+
+def test_held_out_text_that_cannot_be_scored(fails, corpus, heldout, language_model, tmp_path):
+    nul, output, unknown = tmp_path / "nul", tmp_path / "v.txt", tmp_path / "unknown"
+    nul.write_bytes(b"reading this would be an error\0")
+    unknown.write_text("qqq qqqq\n")
+    lm = [*LANGUAGE_MODEL, "-o", output]
+    nowhere = tmp_path / "nowhere"
+    for code, arguments, part in [
+        (66, ["fit", nul, *lm, "--heldout", nowhere], "nowhere"),
+        (65, ["fit", corpus, *lm, "--heldout", unknown, "-q"], "in the vocabulary"),
+        (78, ["fit", nul, *lm, "--patience", "2"], "--heldout"),
+        (78, ["fit", nul, *SMALL, "-o", output, "--context-weights"], "--model cbow"),
+        (78, ["fit", nul, *lm, "--seconds", "0"], "would learn nothing"),
+        (78, ["fit", nul, *lm, "--patience", "0", "--heldout", corpus], "patience"),
+        (
+            2,
+            ["fit", corpus, *SMALL, "-o", output, "--force", "--save-vocab", heldout, "--heldout", heldout],
+            "input and output",
+        ),
+        (2, ["fit", corpus, *SMALL, "-o", output, "--force", "--log-json", corpus], "input and output"),
+        (
+            2,
+            ["fit", corpus, *SMALL, "-o", output, "--force", "--log-json", heldout, "--heldout", heldout],
+            "input and output",
+        ),
+        (2, ["fit", "-", *lm, "--heldout", "-"], "stdin"),
+        (65, ["perplexity", language_model / "v.txt", heldout], "v.txt"),
+        (65, ["perplexity", language_model / "model", unknown, "-q"], "in the vocabulary"),
+        (66, ["perplexity", nowhere, heldout], "nowhere"),
+        (66, ["perplexity", language_model / "model", nowhere], "nowhere"),
+        (2, ["perplexity", language_model / "model"], "HELDOUT"),
+        (78, ["perplexity", language_model / "model", heldout, "--threads", "0"], "threads"),
+    ]:
+        assert part in fails(code, *arguments), arguments
+    assert not output.exists()
+    assert corpus.stat().st_size > 300_000
+    assert heldout.stat().st_size > 30_000
+
+
+@pytest.mark.parametrize("objective", ["char-softmax", "dsoftmax"])
+def test_output_vectors_that_an_objective_does_not_have(fails, corpus, tmp_path, objective):
+    arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "--objective", objective, *SMALL]
+    line = fails(78, *arguments, "--save-output-vectors", tmp_path / "o.txt")
+    assert "save-output-vectors" in line
+    assert objective in line
+    assert list(tmp_path.iterdir()) == []
 
 
 # errors

@@ -1,0 +1,239 @@
+"""Perplexity against a loop in float64 over the definitions; held-out text while training; what is not to be scored."""
+
+import itertools
+
+import numpy as np
+import pytest
+import reference
+
+import w2vtrain
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.model import describe, load_model, save_model
+from w2vtrain.pipeline import Events, perplexity
+
+WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
+SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
+LM = {"context": "left", "bias": True, "sentence_end": True, "init": 0.1}
+CASES = {
+    "nce": {**LM, "objective": "nce", "model": "cbow", "context_weights": True},
+    "nce of means": {**LM, "objective": "nce", "model": "cbow", "window": 1},
+    "nce with z": {"objective": "nce", "model": "cbow", "options": {"learn_z": True}, "alpha": 0.3},
+    "hs": {**LM, "objective": "hs", "model": "cbow", "window": 1, "alpha": 0.2},
+    "skipgram": {"objective": "neg", "window": 1, "context": "left", "alpha": 0.3},
+    "right": {"objective": "nce", "context": "right", "model": "cbow", "context_weights": True},
+    "softmax": {"objective": "softmax", "model": "cbow", "bias": True, "block": 8},
+    "selfnorm": {**LM, "objective": "selfnorm", "model": "cbow", "context_weights": True, "block": 4},
+}
+
+
+def sentences(rng, count):
+    """Words of three kinds take turns."""
+    kinds = [WORDS[:3], WORDS[3:6], WORDS[6:]]
+    return [
+        [str(rng.choice(kinds[(start + k) % 3])) for k in range(rng.integers(1, 15))]
+        for start in rng.integers(0, 3, count).tolist()
+    ]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A corpus, and held-out text of several chunks with unknown words, empty lines and words alone in a line."""
+    folder, rng = tmp_path_factory.mktemp("scoring"), np.random.default_rng(5)
+    corpus, heldout = folder / "corpus.txt", folder / "heldout.txt"
+    corpus.write_text("".join(" ".join(line) + "\n" for line in sentences(rng, 300)))
+    lines = sentences(rng, 400)
+    for line in lines[::7]:
+        line.insert(int(rng.integers(0, len(line) + 1)), "unknown")
+    heldout.write_text("\n".join(" ".join(line) for line in [*lines, [], ["red"], ["unknown"]]))
+    return corpus, heldout
+
+
+@pytest.fixture(scope="module")
+def models(texts):
+    made = {}
+
+    def model(case):
+        if case not in made:
+            made[case] = w2vtrain.train(texts[0], **{**SMALL, **CASES[case]})
+        return made[case]
+
+    return model
+
+
+def windows_of(settings, end):
+    """Which words are context, written down anew."""
+    from w2vtrain.architectures import Windows
+
+    pads = 0 if end < 0 else settings["window"] if settings["context_weights"] else 1
+    left, right = settings["context"] != "right", settings["context"] != "left"
+    return Windows(settings["window"], False, left, right, end, pads)
+
+
+def naive(model, path):
+    """Every log-probability and log Z in float64, one example at a time."""
+    s, index = model.settings, {word: i for i, word in enumerate(model.words)}
+    windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
+    known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
+    keep = np.full(len(index), 2**32 - 1)
+    found = reference.examples([k for k in known if k], keep, windows, s["model"] == "skipgram", reference.Stream())
+    weights = model.arrays["context_weights"].astype(float) if s["context_weights"] else None
+    output = model.output.astype(float)
+    if s["bias"]:
+        output = np.column_stack([output, model.arrays["bias"].astype(float)])
+    raw, log_z = [], []
+    for target, near, _ in found:
+        h = reference.hidden(near, model.input.astype(float), weights, s["bias"])
+        if s["objective"] == "hs":
+            start, nodes, codes = (model.arrays[f"tree.{part}"] for part in ("start", "nodes", "codes"))
+            path_of = range(start[target], start[target + 1])
+            raw.append(sum(np.log(reference.sigmoid((1 - 2.0 * codes[p]) * (output[nodes[p]] @ h))) for p in path_of))
+            log_z.append(0.0)
+        else:
+            raw.append(output[target] @ h)
+            log_z.append(np.log(np.exp(output @ h).sum()))
+    return np.array(raw), np.array(log_z)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
+    model = models(case)
+    raw, log_z = naive(model, texts[1])
+    found, coverage = perplexity(model, [str(texts[1])])
+    assert found.examples == len(raw) > 1000
+    assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
+    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.bits == pytest.approx(-(raw - log_z).mean() / np.log(2), rel=1e-5)
+    assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
+    assert found.perplexity < 9, "it has learned that kinds take turns"
+    tokens = texts[1].read_text().split()
+    assert coverage == pytest.approx(1 - tokens.count("unknown") / len(tokens))
+    again, _ = perplexity(model, [str(texts[1])])
+    for threads in (2, 5):
+        other, _ = perplexity(model, [str(texts[1])], threads)
+        assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "threads change nothing"
+
+
+def test_normalised_language_models_say_how_far_log_z_is_from_0(models, texts):
+    assert perplexity(models("hs"), [str(texts[1])])[0].log_z_variance == 0
+    apart = perplexity(models("softmax"), [str(texts[1])])[0]
+    tamed = perplexity(models("selfnorm"), [str(texts[1])])[0]
+    assert tamed.log_z_variance < 0.3
+    assert abs(tamed.log_z_mean) < 0.3
+    assert tamed.unnormalised == pytest.approx(tamed.perplexity, rel=0.2)
+    assert apart.perplexity < 9
+
+
+def test_progress_of_scoring_is_told(models, texts):
+    seen = []
+    perplexity(models("nce"), [str(texts[1])], 2, Events(scoring=lambda done, total: seen.append((done, total))))
+    chunks = seen[-1][1]
+    assert chunks > 2
+    assert seen == [(k, chunks) for k in range(1, chunks + 1)]
+
+
+def test_a_loaded_model_predicts_as_the_one_that_was_saved(models, texts, tmp_path):
+    for case in ("nce", "hs", "softmax"):
+        path, model = tmp_path / "model.safetensors", models(case)
+        save_model(path, model, force=True)
+        loaded = load_model(path)
+        assert loaded.arrays.keys() == model.arrays.keys()
+        expected = {"bias": list(model.arrays["bias"].shape)}
+        assert describe(path)["arrays"].items() >= expected.items()
+        a, b = (perplexity(which, [str(texts[1])])[0] for which in (model, loaded))
+        assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}
+
+
+def test_text_without_anything_to_predict_is_refused(models, texts, tmp_path):
+    alone, unknown = tmp_path / "alone", tmp_path / "unknown"
+    alone.write_text("red\n\ngreen\nunknown blue\n")
+    unknown.write_text("nothing known here\n")
+    with pytest.raises(DataError, match="no word with a context"):
+        perplexity(models("skipgram"), [str(alone)])
+    found, coverage = perplexity(models("nce"), [str(alone)])
+    assert (found.examples, coverage) == (6, 0.75), "with ends of sentences there is"
+    with pytest.raises(DataError, match="in the vocabulary"):
+        perplexity(models("nce"), [str(unknown)])
+    with pytest.raises(InputMissing, match="nowhere"):
+        perplexity(models("nce"), [str(tmp_path / "nowhere")])
+
+
+# held-out text while training
+
+
+def test_the_best_epoch_is_kept(texts, tmp_path):
+    """At a rate that does not fall some epoch is worse than one before it; the model is the best one's."""
+    few = tmp_path / "few.txt"
+    few.write_text("".join(texts[0].read_text().splitlines(keepends=True)[:6]))
+    settings = {**SMALL, **CASES["nce"], "alpha": 0.3, "min_alpha": 0.3, "epochs": 40}
+    told = []
+    events = Events(epoch=lambda epoch, score: told.append((epoch.epoch, score.perplexity)))
+    model = w2vtrain.train(few, heldout=texts[1], events=events, **settings)
+    curve = [epoch["heldout"]["perplexity"] for epoch in model.record["epochs"]]
+    assert told == list(enumerate(curve))
+    best = int(np.argmin(curve))
+    assert 0 < best < 39, "this text is to be learned by heart"
+    assert model.record["best_epoch"] == best + 1
+    assert perplexity(model, [str(texts[1])])[0].perplexity == curve[best]
+    assert model.record["seconds"].keys() == {"reading", "preparing", "training", "scoring"}
+    for patience in (1, 3):
+        stopped = w2vtrain.train([few], heldout=[texts[1]], patience=patience, **settings)
+        end = next(e for e in range(40) if e >= patience and min(curve[: e + 1]) == min(curve[: e + 1 - patience]))
+        assert [e["heldout"]["perplexity"] for e in stopped.record["epochs"]] == curve[: end + 1]
+        assert perplexity(stopped, [str(texts[1])])[0].perplexity == min(curve[: end + 1])
+
+
+def test_scoring_meanwhile_does_not_change_what_is_learned(texts):
+    for case in ("nce", "softmax"):
+        settings = {**SMALL, **CASES[case]}
+        plain, scored = w2vtrain.train(texts[0], **settings), w2vtrain.train(texts[0], heldout=texts[1], **settings)
+        curve = [epoch["heldout"]["perplexity"] for epoch in scored.record["epochs"]]
+        assert min(curve) == curve[-1], "the last epoch is the best here"
+        assert plain.input.tobytes() == scored.input.tobytes()
+        assert plain.output.tobytes() == scored.output.tobytes()
+        assert {k: v.tobytes() for k, v in plain.arrays.items()} == {k: v.tobytes() for k, v in scored.arrays.items()}
+
+
+def test_a_perplexity_beyond_numbers_in_the_first_epoch_is_still_the_best_so_far(texts, monkeypatch):
+    monkeypatch.setattr("w2vtrain.scoring._exp", lambda x: np.inf)
+    model = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"]})
+    assert model.record["best_epoch"] == 1
+    once = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"], "patience": 1})
+    assert len(once.record["epochs"]) == 2
+
+
+def test_what_cannot_be_scored_is_told_before_training(texts, tmp_path):
+    settings, read = {**SMALL, **CASES["nce"]}, []
+    events = Events(read=lambda ids, seconds: read.append(ids))
+    with pytest.raises(ConfigError, match="patience"):
+        w2vtrain.train(texts[0], patience=3, events=events, **settings)
+    with pytest.raises(ConfigError, match="seconds: 0"):
+        w2vtrain.train(texts[0], seconds=0, events=events, **settings)
+    with pytest.raises(InputMissing, match="nowhere"):
+        w2vtrain.train(texts[0], heldout=str(tmp_path / "nowhere"), events=events, **settings)
+    assert not read
+    unknown, ready = tmp_path / "unknown", []
+    unknown.write_text("nothing known here\n")
+    with pytest.raises(DataError, match="in the vocabulary"):
+        w2vtrain.train(texts[0], heldout=unknown, events=Events(ready=ready.append), **settings)
+    assert not ready
+
+
+def test_time_may_end_a_run_and_the_rate_falls_with_it(texts):
+    """Words at the end are estimated by the time that is left; held-out text costs none of it."""
+    seen = []
+    settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
+    model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)
+    epochs = model.record["epochs"]
+    assert 1 < len(epochs) < 1_000_000
+    assert 0.4 <= model.record["seconds"]["training"] < 5
+    assert sum(epoch["words"] for epoch in epochs) == seen[-1].words
+    rates = [at.alpha for at in seen]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > 0.05
+    assert rates[-1] < 0.02
+    assert seen[-1].words <= seen[-1].total_words < 1.1 * seen[-1].words
+    middle = seen[len(seen) // 2]
+    assert 1.2 < middle.total_words / middle.words < 20
+    for a, b in itertools.pairwise(epochs[:-1]):
+        assert a["words"] == b["words"] == model.record["vocabulary"]["words"]

@@ -1,4 +1,5 @@
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def q_of(objective, previous, exponent=1.0):
     """Q(.|previous), (V,), and its part λ B, from the pairs of the text."""
     unigram = COUNTS**exponent / (COUNTS**exponent).sum()
     tokens = text().tolist()
-    after = Counter(b for a, b in zip(tokens[:-1], tokens[1:], strict=True) if a == previous >= 0 and b >= 0)
+    after = Counter(b for a, b in pairwise(tokens) if a == previous >= 0 and b >= 0)
     if not after:
         return unigram, 0 * unigram
     share = objective.proposal.mixture[int(np.log2(COUNTS[previous]))]
@@ -103,7 +104,7 @@ def naive(objective, H, targets, previous, exponent=1.0):
 def test_bigrams_are_counted(tokens, end, piece):
     table = count_bigrams(np.array(tokens, np.int32), 5, end, piece)
     words = [end if w < 0 else w for w in tokens]
-    expected = Counter((a, b) for a, b in zip(words[:-1], words[1:], strict=True) if min(a, b) >= 0)
+    expected = Counter((a, b) for a, b in pairwise(words) if min(a, b) >= 0)
     found = {}
     for v in range(5):
         row = slice(table.starts[v], table.starts[v + 1])
@@ -222,9 +223,8 @@ def test_a_bigram_model_needs_fewer_draws_than_from_word_frequencies_alone():
     for tokens in (text(), []):
         objective = built(tokens, samples=10, ess=50.0, cap=10_000)
         h, _ = bigram_model(objective, 10, 0.9)
-        objective.step(
-            np.repeat(h, 200, axis=0), np.zeros(200, np.int32), 1e-300, begun(previous=np.full(200, 10, np.int32))
-        )
+        work = begun(previous=np.full(200, 10, np.int32))
+        objective.step(np.repeat(h, 200, axis=0), np.zeros(200, np.int32), 1e-300, work)
         counts.append(objective.draws[0] / objective.examples[0])
         assert objective.fallbacks[0] == 0
     assert counts[0] < 0.6 * counts[1]

@@ -18,8 +18,8 @@ def built(name="sampled-softmax", counts=COUNTS, dtype=np.float64, **options):
     return objectives.objective_class(name).build(problem, **options)
 
 
-def hidden(rng, size=len(TARGETS)):
-    H = rng.normal(size=(size, WIDTH))
+def hidden(rng):
+    H = rng.normal(size=(len(TARGETS), WIDTH))
     H[:, -1] = 1
     return H
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,7 +38,7 @@ def begun(chunk=0):
 def naive_cut(tokens, starts, size, end=-1):
     """The parts as sets, and the part of each chunk."""
     parts, part_of = [], []
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         words = {end if w < 0 else w for w in tokens[first:last]} - {-1}
         if not parts or len(parts[-1] | words) > size:
             parts.append(words)

@@ -184,8 +184,8 @@ def compare(
                     warm_up(replace(first, system="w2vtrain", model=model, objective=objective), folder)
             for seed in range(1, seeds + 1):
                 for system in systems:
-                    if objective == "nce" and system != "w2vtrain":
-                        continue
+                    if objective not in ("neg", "hs") and system != "w2vtrain":
+                        continue  # the others have no more
                     job = replace(
                         first, system=system, model=model, objective=objective, seed=seed, alpha=alphas.get(system)
                     )

@@ -92,8 +92,13 @@ class BlockEngine:
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
-        parts = {**self.objective.arrays(), **getattr(self.objective, "state", {}), **self.objective.parameters()}
-        return {"input": self.w_in, **position_weights(self.architecture), **{f"objective.{k}": parts[k] for k in parts}}
+        found = {"input": self.w_in, **position_weights(self.architecture)}
+        parts = {"learned": self.objective.parameters(), "state": getattr(self.objective, "state", {})}
+        for part, arrays in {**parts, "kept": self.objective.arrays()}.items():
+            for name, array in arrays.items():
+                if not any(array is other for other in found.values()):
+                    found[f"{part}.{name}"] = array
+        return found
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""

@@ -134,6 +134,8 @@ def run_resume(folder: str, quiet: bool, force: bool) -> None:
         request, settings = about["request"], about["settings"]
         os.chdir(about["cwd"])
         flags = {name: value for name, value in settings.items() if value is not None}
+        if settings["model"] != "cbow":
+            del flags["cbow_gradient"]  # given on the command line it would be a mistake
         again = {**request, "flags": flags, "config": None, "run": str(run), "quiet": quiet}
         run_fit(FitRequest(**{**again, "force": force or request["force"]}), environment={})
     except (KeyError, TypeError) as error:

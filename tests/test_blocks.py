@@ -253,23 +253,35 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     problem = problem_of(COUNTS, dim=DIM, bias=bias, init=0.5)
     weights = padded_rows(2 * size, DIM + bias)
     weights[:, :DIM] = 1 + 0.3 * rng.normal(size=(2 * size, DIM))
-    objective = objectives.objective_class("softmax").build(problem)
-    lr = 1e-3
+    told = []
+
+    class Told(objectives.objective_class("softmax")):
+        def step(self, H, targets, lr, work):
+            told.extend((work.chunk, *pair) for pair in zip(targets.tolist(), work.previous.tolist(), strict=True))
+            return super().step(H, targets, lr, work)
+
+    objective, lr = Told(problem.initial_rows(bias=problem.log_unigram())), 1e-3
     schedule = Schedule(sample=0.05, alpha=lr, min_alpha=lr / 2, epochs=1, seed=3, block=block_size)
     engine = BlockEngine(architecture_with(model, size, bias, weights), objective, problem, text, windows, schedule)
     engine.compile()
     starts = [a.astype(np.float64) for a in (engine.w_in[:, :DIM], objective.output, weights[:, :DIM])]
     theta = [array.copy() for array in starts]
     order, before = np.array([4, 0, 6, 1]), np.array([0.0, 30, 60, 90])
+    told.clear()
     loss, count = engine.learn(order, before, 100.0, 2, 0)
-    naive_loss = naive_count = 0
+    naive_loss, naive_count, expected = 0, 0, []
     for chunk, done in zip(order, before, strict=True):
         rate = lr + (lr / 2 - lr) * done / 100
         stream = reference.Stream.of_chunk(3, 2, int(chunk))
         keep = keep_thresholds(COUNTS, 0.05)
+        state = stream.state
+        found = reference.examples(sentences[chunk], keep, windows, model == "skipgram", stream)
+        expected += [(chunk, target, previous) for target, _, previous in found]
+        stream.state = state
         part = naive_chunk(model, sentences[chunk], keep, windows, theta, bias, rate, block_size, stream)
         naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
     assert count == naive_count > 20
+    assert told == expected, "an objective is told the chunk, and the word before each target"
     assert loss == pytest.approx(naive_loss, rel=1e-5)
     found = engine.weights()
     after = [found.input, objective.output, weights[:, :DIM]]
@@ -427,3 +439,41 @@ def test_identities_of_one_step(name, options, other, bias):
         results.append((loss, dH, rows))
     for got, expected in zip(*results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_run_goes_on_from_its_state_to_the_same_bytes(name):
+    """`state` has all that a run needs: paused in its second epoch and carried over to a new engine."""
+
+    def made():
+        tokens, counts, _ = topics(np.random.default_rng(1), sentences=150)
+        starts, words = chunks(tokens, 8)
+        text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.05, epochs=2)
+        problem = problem_of(counts, dim=DIM, init=0.1, bias=True, tokens=tokens, starts=starts)
+        objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
+        weights = padded_rows(6, DIM + 1)
+        weights[:, :DIM] = 1
+        return (
+            trainer.make_engine(Weighted(3, weights, DIM), objective, problem, text, Windows(3), schedule),
+            text,
+            schedule,
+        )
+
+    def bytes_of(engine):
+        found = engine.weights()
+        return {k: v.tobytes() for k, v in {"in": found.input, "out": found.output, **found.arrays}.items()}
+
+    engine, text, schedule = made()
+    kept, slices = [], itertools.count(1)
+    whole = trainer.train(
+        engine, text, schedule, pause=lambda: next(slices) == 25,
+        on_pause=lambda state: kept.append((state, {key: array.copy() for key, array in engine.state().items()})),
+    )  # fmt: skip
+    state, arrays = next((state, arrays) for state, arrays in kept if state.chunks)
+    assert 0 < state.chunks < len(text.words)
+    other, text, schedule = made()
+    for key, array in other.state().items():
+        array[...] = arrays[key]
+    rest = trainer.train(other, text, schedule, state=state)
+    assert bytes_of(other) == bytes_of(engine)
+    assert [epoch.loss for epoch in rest] == [epoch.loss for epoch in whole]

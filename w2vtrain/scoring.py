@@ -28,7 +28,9 @@ class Score:
 
     perplexity: exp of the mean negative log-probability, exactly normalised; unnormalised: the same of the scores as
     they are, without Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: of log Z; examples: predictions
-    made, which for skip-gram are pairs; seconds: of scoring, summed over threads.
+    made, which for skip-gram are pairs; normalised: of how many log Z was computed, which is all but where that is
+    too dear (char-softmax): there its mean over a random sample stands for the mean over all; seconds: of scoring,
+    summed over threads.
     """
 
     perplexity: float
@@ -37,6 +39,7 @@ class Score:
     log_z_mean: float
     log_z_variance: float
     examples: int
+    normalised: int
     seconds: float
 
 
@@ -55,8 +58,10 @@ def score(
     keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
     windows = windows._replace(shrink=False)
     local, chunks = threading.local(), len(text.words)
+    # An objective may say of how many examples it can compute log Z in reasonable time.
+    quota = -(-scorer.affordable // chunks) if hasattr(scorer, "affordable") else None
 
-    def work(chunk: int) -> np.ndarray:
+    def work(chunk: int, quota: int | None = quota) -> np.ndarray:
         if not hasattr(local, "work"):
             local.work = Workspace()
         started = time.monotonic()
@@ -68,8 +73,9 @@ def score(
             H = np.empty((len(targets), mixing.dim + mixing.bias), np.float32)
             forward(mixing, examples, at, H)
             with np.errstate(all="ignore"):  # what diverges is told by the trainer
-                raw, log_z = (part.astype(np.float64) for part in scorer.scores(H, targets))
-            sums[:5] += len(targets), raw.sum(), (raw - log_z).sum(), log_z.sum(), (log_z**2).sum()
+                raw, log_z = _scores(scorer, H, targets, quota, np.random.default_rng([chunk, at]))
+            quota = None if quota is None else max(0, quota - len(log_z))
+            sums[:5] += len(targets), raw.sum(), len(log_z), log_z.sum(), (log_z**2).sum()
         sums[5] = time.monotonic() - started
         return sums
 
@@ -78,11 +84,25 @@ def score(
         for done, sums in enumerate(pool.map(work, range(chunks)), 1):
             total += sums
             on_progress(done, chunks)
-    n, raw, exact, z, z2, seconds = total.tolist()
+    n, raw, normalised, z, z2, seconds = total.tolist()
     if n == 0:
         raise DataError("the held-out text has no word with a context")
-    variance = max(0.0, z2 / n - (z / n) ** 2)
-    return Score(_exp(-exact / n), _exp(-raw / n), -exact / n / math.log(2), z / n, variance, int(n), seconds)
+    mean = z / normalised
+    variance, exact = max(0.0, z2 / normalised - mean**2), raw / n - mean
+    bits = -exact / math.log(2)
+    return Score(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
+
+
+def _scores(
+    scorer: Any, H: np.ndarray, targets: np.ndarray, quota: int | None, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of all targets, and log Z of all, or of so many, drawn at random; float64."""
+    if quota is None or quota >= len(targets):
+        raw, log_z = scorer.scores(H, targets)
+    else:
+        few = rng.permutation(len(targets))[:quota]
+        raw, log_z = scorer.log_prob(H, targets), scorer.scores(H[few], targets[few])[1]
+    return raw.astype(np.float64), log_z.astype(np.float64)
 
 
 def speed(scorer: Any, mixing: Mixing, windows: Any, text: Text, seconds: float = 2.0) -> float:

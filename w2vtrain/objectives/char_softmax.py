@@ -55,7 +55,12 @@ class Packed(NamedTuple):
 
 
 class CharScorer:
-    """Probabilities of spelled words, by the arrays of a trained network."""
+    """Probabilities of spelled words, by the arrays of a trained network.
+
+    affordable: of so many hidden vectors log Z can be computed in reasonable time, each spelling the whole vocabulary.
+    """
+
+    affordable = 512
 
     def __init__(self, theta: dict[str, np.ndarray], spelling: Spelling) -> None:
         self.theta = theta

@@ -245,3 +245,32 @@ def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
     done = run(command("fit", corpus / "short.txt", "-o", "-", *EXAMPLE), cwd=tmp_path)
     assert done.returncode == 0
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+def test_the_slurm_script_saves_requeues_and_goes_on(corpus, tmp_path):
+    """With a scontrol that only notes what it was asked."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, body in (
+        ("scontrol", f'echo "$@" >> {tmp_path}/asked'),
+        ("w2vtrain", f'exec {sys.executable} -m w2vtrain "$@"'),
+    ):
+        (tools / name).write_text(f"#!/bin/bash\n{body}\n")
+        (tools / name).chmod(0o755)
+    about = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "17"}
+    words = ["bash", ROOT / "examples/slurm.sh", corpus / "text.txt", "-o", "vectors.bin", *EXAMPLE, "--epochs", "30"]
+    folder = tmp_path / "vectors.bin.run"
+    with subprocess.Popen(words, cwd=tmp_path, env=about, stderr=subprocess.PIPE, text=True) as job:
+        end = time.monotonic() + 120
+        while not checkpoint.numbers(folder) and time.monotonic() < end:
+            time.sleep(0.02)
+        job.send_signal(signal.SIGTERM)
+        _, said = job.communicate(timeout=60)
+    assert job.returncode == 75, said
+    assert (tmp_path / "asked").read_text() == "requeue 17\n"
+    again = run(words, cwd=tmp_path, env=about)
+    assert again.returncode == 0, again.stderr
+    assert "resumed" in again.stderr
+    assert (tmp_path / "asked").read_text() == "requeue 17\n"
+    assert (tmp_path / "vectors.bin").exists()

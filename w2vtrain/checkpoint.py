@@ -157,8 +157,10 @@ def locked(run: Path) -> Iterator[None]:
     The system drops the lock with the process, so that a killed run's is taken over at once.
     """
     try:
-        run.mkdir(parents=True, exist_ok=True)
+        run.mkdir(exist_ok=True)
         handle = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
     except OSError as error:
         raise OutputError(f"{run}: the run's folder cannot be made: {error.strerror}") from error
     try:

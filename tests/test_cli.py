@@ -395,6 +395,7 @@ def test_perplexity_of_a_saved_model(language_model, heldout):
 
 def test_info_of_a_language_model(language_model):
     out, _ = w2vtrain("info", language_model / "model")
+    assert "heldout (perplexity " in out
     assert "context_weights" in out
     assert "bias" in out
     about = json.loads(w2vtrain("info", language_model / "model", "--json")[0])

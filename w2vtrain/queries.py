@@ -174,6 +174,8 @@ def _fact(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return " x ".join(_fact(part) for part in value)
+    if isinstance(value, dict):
+        return f"({', '.join(f'{key} {_fact(part)}' for key, part in value.items())})"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -110,6 +110,8 @@ def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
 def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Job:
     base = {key: value for key, value in asdict(comparison.settings).items() if key != "options"}
     settings, _ = effective(validated({**base, **contender.settings, **more}))
+    if settings.seconds is not None:  # epochs may never end, and held-out text is not scored in between
+        settings = replace(settings, patience=None)
     c = comparison
     return Job(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
 

@@ -9,8 +9,8 @@ import numpy as np
 class Schedule:
     """How to walk the corpus.
 
-    alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: instead of all epochs,
-    train this long, the rate falling with time; block: examples a step of objectives on the block engine.
+    alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: train no longer than
+    this, the rate falling with time where that is nearer its end than the words are; block: examples a step of objectives on the block engine.
     weight_decay: every weight loses this share, times the rate, an example.
     """
 

@@ -198,8 +198,8 @@ class _Run:
 
     def _learn(self, order: np.ndarray, before: np.ndarray, words: int, epoch: int, thread: int) -> _Result:
         s, done = self.schedule, before.astype(np.float64)
-        if s.seconds is not None:  # the share of the time that is over takes the place of the share of the words
-            done[:] = min(1.0, self.elapsed() / s.seconds) * self.total
+        if s.seconds is not None:  # the share of the time that is over, where it is more than that of the words
+            np.maximum(done, min(1.0, self.elapsed() / s.seconds) * self.total, out=done)
         loss, examples = self.engine.learn(order, done, float(self.total), epoch, thread)
         return _Result(loss, examples, words, s.alpha + (s.min_alpha - s.alpha) * float(done[-1]) / self.total)
 

@@ -37,9 +37,10 @@ def initial_output(problem: Problem, rows: int, threads: int, bias: np.ndarray |
 
 @inline
 def decay(matrix, columns, chunk, chunks, step):
-    """Rows of one stripe lose the share `step`, times the number of stripes, of their first columns."""
+    """Rows of one stripe lose the share `step` of their first columns, and that of the chunks that pass them over."""
     stripes = min(STRIPES, chunks)
-    factor = float32(math.exp(-step * stripes))
+    turns = (chunks - chunk % stripes + stripes - 1) // stripes
+    factor = float32(math.exp(-step * chunks / turns))
     for r in range(chunk % stripes, len(matrix), stripes):
         for c in range(columns):
             matrix[r, c] *= factor

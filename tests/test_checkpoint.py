@@ -59,7 +59,18 @@ def damage(tmp_path, how):
 
 @pytest.mark.parametrize(
     "how",
-    ["flipped", "cut", "gone", "link", "no manifest", "huge manifest", "manifest", "half a manifest", "schema", "number"],
+    [
+        "flipped",
+        "cut",
+        "gone",
+        "link",
+        "no manifest",
+        "huge manifest",
+        "manifest",
+        "half a manifest",
+        "schema",
+        "number",
+    ],
 )
 def test_a_damaged_one_is_told_and_the_one_before_it_is_taken(tmp_path, how):
     for k in (1, 2):

@@ -80,7 +80,21 @@ def test_no_module_is_missing_from_the_order():
 def test_objectives_know_only_their_tools():
     for path in (PACKAGE / "objectives").glob("[!_]*.py"):
         for ours, _ in imports(path):
-            assert ours in (None, "dense", "errors", "jit", "logistic", "ngrams", "problem", "ragged", "sampling", "spelling", "subset", "trees", "vectors"), f"{path.name} imports {ours}"
+            assert ours in (
+                None,
+                "dense",
+                "errors",
+                "jit",
+                "logistic",
+                "ngrams",
+                "problem",
+                "ragged",
+                "sampling",
+                "spelling",
+                "subset",
+                "trees",
+                "vectors",
+            ), f"{path.name} imports {ours}"
 
 
 @pytest.mark.parametrize("name", ["cli", "config", "errors", "__init__"])

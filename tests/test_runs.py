@@ -64,7 +64,9 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, object
     words = fit(corpus, output, *kind, text=text)
     for again in range(3):
         seen = max(checkpoint.numbers(folder), default=0)
-        code, said = stopped_by(words, signal.SIGTERM, lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen)
+        code, said = stopped_by(
+            words, signal.SIGTERM, lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen
+        )
         codes.append(code)
         if code == 0:
             break
@@ -244,7 +246,7 @@ def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
 def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
     done = run(command("fit", corpus / "short.txt", "-o", "-", *EXAMPLE), cwd=tmp_path)
     assert done.returncode == 0
-    assert os.listdir(tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell script")

@@ -12,8 +12,8 @@ from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
 from w2vtrain.plan import Schedule, Text
 from w2vtrain.trainer import make_engine
-from w2vtrain.windows import WindowEngine
 from w2vtrain.weights import initial_input, initial_output
+from w2vtrain.windows import WindowEngine
 
 SKIPGRAM = SkipGram(5)
 
@@ -152,8 +152,8 @@ def test_a_failing_callback_ends_the_run(rng):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(
-            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8, Schedule(threads=2),
-            on_progress=stop,
+            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8,
+            Schedule(threads=2), on_progress=stop,
         )  # fmt: skip
     assert threading.active_count() == before
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import reference
-from reference import problem_of
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import problem_of
 
 from w2vtrain.architectures import SkipGram, Windows, gather_context, make_scratch
 from w2vtrain.jit import kernel
@@ -54,8 +54,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     lr, seed, epoch = 1e-4, 5, 2
     one = np.zeros(1, np.int64)
     loss, examples = train_chunks(
-        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, DIM, keep,
-        lr, lr, 1.0, 0.0, seed, epoch, scratch,
+        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, DIM,
+        keep, lr, lr, 1.0, 0.0, seed, epoch, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(seed, epoch, 0)
     naive = reference.train(
@@ -87,7 +87,24 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
     one, keep = np.zeros(1, np.int64), keep_thresholds(counts, 0)
     bounds = np.array([0, len(tokens)])
     train_chunks(
-        make(5), objective, Windows(), tokens, bounds, one, one, w_in, w_out, DIM, keep, 1e-6, 1e-6, 1.0, 0.0, 1, 0, scratch
+        make(5),
+        objective,
+        Windows(),
+        tokens,
+        bounds,
+        one,
+        one,
+        w_in,
+        w_out,
+        DIM,
+        keep,
+        1e-6,
+        1e-6,
+        1.0,
+        0.0,
+        1,
+        0,
+        scratch,
     )
     reference.train(
         model.split("-")[0], reference.Neg(objective), lines, keep, 5, True, slow_in, slow_out, 1e-6,
@@ -122,7 +139,9 @@ def test_read_sentence_stops_at_ends_and_drops_words():
     assert read(tokens, 0, 8, everything, Windows(), rng, sentence) == (4, 3)
     assert sentence[:3].tolist() == [0, 1, 2]
     assert read(tokens, 4, 8, everything, Windows(), rng, sentence) == (7, 2)
-    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), "a chunk may end without the end of a sentence"
+    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), (
+        "a chunk may end without the end of a sentence"
+    )
     ends = Windows(end=2, pads=3)
     assert read(tokens, 4, 7, everything, ends, rng, sentence) == (7, 6)
     assert sentence[:6].tolist() == [2, 2, 2, 1, 1, 2], "a sentence stands between words for its ends"

@@ -78,7 +78,7 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
         m = objective.candidates(sentence, 1, rng, rows, labels, shifts)
         again, other = rows.copy(), np.array([7, 7], np.uint64)
         objective.candidates(sentence, 1, other, again, labels, shifts)
-    inside = 0 < m <= limit and 0 <= rows[:m].min() and rows[:m].max() < objective.output_rows(size)
+    inside = 0 < m <= limit and rows[:m].min() >= 0 and rows[:m].max() < objective.output_rows(size)
     yield Finding("candidates are rows of the output matrix", bool(inside), f"{m} of at most {limit}")
     same = bool((again[:m] == rows[:m]).all() and rng[0] == other[0])
     yield Finding("the same stream draws the same candidates", same, f"stream {int(rng[0]):x}")

@@ -372,7 +372,7 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     """
     from .queries import check_objective, print_objectives
 
-    if len(words) > 1 and words[0] != "check" or len(words) > 2 or words == ("check",):
+    if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
         raise click.UsageError("expected NAME or check NAME")
     if len(words) == 2:
         check_objective(words[1], objective_options({}, options))

@@ -63,7 +63,9 @@ class Settings:
     )  # fmt: skip
     epochs: int = setting(5, "Passes over the corpus.", low=1, high=1_000_000, aliases=("--iter",))
     seconds: float | None = setting(
-        None, "Train this long, or --epochs if that is sooner; the rate falls with whichever is nearer its end.", low=0.0
+        None,
+        "Train this long, or --epochs if that is sooner; the rate falls with whichever is nearer its end.",
+        low=0.0,
     )
     patience: int | None = setting(
         None, "Stop when --heldout's perplexity has not fallen for this many epochs.", low=1, high=1_000_000

@@ -89,8 +89,9 @@ def fit(
 ) -> Model:
     """Train on text files. `settings` as `effective` gives them; folder: where the encoded corpus lies meanwhile.
 
-    With a `run` its folder gets checkpoints, and training goes on from the one `found` there. With `heldout` text the model is that of the epoch that predicts it best. The model's record says what was read and
-    learned, and how long it took. Errors are W2VError's subclasses.
+    With a `run` its folder gets checkpoints, and training goes on from the one `found` there. With `heldout` text the
+    model is that of the epoch that predicts it best. The model's record says what was read and learned, and how long
+    it took. Errors are W2VError's subclasses.
     """
     events = events or Events()
     if settings.patience and not heldout:

@@ -10,8 +10,8 @@ class Schedule:
     """How to walk the corpus.
 
     alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: train no longer than
-    this, the rate falling with time where that is nearer its end than the words are; block: examples a step of objectives on the block engine.
-    weight_decay: every weight loses this share, times the rate, an example.
+    this, the rate falling with time where that is nearer its end than the words are; block: examples a step of
+    objectives on the block engine. weight_decay: every weight loses this share, times the rate, an example.
     """
 
     sample: float = 1e-3

@@ -30,7 +30,7 @@ FREE = ("threads",)
 
 
 class Run:
-    """One folder, held by its lock from `opened` on. every: seconds between checkpoints; say: takes lines for people."""
+    """One folder, whose lock the caller holds. every: seconds between checkpoints; say: takes lines for people."""
 
     def __init__(self, folder: Path, every: float = 600.0, say: Callable[[str], None] = lambda _: None) -> None:
         self.folder, self.every, self.say = folder, every, say

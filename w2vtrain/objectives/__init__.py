@@ -15,10 +15,21 @@ Two more may be left out: `prefetch_from(m)`, from which candidate on rows are l
 `in_turn()`, whether skip-gram's context words are learned one after the other rather than all from the old values
 (False).
 
-What is used outside the kernel: `build(counts, **options)`, whose keyword defaults are the options that the command
-line offers; `learned()`, where `errors` changes arrays of its own; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
-the model file keeps. Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, the rate and the shuffling
-that were measured best for each model.
+What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command
+line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
+the model file keeps; `learned()`, where `errors` changes arrays of its own; `scorer(problem, options, output, arrays)`,
+which gives what scores targets with a trained model, and `initial_bias(problem)`, where biases do not start from 0.
+
+An objective for the block engine is a class with engine = "blocks" and these:
+
+    step(H, targets, lr, work) -> (loss, dH)
+        learn a block: hidden vectors H (B, width), targets (B,); parameters change by lr times minus the slope of the
+        summed loss; dH (B, width) is minus its slope by H. `work` (dense.Workspace) brings chance and memory
+    parameters(), state: dicts of arrays, what is learned and what learning adds up beside (accumulators)
+    output, arrays(), scorer(): as above; output (rows, width) are the rows for the model file, none if it has none
+
+Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, by model the rate, the shuffling and the examples
+a block that were measured best. `check(options)`, where there is one, looks at options before a corpus is read.
 """
 
 import importlib

@@ -53,7 +53,9 @@ class NoiseContrastive(NamedTuple):
             raise ConfigError(f"option share_noise of objective nce: {share_noise} is not between 1 and 10,000")
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
-        return cls(*alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z, share_noise)
+        return cls(
+            *alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z, share_noise
+        )
 
     def output_rows(self, size: int) -> int:
         """One row a word."""

@@ -17,6 +17,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
+    "weighted": {"alpha": 0.1, "shuffle": True},
 }
 TREES = ("huffman", "balanced", "cluster")
 

@@ -15,6 +15,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.075, "shuffle": True},
     "cbow-corrected": {"alpha": 0.15, "shuffle": True},
+    "weighted": {"alpha": 0.1, "shuffle": True},
 }
 
 

@@ -14,7 +14,7 @@ ORDER = [
     ["blas", "jit", "machine", "compression", "config", "scores", "problem", "plan"],
     ["files", "llvm", "corpus"],
     ["tiles", "rows", "simd"],
-    ["normalise"],
+    ["normalise", "room"],
     ["container", "dense", "logistic", "sampling", "spelling", "trees", "vocab", "tokens"],
     ["counting", "vectorparse", "ngrams", "subset"],
     ["vectors"],

@@ -38,6 +38,28 @@ def cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
     return cpus if cpus > 0 else None
 
 
+def available_memory(root: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes that can still be had: the least of the system's free memory, the cgroup's limit and the address space."""
+    import psutil
+
+    free = [int(psutil.virtual_memory().available)]
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            free.append(int((root / limit).read_text()) - int((root / used).read_text()))
+        except (OSError, ValueError):  # no cgroup, or "max"
+            continue
+    if sys.platform != "win32":
+        import resource
+
+        space = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if space != resource.RLIM_INFINITY:
+            free.append(space - psutil.Process().memory_info().vms)
+    return max(0, min(free))
+
+
 def peak_memory() -> int:
     """Most bytes that the process has held in memory so far."""
     if sys.platform == "win32":

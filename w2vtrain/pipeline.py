@@ -22,6 +22,7 @@ from .machine import automatic_threads, peak_memory, versions
 from .model import Model
 from .objectives import checked_options, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
+from .room import check_disk, check_memory
 from .runs import Run, check_fingerprint, fingerprint
 from .scoring import Score, score
 from .trainer import Engine, make_engine, train
@@ -112,6 +113,10 @@ def fit(
     )
     seconds = {"reading": time.monotonic() - started}
     events.read(ids, seconds["reading"])
+    words, width = len(ids.vocabulary), settings.vector_size + settings.bias
+    check_memory(words, width, copies=2 if heldout else 1)  # with held-out text the best epoch is kept beside
+    if run:
+        check_disk(run.folder, words, width)
     with one_thread():
         fitting = _Fit(settings, ids, heldout, folder, events, run)
         if run:

@@ -156,17 +156,11 @@ def locked(run: Path) -> Iterator[None]:
 
     The system drops the lock with the process, so that a killed run's is taken over at once.
     """
+    handle = _open_lock(run)
+    while not _is(handle, run / LOCK):  # its holder deleted the file in between: what was locked is no longer the lock
+        os.close(handle)
+        handle = _open_lock(run)
     try:
-        run.mkdir(exist_ok=True)
-        handle = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except FileNotFoundError:
-        raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
-    except OSError as error:
-        raise OutputError(f"{run}: the run's folder cannot be made: {error.strerror}") from error
-    try:
-        if not _take(handle):
-            owner = os.pread(handle, 200, 0).decode("utf-8", "replace") if hasattr(os, "pread") else ""
-            raise OutputError(f"{run}: in use by {owner.strip() or 'another process'}; wait for it, or name another")
         os.ftruncate(handle, 0)
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         os.write(handle, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode())
@@ -174,6 +168,28 @@ def locked(run: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _open_lock(run: Path) -> int:
+    try:
+        run.mkdir(exist_ok=True)
+        handle = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
+    except OSError as error:
+        raise OutputError(f"{run}: the run's folder cannot be made: {error.strerror}") from error
+    if _take(handle):
+        return handle
+    owner = os.pread(handle, 200, 0).decode("utf-8", "replace") if hasattr(os, "pread") else ""
+    os.close(handle)
+    raise OutputError(f"{run}: in use by {owner.strip() or 'another process'}; wait for it, or name another")
+
+
+def _is(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _take(handle: int) -> bool:

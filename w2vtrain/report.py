@@ -144,14 +144,18 @@ def picture(results: Results, path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
     colours = plt.get_cmap("tab20").colors
     for k, (name, seconds, perplexity) in enumerate(curves(results)):
         axes.plot(seconds, perplexity, marker="o", ms=4, color=colours[k % 20], ls="-" if k < 10 else "--", label=name)
-        axes.annotate(name, (seconds[-1], perplexity[-1]), xytext=(4, 0), textcoords="offset points", fontsize=7)
     axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
-    axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=7, ncols=2)
+    for axis in (axes.xaxis, axes.yaxis):  # plain numbers, where a power of ten says little
+        axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8, ncols=2)
     figure.savefig(path, dpi=120)
     plt.close(figure)

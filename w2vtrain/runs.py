@@ -9,7 +9,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from .ids import Ids
 CONFIG = "config.json"
 FREE = ("threads",)
 """Settings that may differ between a run and its continuation."""
+DECIDING = ("sources", "heldout", "read_vocab")
+"""What the result depends on beside the settings."""
 
 
 class Run:
@@ -43,20 +45,18 @@ class Run:
         ConfigError where the folder is of other settings, unless `anew`: then what is there is deleted.
         """
         path = self.folder / CONFIG
-        mine = {name: value for name, value in asdict(settings).items() if name not in FREE}
-        mine = orjson.loads(orjson.dumps(mine))
-        theirs = _read(path).get("settings")
-        if theirs is not None and {k: v for k, v in theirs.items() if k not in FREE} != mine:
-            changed = [f"{k} {theirs.get(k)!r}, not {v!r}" for k, v in mine.items() if theirs.get(k) != v]
+        text = orjson.dumps({**about, "settings": asdict(settings)}, option=orjson.OPT_INDENT_2)
+        before = _read(path)
+        if before and (changed := _changes(before, orjson.loads(text))):
             if not anew:
                 raise ConfigError(
-                    f"{self.folder}: is of a run with other settings ({'; '.join(changed)}): finish that with"
+                    f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
                     f" `w2vtrain resume {self.folder}`, or say --force to start anew"
                 )
             for number in checkpoint.numbers(self.folder):
                 checkpoint.remove(self.folder, number)
         with atomic_write(path, force=True) as file:
-            file.write(orjson.dumps({**about, "settings": asdict(settings)}, option=orjson.OPT_INDENT_2))
+            file.write(text)
         found = checkpoint.load(self.folder)
         if found is not None:
             self.number = found.number
@@ -91,10 +91,11 @@ class Run:
         """The results are written: nothing here is needed any more."""
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
-        for name in (CONFIG, checkpoint.LOCK):
-            (self.folder / name).unlink(missing_ok=True)
-        if self.folder.exists() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
+        with suppress(OSError):  # what is held open cannot be deleted everywhere
+            for name in (CONFIG, checkpoint.LOCK):
+                (self.folder / name).unlink(missing_ok=True)
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -106,6 +107,19 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"{path}: cannot be read as JSON: {error}; remove the folder to start anew") from error
     if not isinstance(found, dict):
         raise DataError(f"{path}: not a JSON object; remove the folder to start anew")
+    return found
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """How a run differs from that of a folder, in what decides its result."""
+    found = []
+    for part, names in (("settings", now["settings"]), ("request", DECIDING)):
+        old, new = before.get(part), now.get(part)
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            continue
+        for name in names:
+            if name not in FREE and old.get(name) != new.get(name):
+                found.append(f"{name} {old.get(name)!r}, not {new.get(name)!r}")
     return found
 
 
@@ -174,5 +188,5 @@ def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
             changed.append(f"{path} was written to")
     raise DataError(
         f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'};"
-        " restore it, or say --force to start anew"
+        " restore it, or remove the run's folder to start anew"
     )

@@ -16,7 +16,6 @@ import click
 from click.shell_completion import shell_complete
 
 from . import __version__
-from .blas import choose_kernels
 from .config import FIELDS
 from .errors import W2VError
 
@@ -408,7 +407,6 @@ def main() -> None:
     """Run the command line; every error is one line on stderr and an exit code."""
     try:
         prepare_streams()
-        choose_kernels()
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

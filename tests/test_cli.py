@@ -576,7 +576,7 @@ def test_too_little_memory(corpus, tmp_path):
     run = subprocess.run([sys.executable, "-c", limited, *arguments], stderr=subprocess.PIPE, text=True, timeout=120)
     assert run.returncode == 71, run.stderr
     line = error_line(run.stderr)
-    assert "out of memory" in line
+    assert "MiB of memory" in line
     assert "--vector-size" in line
     assert list(tmp_path.iterdir()) == []
 

@@ -1,5 +1,8 @@
 """Hierarchical softmax: which tree its options choose, and the scores of a trained model."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import reference
@@ -193,3 +196,17 @@ def test_damaged_trees_are_refused_before_a_kernel_follows_them(damage):
     tree = damage(huffman(COUNTS))
     with pytest.raises(DataError, match="tree does not fit"):
         hs.Hierarchical.scorer(PROBLEM, {}, np.zeros((10, 3)), hs.Hierarchical(*tree).arrays())
+
+
+def test_the_tree_can_be_named_on_the_command_line(tmp_path):
+    """`--tree` is short for an option of hs; what is no tree is told before anything is read."""
+    text = tmp_path / "text.txt"
+    text.write_text("a b c d e f g h\n" * 50)
+    command = [sys.executable, "-m", "w2vtrain", "fit", text, "-o", tmp_path / "v.txt", "--objective", "hs"]
+    done = subprocess.run([*command, "--tree", "balanced"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "hs (tree balanced" in done.stderr
+    done = subprocess.run([*command, "--tree", "oak", "--force"], capture_output=True, text=True, check=False)
+    assert done.returncode in (66, 78)
+    assert "oak" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

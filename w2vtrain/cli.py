@@ -27,7 +27,7 @@ Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
 73 output exists, cannot be created or is in use; 74 error while writing;
 75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-SHORT = ("negative", "ns_exponent", "learn_z")
+SHORT = ("negative", "ns_exponent", "learn_z", "tree")
 COUNTING = ("min_count", "max_vocab", "tokenizer", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
 KINDS = {"int": "N", "float": "X", "str": "NAME"}
@@ -113,6 +113,7 @@ def cli() -> None:
 @click.option(
     "--learn-z", is_flag=True, default=None, help="Short for -O learn_z=true: nce learns log Z of each context word."
 )
+@click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file, for hs.")
 @click.option("--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 @click.option("--print-config", is_flag=True, help="Print all settings with their origins as TOML, and stop.")

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
-from w2vtrain.objectives.lsh import Lsh, bucket
+from w2vtrain.objectives.lsh import Lsh, bucket, make_tables
 from w2vtrain.objectives.softmax import Softmax
 
 SIZE, DIM = 60, 12
@@ -168,6 +168,24 @@ def test_tables_are_made_anew_after_so_many_examples(rng):
     newer = objective.tables
     objective.step(H, targets, 0.5, begun())
     assert objective.tables is newer, "the count starts again"
+
+
+def test_tables_that_are_older_than_the_rows_are_part_of_the_state(rng):
+    """What a checkpoint keeps is enough to go on: built anew, they would be of the rows as they are now."""
+    objective, (H, targets) = built(rebuild=50), block(rng, 30)
+    for _ in range(3):
+        objective.step(H, targets, 0.5, begun())
+    again = built(rebuild=50)
+    for mine, theirs in ((again.parameters(), objective.parameters()), (again.state, objective.state)):
+        assert mine.keys() == theirs.keys()
+        for name, array in mine.items():
+            array[...] = theirs[name]
+    assert (make_tables(again.output, again.tables.columns, 0).rows != again.tables.rows).any()
+    for _ in range(3):
+        expected, got = objective.step(H, targets, 0.5, begun()), again.step(H, targets, 0.5, begun())
+        assert got[0] == expected[0]
+        np.testing.assert_array_equal(got[1], expected[1])
+        np.testing.assert_array_equal(again.tables.rows, objective.tables.rows)
 
 
 def test_threads_learn_while_one_makes_tables(rng):

@@ -240,8 +240,13 @@ class Lsh(RowObjective):
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
         super().__init__(output)
-        self.rebuild, self.age, self.lock = rebuild, 0, threading.Lock()
+        self.rebuild, self.age, self.lock = rebuild, np.zeros(1, np.int64), threading.Lock()
         self.tables = make_tables(output, columns, limit)
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The tables as they are and their age in examples, for they are older than the rows."""
+        return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
 
     @classmethod
     def build(
@@ -287,10 +292,10 @@ class Lsh(RowObjective):
 
     def _grow_old(self, examples: int) -> None:
         """Make the tables anew when it is time: one thread does, the others go on with the old ones."""
-        self.age += examples
-        if self.age >= self.rebuild and self.lock.acquire(blocking=False):
+        self.age[0] += examples
+        if self.age[0] >= self.rebuild and self.lock.acquire(blocking=False):
             try:
-                self.age = 0
+                self.age[0] = 0
                 self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
             finally:
                 self.lock.release()

@@ -210,6 +210,20 @@ def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
     assert len(second.stderr.splitlines()) == 1
 
 
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_path):
+    """With a setting that a command line may not name for skip-gram, too: `resume` names only what it may."""
+    folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
+    code, said = stopped_by(words, signal.SIGTERM, lambda: len(checkpoint.numbers(folder)) == 2)
+    assert code == 75, said
+    newest = checkpoint.numbers(folder)[-1]
+    state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
+    state.write_bytes(state.read_bytes()[:-1])
+    done = run(command("resume", folder))
+    assert done.returncode == 0, done.stderr
+    assert f"warning     {state}" in done.stderr
+    assert "resumed" in done.stderr
+
+
 def test_what_is_no_run_cannot_be_resumed(tmp_path):
     for folder, content in (("none", None), ("empty", ""), ("list", "[1]"), ("other", '{"settings": {}}')):
         if content is not None:

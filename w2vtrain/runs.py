@@ -62,6 +62,9 @@ class Run:
             self.number = found.number
             for why in found.skipped:
                 self.say(f"warning     {why}; going on from the checkpoint before it")
+            for number in checkpoint.numbers(self.folder):
+                if number > found.number:  # the next ones will have these names
+                    checkpoint.remove(self.folder, number)
         return found
 
     def due(self) -> bool:

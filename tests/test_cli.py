@@ -503,6 +503,8 @@ def test_bad_settings(fails, corpus, tmp_path):
         (["--objective", "hs", "--negative", "3"], "negative"),
         (["--learn-z"], "learn_z"),
         (["--cbow-gradient", "corrected"], "--model cbow"),
+        (["--model", "cbow", "--context-weights", "--cbow-gradient", "corrected"], "no effect with --context-weights"),
+        (["--block", "64"], "objective neg learns window by window"),
         (["--alpha", "0.01", "--min-alpha", "0.02"], "min-alpha"),
     ]:
         assert part in fails(78, "fit", corpus, "-o", output, *arguments), arguments

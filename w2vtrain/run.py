@@ -27,7 +27,7 @@ from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
 from .model import Model, load_model, save_model
-from .objectives import objective_class
+from .objectives import engine_of, objective_class
 from .pipeline import effective, fit, perplexity
 from .problem import Problem
 from .runs import CONFIG, Run, listening, stored
@@ -62,8 +62,9 @@ class FitRequest:
 def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) -> None:
     """Train and write. Nothing is read for minutes before a mistake in settings, inputs or outputs is told."""
     asked, origins = resolve(request.flags, environment, request.config)
-    if asked.model != "cbow" and origins["cbow_gradient"] == "command line":
-        raise ConfigError(f"cbow-gradient: {asked.model} has none; say --model cbow, too")
+    for name, why in without_effect(asked).items():
+        if origins[name] == "command line":
+            raise ConfigError(why)
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
@@ -78,12 +79,24 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
         _fit(request, settings, reason, None)
         return
     with locked(folder):
-        run = Run(folder, request.checkpoint_every * 60)
+        run = Run(folder, request.checkpoint_every * 60, Console(request.quiet).say)
         try:
             _fit(request, settings, reason, run)
             run.finish()
         finally:
             run.tidy()
+
+
+def without_effect(settings: Settings) -> dict[str, str]:
+    """Settings that the model or the objective has no use for, and what to tell who asks for them."""
+    found = {}
+    if settings.model != "cbow":
+        found["cbow_gradient"] = f"cbow-gradient: {settings.model} has none; say --model cbow, too"
+    elif settings.context_weights:
+        found["cbow_gradient"] = "cbow-gradient: has no effect with --context-weights, whose sum is no mean"
+    if engine_of(settings.objective) == "windows":
+        found["block"] = f"block: objective {settings.objective} learns window by window, and has no blocks"
+    return found
 
 
 def run_folder(request: FitRequest) -> Path | None:
@@ -133,9 +146,8 @@ def run_resume(folder: str, quiet: bool, force: bool) -> None:
     try:
         request, settings = about["request"], about["settings"]
         os.chdir(about["cwd"])
-        flags = {name: value for name, value in settings.items() if value is not None}
-        if settings["model"] != "cbow":
-            del flags["cbow_gradient"]  # given on the command line it would be a mistake
+        mistakes = without_effect(Settings(**settings))  # these would be, given on the command line
+        flags = {name: value for name, value in settings.items() if value is not None and name not in mistakes}
         again = {**request, "flags": flags, "config": None, "run": str(run), "quiet": quiet}
         run_fit(FitRequest(**{**again, "force": force or request["force"]}), environment={})
     except (KeyError, TypeError) as error:

@@ -15,7 +15,7 @@ from .jit import kernel
 from .plan import Schedule, Text, Weights
 from .problem import Problem
 from .sampling import keep_thresholds
-from .weights import decay, initial_input
+from .weights import decay, initial_input, learned_weights
 
 
 @kernel()
@@ -102,13 +102,8 @@ class BlockEngine:
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""
-        dim, output = self.problem.dim, self.objective.output
-        arrays = dict(self.objective.arrays())
-        if self.problem.bias:
-            arrays["bias"] = output[:, dim]
-        if hasattr(self.architecture, "weights"):
-            arrays["context_weights"] = self.architecture.weights[:, :dim]
-        return Weights(self.w_in[:, :dim], output[:, :dim], arrays)
+        output, arrays = self.objective.output, self.objective.arrays()
+        return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)
 
 
 def mixing_of(architecture: Any, rows: np.ndarray, dim: int, bias: bool) -> Any:

@@ -8,7 +8,6 @@ moment leaves the last checkpoint or the new one, never half of one.
 """
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from .container import open_container, write_container
+from .container import json_object, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
 from .files import atomic_write
 
@@ -99,9 +98,7 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
         raise DataError(f"{state}: damaged, its checksum is not the manifest's")
     with open_container(state) as box:
         box.check_format()
-        about = json.loads(box.metadata.get("about", "null"))
-        if not isinstance(about, dict):
-            raise DataError(f"{state}: says nothing about the run")
+        about = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
         return {name: box.array(name) for name in box.names}, about
 
 
@@ -110,14 +107,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         if path.is_symlink() or path.stat().st_size > LARGEST_MANIFEST:
             raise DataError(f"{path}: not a manifest of this program")
-        found = orjson.loads(path.read_bytes())
+        return json_object(path.read_bytes(), f"{path} is")
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: not a JSON object")
-    return found
 
 
 def _digest(path: Path) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from .config import FIELDS, Settings, validated
-from .errors import ConfigError, DataError, W2VError
+from .container import json_object
+from .errors import ConfigError, W2VError
 from .files import atomic_write
 from .objectives import checked_options, objectives, option_defaults
 from .pipeline import effective
@@ -154,10 +155,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]
     """What a job found: read from its file, or trained now. ConfigError where the file is of another job."""
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
-        try:
-            kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(f"{path}: not JSON: {error}; remove it to train again") from None
+        kept = json_object(path.read_bytes(), f"{path} is", "; remove it to train again")
         if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
         return kept

@@ -47,6 +47,17 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
     return None
 
 
+def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
+    """A JSON object; DataError where it is none. what: the sentence's beginning, "FILE is"; remedy: its end."""
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{what} not JSON: {error}{remedy}") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{what} not a JSON object{remedy}")
+    return found
+
+
 def encode_words(words: Sequence[str], where: str | Path) -> bytes:
     """UTF-8 of the words joined by newlines; DataError for one that is empty, holds ASCII space or occurs twice."""
     try:

@@ -17,6 +17,7 @@ from w2vtrain.container import (
     decode_words,
     encode_words,
     first_not_finite,
+    json_object,
     open_container,
     write_container,
 )
@@ -105,15 +106,9 @@ def _about(box: Container) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _json(box: Container, name: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(box.metadata[name])
-    except KeyError:
-        raise DataError(f"{box.path}: the model has no {name}") from None
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{box.path}: the model's {name} are not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{box.path}: the model's {name} are not a JSON object")
-    return value
+    if name not in box.metadata:
+        raise DataError(f"{box.path}: the model has no {name}")
+    return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
 
 
 def _check(model: Model, path: str | Path) -> None:

@@ -5,6 +5,7 @@ It writes no result and prints nothing; the command line and the Python API are 
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
 from .machine import automatic_threads, peak_memory, versions
 from .model import Model
-from .objectives import checked_options, objective_class, objective_defaults
+from .objectives import checked_options, engine_of, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
 from .room import check_disk, check_memory
 from .runs import Run, check_fingerprint, fingerprint
@@ -99,9 +100,9 @@ def fit(
         raise ConfigError("patience: needs held-out text, whose perplexity is watched")
     if heldout:
         Corpus(heldout, settings.tokenizer)  # what is missing is told before anything is read
-    started = time.monotonic()
+    started, corpus = time.monotonic(), Corpus(sources, settings.tokenizer)
     ids = encode(
-        Corpus(sources, settings.tokenizer),
+        corpus,
         min_count=settings.min_count,
         max_vocab=settings.max_vocab,
         vocabulary=vocabulary,
@@ -117,10 +118,11 @@ def fit(
     check_memory(words, width, copies=2 if heldout else 1)  # with held-out text the best epoch is kept beside
     if run:
         check_disk(run.folder, words, width)
-    with one_thread():
+    products = heldout or engine_of(settings.objective) == "blocks"
+    with one_thread() if products else nullcontext():
         fitting = _Fit(settings, ids, heldout, folder, events, run)
         if run:
-            fitting.identity = fingerprint(Corpus(sources, settings.tokenizer), ids)
+            fitting.identity = fingerprint(corpus, ids)
         if found:
             fitting.go_on(found)
         fitting.train()

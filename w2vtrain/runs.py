@@ -19,6 +19,7 @@ import orjson
 
 from . import checkpoint
 from .config import Settings
+from .container import json_object
 from .corpus import Corpus
 from .errors import ConfigError, DataError, Stopped
 from .files import atomic_write
@@ -103,14 +104,11 @@ class Run:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = orjson.loads(path.read_bytes())
+        return json_object(path.read_bytes(), f"{path} is", "; remove the folder to start anew")
     except FileNotFoundError:
         return {}
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as JSON: {error}; remove the folder to start anew") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: not a JSON object; remove the folder to start anew")
-    return found
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}; remove the folder to start anew") from error
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:

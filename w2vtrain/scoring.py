@@ -6,7 +6,7 @@ It trains nothing, and knows an objective only as something that scores targets.
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -55,8 +55,6 @@ def score(
 
     DataError where the text has no word with a context.
     """
-    keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
-    windows = windows._replace(shrink=False)
     local, chunks = threading.local(), len(text.words)
     # An objective may say of how many examples it can compute log Z in reasonable time.
     quota = -(-scorer.affordable // chunks) if hasattr(scorer, "affordable") else None
@@ -65,15 +63,10 @@ def score(
         if not hasattr(local, "work"):
             local.work = Workspace()
         started = time.monotonic()
-        first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
-        examples = gather(text.tokens, first, last, keep, windows, mixing.pairs, (0, 0, chunk), local.work)
         sums = np.zeros(6)
-        for at in range(0, len(examples.targets), BLOCK):
-            targets = examples.targets[at : at + BLOCK]
-            H = np.empty((len(targets), mixing.dim + mixing.bias), np.float32)
-            forward(mixing, examples, at, H)
+        for k, (H, targets) in enumerate(_blocks(mixing, windows, text, chunk, local.work)):
             with np.errstate(all="ignore"):  # what diverges is told by the trainer
-                raw, log_z = _scores(scorer, H, targets, quota, np.random.default_rng([chunk, at]))
+                raw, log_z = _scores(scorer, H, targets, quota, np.random.default_rng([chunk, k * BLOCK]))
             quota = None if quota is None else max(0, quota - len(log_z))
             sums[:5] += len(targets), raw.sum(), len(log_z), log_z.sum(), (log_z**2).sum()
         sums[5] = time.monotonic() - started
@@ -93,6 +86,21 @@ def score(
     return Score(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
 
 
+def _blocks(
+    mixing: Mixing, windows: Any, text: Text, chunk: int, work: Workspace
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Hidden vectors (B, width) and targets (B,) of a chunk: all its words, in full windows."""
+    keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
+    first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
+    windows = windows._replace(shrink=False)
+    examples = gather(text.tokens, first, last, keep, windows, mixing.pairs, (0, 0, chunk), work)
+    for at in range(0, len(examples.targets), BLOCK):
+        targets = examples.targets[at : at + BLOCK]
+        H = np.empty((len(targets), mixing.dim + mixing.bias), np.float32)
+        forward(mixing, examples, at, H)
+        yield H, targets
+
+
 def _scores(
     scorer: Any, H: np.ndarray, targets: np.ndarray, quota: int | None, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -107,13 +115,7 @@ def _scores(
 
 def speed(scorer: Any, mixing: Mixing, windows: Any, text: Text, seconds: float = 2.0) -> float:
     """Targets a second that one thread scores in the objective's own cheapest way, measured for so many seconds."""
-    keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
-    first, last = int(text.starts[0]), int(text.starts[1])
-    work = Workspace()
-    examples = gather(text.tokens, first, last, keep, windows._replace(shrink=False), mixing.pairs, (0, 0, 0), work)
-    targets = examples.targets[:BLOCK]
-    H = np.empty((len(targets), mixing.dim + mixing.bias), np.float32)
-    forward(mixing, examples, 0, H)
+    H, targets = next(b for chunk in range(len(text.words)) for b in _blocks(mixing, windows, text, chunk, Workspace()))
     scorer.log_prob(H, targets)  # the first call compiles and builds tables
     rounds, started = 0, time.perf_counter()
     while (spent := time.perf_counter() - started) < seconds:

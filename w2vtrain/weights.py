@@ -1,11 +1,14 @@
-"""Matrices before they learn, and their decay. What is learned in between is the engines' business."""
+"""Matrices before they learn, their decay, and their parts afterwards. How they learn is the engines' business."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import float32
 
+from .architectures import position_weights
 from .jit import inline
+from .plan import Weights
 from .problem import Problem
 from .rows import padded_rows
 
@@ -33,6 +36,17 @@ def initial_output(problem: Problem, rows: int, threads: int, bias: np.ndarray |
     padded = padded_rows(rows + threads, problem.width)
     padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
     return padded
+
+
+def learned_weights(
+    problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray]
+) -> Weights:
+    """Views of matrices (., padded width) by their parts: vectors, biases, position weights, an objective's arrays."""
+    dim, parts = problem.dim, dict(arrays)
+    if problem.bias:
+        parts["bias"] = output[:, dim]
+    parts |= {name: array[:, :dim] for name, array in position_weights(architecture).items()}
+    return Weights(rows[:, :dim], output[:, :dim], parts)
 
 
 @inline

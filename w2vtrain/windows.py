@@ -16,7 +16,7 @@ from .plan import Schedule, Text, Weights
 from .problem import Problem
 from .rows import prefetch
 from .sampling import draw, draw_below, keep_thresholds, seed_stream
-from .weights import decay, initial_input, initial_output
+from .weights import decay, initial_input, initial_output, learned_weights
 
 
 def candidates(self, sentence, position, rng, rows, labels, shifts):
@@ -170,13 +170,8 @@ class WindowEngine:
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""
-        dim, rows = self.problem.dim, self.objective.output_rows(len(self.text.counts))
-        arrays = dict(self.objective.arrays())
-        if self.problem.bias:
-            arrays["bias"] = self.w_out[:rows, dim]
-        if hasattr(self.architecture, "weights"):
-            arrays["context_weights"] = self.architecture.weights[:, :dim]
-        return Weights(self.w_in[:, :dim], self.w_out[:rows, :dim], arrays)
+        output = self.w_out[: self.objective.output_rows(len(self.text.counts))]
+        return learned_weights(self.problem, self.architecture, self.w_in, output, self.objective.arrays())
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:

@@ -33,6 +33,18 @@ def test_objective_may_be_a_table_with_options(tmp_path):
     assert effective(settings)[0].options == {"negative": 3, "ns_exponent": 1.0, "learn_z": False, "share_noise": 1}
 
 
+def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
+    path = toml(tmp_path, '[objective]\nname = "nce"\n[objective.options]\nnegative = 25\n')
+    settings, _ = resolve({"objective": "selfnorm"}, {}, path)
+    assert effective(settings)[0].options == {"penalty": 0.1}
+    settings, _ = resolve({"objective": "neg", "options": {"negative": "3"}}, {}, path)
+    assert settings.options == {"negative": "3"}
+    settings, _ = resolve({"objective": "nce"}, {"W2VTRAIN_OBJECTIVE": "nce"}, path)
+    assert settings.options == {"negative": 25}
+    settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
+    assert settings.options == {"negative": 7}, "given for whatever comes"
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     {

@@ -98,6 +98,7 @@ def resolve(
 ) -> tuple[Settings, dict[str, str]]:
     """Settings and the origin of each: "command line", "W2VTRAIN_X", the file's name, or "default".
 
+    Where a later one of these names another objective, options go with the objective that they were given for.
     ConfigError names every problem at once; InputMissing if the file cannot be read.
     """
     values: dict[str, Any] = {}
@@ -108,6 +109,8 @@ def resolve(
     layers += [(ENVIRONMENT + name.upper(), {name: value}) for name, value in from_environment.items()]
     layers.append(("command line", dict(flags)))
     for origin, layer in layers:
+        if "objective" in values and layer.get("objective", values["objective"]) != values["objective"]:
+            options = {}  # those of the objective that is not taken
         options |= layer.pop("options", {})
         for name, value in layer.items():
             values[name], origins[name] = value, origin

@@ -201,3 +201,20 @@ def test_options_are_checked():
     for name in ("neg", "nce"):
         with pytest.raises(ConfigError, match="between 1 and 1000"):
             objectives.objective_class(name).build(problem_of(COUNTS), negative=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("is", {"ess": -1.0}, "option ess of objective is: -1.0 is not between 0 and 8192"),
+        ("is", {"samples": 9000, "ess": -1.0}, "option cap of objective is: 8192 is not between 9000 and 10000000"),
+        ("nce", {"share_noise": 20_000}, "option share_noise of objective nce: 20000 is not between 1 and 10,000"),
+        ("cnn-softmax", {"net_rate": 2e3}, "option net_rate of objective cnn-softmax: 2000 is not between 0 and 1000"),
+        ("infrequent-norm", {"gamma": 2}, "option gamma of objective infrequent-norm: 2 is not between 1e-06 and 1"),
+        ("selfnorm", {"penalty": float("nan")}, "option penalty of objective selfnorm: nan is not between 0 and 100"),
+    ],
+)
+def test_the_first_option_out_of_its_range_is_told(name, given, message):
+    with pytest.raises(ConfigError) as caught:
+        objectives.objective_class(name).build(problem_of(COUNTS), **given)
+    assert str(caught.value) == message

@@ -1,9 +1,11 @@
-"""What an objective is built for: words, counts, width and text. It decides nothing and learns nothing."""
+"""What an objective is built for: words, counts, width and text, and the ranges of its options. It learns nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from .errors import ConfigError
 
 
 def _nothing(dtype: type) -> np.ndarray:
@@ -53,3 +55,15 @@ class Problem:
         if self.bias and bias is not None:
             start[:, self.dim] = bias
         return start
+
+
+def check_ranges(
+    objective: str, form: str = "{} is not between {} and {}", /, **options: tuple[float, float, float]
+) -> None:
+    """Raise ConfigError for the first of an objective's options, name = (value, low, high), that is not in its range.
+
+    form: how the message puts value, low and high.
+    """
+    for name, (value, low, high) in options.items():
+        if not low <= value <= high:  # what is not a number is not
+            raise ConfigError(f"option {name} of objective {objective}: {form.format(value, low, high)}")

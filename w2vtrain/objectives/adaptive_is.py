@@ -10,10 +10,9 @@ import numpy as np
 from numba import int64, uint64
 
 from ..dense import RowObjective, Workspace
-from ..errors import ConfigError
 from ..jit import inline, kernel
 from ..ngrams import Bigrams, count_at, count_bigrams, draw_followers, find_followers, followers
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import alias_table, draw, draw_words, noise_distribution
 from ..subset import learn_all
 
@@ -100,16 +99,14 @@ class AdaptiveImportanceSampling(RowObjective):
         mixture_rate: float = 0.001,
     ) -> "AdaptiveImportanceSampling":
         """Biases, if there are any, start at the words' log-frequencies. Without a text there are no bigrams."""
-        limits = {
-            "samples": (samples, 1, 1_000_000),
-            "cap": (cap, samples, 1_000_000),
-            "ess": (ess, 0, cap),
-            "ns_exponent": (ns_exponent, 0, 2),
-            "mixture_rate": (mixture_rate, 0, 1),
-        }
-        for name, (value, low, high) in limits.items():
-            if not low <= value <= high:
-                raise ConfigError(f"option {name} of objective adaptive-is: {value} is not between {low} and {high}")
+        check_ranges(
+            "adaptive-is",
+            samples=(samples, 1, 1_000_000),
+            cap=(cap, samples, 1_000_000),
+            ess=(ess, 0, cap),
+            ns_exponent=(ns_exponent, 0, 2),
+            mixture_rate=(mixture_rate, 0, 1),
+        )
         unigram = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         bigrams = count_bigrams(problem.tokens, len(problem.counts), problem.end)
         class_of = np.log2(np.maximum(problem.counts, 1)).astype(np.int32)

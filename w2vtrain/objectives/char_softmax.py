@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dense import Workspace, log_sum_exp, softmax_errors
-from ..errors import ConfigError
 from ..jit import inline, kernel
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..spelling import END, Level, Spelling, spell, tries
 
 DEFAULTS = {
@@ -199,11 +198,8 @@ class CharSoftmax(CharScorer):
     @classmethod
     def build(cls, problem: Problem, *, cell: int = 128, char_dim: int = 32, net_rate: float = 4.0) -> "CharSoftmax":
         """What h does starts near 0, so that the network first learns to spell words in general."""
-        for name, value in (("cell", cell), ("char_dim", char_dim)):
-            if not 1 <= value <= 4096:
-                raise ConfigError(f"option {name} of objective char-softmax: {value} is not between 1 and 4096")
-        if not 0 <= net_rate <= 1000:
-            raise ConfigError(f"option net_rate of objective char-softmax: {net_rate:g} is not between 0 and 1000")
+        check_ranges("char-softmax", cell=(cell, 1, 4096), char_dim=(char_dim, 1, 4096))
+        check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(net_rate, 0, 1000))
         spelling = spell(problem.words)
         letters = spelling.size - END
         rng = np.random.default_rng([problem.seed, 1])

@@ -10,7 +10,7 @@ import numpy as np
 from ..dense import RowScorer, Workspace, softmax_errors
 from ..errors import ConfigError
 from ..jit import kernel
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import noise_distribution
 from ..spelling import Spelling, spell
 
@@ -84,13 +84,14 @@ class CnnSoftmax:
         net_rate: float = 0.2,
     ) -> "CnnSoftmax":
         """Correction rows start at 0, biases at the words' log-frequencies."""
-        whole = [("char_dim", char_dim, 1, 1000), ("filters", filters, 1, 100_000)]
-        whole += [("correction", correction, 0, 1000), ("samples", samples, 0, 1_000_000)]
-        for name, value, low, high in whole:
-            if not low <= value <= high:
-                raise ConfigError(f"option {name} of objective cnn-softmax: {value} is not between {low} and {high}")
-        if not 0 <= net_rate <= 1000:
-            raise ConfigError(f"option net_rate of objective cnn-softmax: {net_rate:g} is not between 0 and 1000")
+        check_ranges(
+            "cnn-softmax",
+            char_dim=(char_dim, 1, 1000),
+            filters=(filters, 1, 100_000),
+            correction=(correction, 0, 1000),
+            samples=(samples, 0, 1_000_000),
+        )
+        check_ranges("cnn-softmax", "{:g} is not between {} and {}", net_rate=(net_rate, 0, 1000))
         sizes = _sizes(widths, filters)
         spelling = spell(problem.words)
         beyond = max(0, max(sizes) - spelling.letters.shape[1])  # the widest filter reaches there on short words

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dense import RowObjective, RowScorer, Workspace, add_product, scaled_softmax, softmax_errors
 from ..errors import ConfigError
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..subset import add_rows
 
 DEFAULTS = {
@@ -70,12 +70,8 @@ class InfrequentNorm(RowObjective):
             raise ConfigError(
                 f"option likelihood of objective infrequent-norm: {likelihood!r} is not one of {', '.join(LIKELIHOODS)}"
             )
-        least = 0.0 if likelihood == "full" else 0.01  # nothing else keeps the scores from growing
-        for name, value, low, high in (("gamma", gamma, 1e-6, 1.0), ("penalty", penalty, least, 100.0)):
-            if not low <= value <= high:
-                raise ConfigError(
-                    f"option {name} of objective infrequent-norm: {value} is not between {low:g} and {high:g}"
-                )
+        least = 0 if likelihood == "full" else 0.01  # nothing else keeps the scores from growing
+        check_ranges("infrequent-norm", gamma=(gamma, 1e-6, 1), penalty=(penalty, least, 100))
         bias = problem.log_unigram() + np.float32(rest(penalty, likelihood))
         return cls(problem.initial_rows(bias=bias), penalty, gamma, likelihood)
 

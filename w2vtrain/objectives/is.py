@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dense import RowObjective, Workspace, softmax
-from ..errors import ConfigError
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import alias_table, draw_words, noise_distribution
 from ..subset import add_rows, learn_all, learn_rows, take_rows
 
@@ -57,15 +56,13 @@ class ImportanceSampling(RowObjective):
         cls, problem: Problem, *, samples: int = 2048, ess: float = 200.0, cap: int = 8192, ns_exponent: float = 1.0
     ) -> "ImportanceSampling":
         """Biases, if there are any, start at the words' log-frequencies."""
-        limits = {
-            "samples": (samples, 1, 1_000_000),
-            "cap": (cap, samples, 10_000_000),
-            "ess": (ess, 0, cap),
-            "ns_exponent": (ns_exponent, 0, 2),
-        }
-        for name, (value, low, high) in limits.items():
-            if not low <= value <= high:
-                raise ConfigError(f"option {name} of objective is: {value} is not between {low} and {high}")
+        check_ranges(
+            "is",
+            samples=(samples, 1, 1_000_000),
+            cap=(cap, samples, 10_000_000),
+            ess=(ess, 0, cap),
+            ns_exponent=(ns_exponent, 0, 2),
+        )
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, ess, cap)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..dense import RowObjective, RowScorer, Workspace
 from ..errors import ConfigError
 from ..jit import inline, kernel
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
@@ -260,16 +260,14 @@ class Lsh(RowObjective):
         limit: int = 1000,
     ) -> "Lsh":
         """Biases, if there are any, start at the words' log-frequencies."""
-        ranges = {
-            "tables": (tables, 1, 1000),
-            "hashes": (hashes, 0, 20),
-            "window": (window, 2, 256),
-            "rebuild": (rebuild, 1, 1 << 40),
-            "limit": (limit, 0, 1 << 31),
-        }
-        for name, (value, low, high) in ranges.items():
-            if not low <= value <= high:
-                raise ConfigError(f"option {name} of objective lsh: {value} is not between {low} and {high}")
+        check_ranges(
+            "lsh",
+            tables=(tables, 1, 1000),
+            hashes=(hashes, 0, 20),
+            window=(window, 2, 256),
+            rebuild=(rebuild, 1, 1 << 40),
+            limit=(limit, 0, 1 << 31),
+        )
         if window**hashes > BUCKETS:
             raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets are more than {BUCKETS}")
         output = problem.initial_rows(bias=problem.log_unigram())

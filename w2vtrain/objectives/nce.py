@@ -6,9 +6,8 @@ import numpy as np
 from numba import float32
 
 from ..dense import RowScorer
-from ..errors import ConfigError
 from ..logistic import logistic_errors
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import alias_table, draw_alias, noise_distribution
 
 DEFAULTS = {
@@ -48,10 +47,8 @@ class NoiseContrastive(NamedTuple):
         share_noise: int = 1,
     ) -> "NoiseContrastive":
         """negative: k; ns_exponent: Q is counts to this power; learn_z and share_noise: see the class."""
-        if not 1 <= negative <= 1000:
-            raise ConfigError(f"option negative of objective nce: {negative} is not between 1 and 1000")
-        if not 1 <= share_noise <= 10_000:
-            raise ConfigError(f"option share_noise of objective nce: {share_noise} is not between 1 and 10,000")
+        check_ranges("nce", negative=(negative, 1, 1000))
+        check_ranges("nce", "{} is not between {} and {:,}", share_noise=(share_noise, 1, 10_000))
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
         return cls(

@@ -6,9 +6,8 @@ import numpy as np
 from numba import float32
 
 from ..dense import RowScorer
-from ..errors import ConfigError
 from ..logistic import logistic_errors
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import alias_table, draw_alias, noise_distribution
 
 DEFAULTS = {
@@ -34,8 +33,7 @@ class Negative(NamedTuple):
     @classmethod
     def build(cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
         """negative: noise words a target. ns_exponent: Q is counts to this power."""
-        if not 1 <= negative <= 1000:
-            raise ConfigError(f"option negative of objective neg: {negative} is not between 1 and 1000")
+        check_ranges("neg", negative=(negative, 1, 1000))
         accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(accept, alias, negative)
 

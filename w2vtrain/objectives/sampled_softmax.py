@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..dense import RowObjective, Workspace
-from ..errors import ConfigError
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..sampling import alias_table, draw_words, noise_distribution
 from ..subset import learn_subset
 
@@ -38,12 +37,7 @@ class SampledSoftmax(RowObjective):
     @classmethod
     def build(cls, problem: Problem, *, samples: int = 1024, ns_exponent: float = 1.0) -> "SampledSoftmax":
         """Biases, if there are any, start at the words' log-frequencies."""
-        limits = {"samples": (samples, 0, 1_000_000), "ns_exponent": (ns_exponent, 0, 2)}
-        for name, (value, low, high) in limits.items():
-            if not low <= value <= high:
-                raise ConfigError(
-                    f"option {name} of objective sampled-softmax: {value} is not between {low} and {high}"
-                )
+        check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples)
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..dense import RowObjective, RowScorer, Workspace, add_product, softmax_errors
-from ..errors import ConfigError
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": True},
@@ -32,8 +31,7 @@ class SelfNorm(RowObjective):
     @classmethod
     def build(cls, problem: Problem, *, penalty: float = 0.1) -> "SelfNorm":
         """Biases, if there are any, start at the words' log-frequencies, hence Z near 1."""
-        if not 0 <= penalty <= 100:
-            raise ConfigError(f"option penalty of objective selfnorm: {penalty} is not between 0 and 100")
+        check_ranges("selfnorm", penalty=(penalty, 0, 100))
         return cls(problem.initial_rows(bias=problem.log_unigram()), penalty)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:

@@ -3,9 +3,8 @@
 import numpy as np
 
 from ..dense import RowObjective, Workspace
-from ..errors import ConfigError
 from ..jit import kernel
-from ..problem import Problem
+from ..problem import Problem, check_ranges
 from ..subset import learn_subset
 
 DEFAULTS = {
@@ -33,8 +32,7 @@ class Target(RowObjective):
     @classmethod
     def build(cls, problem: Problem, *, size: int = 8192) -> "Target":
         """Biases, if there are any, start at the words' log-frequencies. Without a text, all words are one part."""
-        if not 2 <= size < 2**31:
-            raise ConfigError(f"option size of objective target: {size} is not between 2 and {2**31 - 1}")
+        check_ranges("target", size=(size, 2, 2**31 - 1))
         part_of, parts = cut(problem.tokens, problem.starts, len(problem.counts), size, problem.end)
         return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
 

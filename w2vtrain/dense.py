@@ -122,6 +122,26 @@ def _native(logits: np.ndarray) -> bool:
     return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
 
 
+def learn_softmax(
+    output: np.ndarray,
+    H: np.ndarray,
+    targets: np.ndarray,
+    lr: float,
+    work: Workspace,
+    penalty: np.ndarray | None = None,
+) -> tuple[float, np.ndarray]:
+    """Learn a block by L = -log P(w|h) + penalty log² Z(h), the softmax over all rows of output (V, width).
+
+    H (B, width), targets (B,), penalty (B,) or 0. Returns the summed loss and -dL/dH (B, width), by the old rows.
+    """
+    g = np.dot(H, output.T, out=work.array("logits", (len(H), len(output)), H.dtype))
+    log_z, hit = softmax_errors(g, targets, None if penalty is None else 2 * penalty)
+    dH = np.dot(g, output)
+    add_product(output, g, H, lr)
+    loss = log_z - hit if penalty is None else log_z - hit + penalty * log_z**2
+    return float(loss.sum(dtype=np.float64)), dH
+
+
 class RowScorer:
     """Scores of words that each have one output row: s_w = o_w·h.
 

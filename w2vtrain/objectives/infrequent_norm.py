@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowObjective, RowScorer, Workspace, add_product, scaled_softmax, softmax_errors
+from ..dense import RowObjective, RowScorer, Workspace, add_product, learn_softmax, scaled_softmax
 from ..errors import ConfigError
 from ..problem import Problem, check_ranges
 from ..subset import add_rows
@@ -88,12 +88,7 @@ class InfrequentNorm(RowObjective):
     ) -> tuple[float, np.ndarray]:
         weight = np.zeros(len(H), H.dtype)
         weight[sampled] = self.penalty / self.gamma
-        g = work.array("logits", (len(H), len(self.output)), H.dtype)
-        np.dot(H, self.output.T, out=g)
-        log_z, hit = softmax_errors(g, targets, 2 * weight)
-        dH = np.dot(g, self.output)
-        add_product(self.output, g, H, lr)
-        return float((log_z - hit + weight * log_z**2).sum(dtype=np.float64)), dH
+        return learn_softmax(self.output, H, targets, lr, work, weight)
 
     def _unnormalised(
         self, H: np.ndarray, targets: np.ndarray, sampled: np.ndarray, lr: float, work: Workspace

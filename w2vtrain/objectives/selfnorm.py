@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowObjective, RowScorer, Workspace, add_product, softmax_errors
+from ..dense import RowObjective, RowScorer, Workspace, learn_softmax
 from ..problem import Problem, check_ranges
 
 DEFAULTS = {
@@ -36,12 +36,7 @@ class SelfNorm(RowObjective):
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
-        g = work.array("logits", (len(H), len(self.output)), H.dtype)
-        np.dot(H, self.output.T, out=g)
-        log_z, hit = softmax_errors(g, targets, np.full(len(H), 2 * self.penalty, H.dtype))
-        dH = np.dot(g, self.output)
-        add_product(self.output, g, H, lr)
-        return float((log_z - hit + self.penalty * log_z**2).sum(dtype=np.float64)), dH
+        return learn_softmax(self.output, H, targets, lr, work, np.full(len(H), self.penalty, H.dtype))
 
     @classmethod
     def scorer(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace, add_product, softmax_errors
+from ..dense import RowObjective, Workspace, learn_softmax
 from ..problem import Problem
 
 DEFAULTS = {
@@ -27,12 +27,7 @@ class Softmax(RowObjective):
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
-        g = work.array("logits", (len(H), len(self.output)), H.dtype)
-        np.dot(H, self.output.T, out=g)
-        log_z, hit = softmax_errors(g, targets)
-        dH = np.dot(g, self.output)
-        add_product(self.output, g, H, lr)
-        return float((log_z - hit).sum(dtype=np.float64)), dH
+        return learn_softmax(self.output, H, targets, lr, work)
 
 
 OBJECTIVE = Softmax

@@ -61,6 +61,10 @@ class Workspace:
         """Set the stream and the place of a chunk."""
         self.rng, self.chunk = np.random.default_rng([seed, epoch, chunk]), chunk
 
+    def stream(self) -> np.ndarray:
+        """A stream (1,) uint64 for sampling.py's draws, at a place that `rng` draws."""
+        return self.rng.integers(1 << 64, size=1, dtype=np.uint64)
+
     def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
         """An array with any content, contiguous."""
         size = int(np.prod(shape))
@@ -97,10 +101,7 @@ def scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray) -> np
         log_z = np.empty(len(logits), np.float32)
         scale_rows(logits, constant, slope.astype(np.float32, copy=False), log_z)
         return log_z
-    top = logits.max(axis=1)
-    np.subtract(logits, top[:, None], out=logits)
-    np.exp(logits, out=logits)
-    z = logits.sum(axis=1)
+    top, z = _exponentials(logits)
     log_z = np.log(z) + top
     np.multiply(logits, ((constant + slope * log_z) / z)[:, None], out=logits)
     return np.asarray(log_z)
@@ -112,14 +113,20 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
         log_z = np.empty(len(logits), np.float32)
         log_normalisers(logits, log_z)
         return log_z
-    top = logits.max(axis=1)
-    np.subtract(logits, top[:, None], out=logits)
-    np.exp(logits, out=logits)
-    return np.asarray(np.log(logits.sum(axis=1)) + top)
+    top, z = _exponentials(logits)
+    return np.asarray(np.log(z) + top)
 
 
 def _native(logits: np.ndarray) -> bool:
     return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
+
+
+def _exponentials(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In place: logits (B, n) -> exp(s - top), top their row's largest. Returns top and the rows' sums, (B,)."""
+    top = logits.max(axis=1)
+    np.subtract(logits, top[:, None], out=logits)
+    np.exp(logits, out=logits)
+    return top, logits.sum(axis=1)
 
 
 def learn_softmax(

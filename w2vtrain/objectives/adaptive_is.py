@@ -138,7 +138,7 @@ class AdaptiveImportanceSampling(RowObjective):
         scratch = Scratch(
             *work.array("densities", (2, self.samples), np.float64), *work.array("search", (2, self.samples), np.int64)
         )
-        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
+        stream = work.stream()
         _estimate(H, work.previous, self.output, self.proposal, stream, self.samples, self.ess, scratch, found, dH)
         few = np.flatnonzero(~found.enough)
         if len(few):

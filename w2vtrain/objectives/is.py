@@ -93,7 +93,7 @@ class ImportanceSampling(RowObjective):
         """Batches; of each example log Σ r and the number of draws, (B,); the examples with too few at the cap."""
         log_sum, inverse = np.full(len(H), -np.inf, H.dtype), np.zeros(len(H), H.dtype)
         drawn, few = np.zeros(len(H), np.int64), np.arange(len(H))
-        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
+        stream = work.stream()
         batches: list[Batch] = []
         while len(few) and len(batches) < self.batches:
             batch, squares = self._batch(H, few, stream, work, str(len(batches)))

@@ -46,8 +46,7 @@ class SampledSoftmax(RowObjective):
         if not self.samples:
             return learn_subset(self.output, np.arange(len(self.output)), H, targets, lr, work)
         words = work.array("words", (self.samples + len(targets),), np.int32)
-        stream = work.rng.integers(1 << 64, size=1, dtype=np.uint64)
-        draw_words(stream, self.accept, self.alias, words[: self.samples])
+        draw_words(work.stream(), self.accept, self.alias, words[: self.samples])
         words[self.samples :] = targets
         rows, places = np.unique(words, return_inverse=True)
         shift = np.full(len(rows), np.inf, H.dtype)

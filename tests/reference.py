@@ -7,6 +7,7 @@ import heapq
 import math
 
 import numpy as np
+import pytest
 
 from w2vtrain.dense import Workspace
 from w2vtrain.problem import Problem
@@ -19,6 +20,22 @@ def problem_of(counts, **more):
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(letters[int(d)] for d in np.base_repr(i, 10)) if i else "a" for i in range(len(counts))]
     return Problem(words, np.asarray(counts), **{"dim": 16, **more})
+
+
+def begun(chunk=0, previous=None):
+    """A workspace that has begun a chunk; previous (B,): the words before a block's targets."""
+    work = Workspace()
+    work.begin(1, 2, chunk)
+    if previous is not None:
+        work.previous = previous
+    return work
+
+
+def hidden_vectors(rng, size, width, lengths=1.0):
+    """H (size, width), normal times lengths (size,); the last column is 1, for biases."""
+    H = rng.normal(size=(size, width)) * np.reshape(lengths, (-1, 1))
+    H[:, -1] = 1
+    return H
 
 
 class Stream:
@@ -39,6 +56,11 @@ class Stream:
         for part in (seed, epoch, chunk):
             state = cls.mix(state + part + 0x9E3779B97F4A7C15 & MASK)
         return cls(state)
+
+    @classmethod
+    def of_step(cls, work):
+        """What a step with this workspace draws from."""
+        return cls(int(work.rng.integers(1 << 64, dtype=np.uint64)))
 
     def draw(self):
         self.state = self.state + 0x9E3779B97F4A7C15 & MASK
@@ -74,16 +96,14 @@ def slopes(loss, array, step=1e-5):
     return found
 
 
-def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6):
+def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6, work=begun):
     """Identity 1 for a block objective in float64: what a step adds is -lr times the slopes of the loss it returns.
 
-    Returns by name how much every parameter learned, divided by the rate.
+    work() is the workspace of every step. Returns by name how much every parameter learned, divided by the rate.
     """
 
     def step(lr=0.0):
-        work = Workspace()
-        work.begin(1, 2, 3)
-        return objective.step(H, targets, lr, work)
+        return objective.step(H, targets, lr, work())
 
     before = {name: array.copy() for name, array in objective.parameters().items()}
     _, dh = step()
@@ -97,6 +117,26 @@ def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6):
     for name, change in learned.items():
         np.testing.assert_allclose(change, expected[name], atol=tolerance, err_msg=name)
     return learned
+
+
+def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
+    """Two block objectives learn the same of a block: losses, -dL/dH and what they have learned then."""
+    (loss, dH), (other, other_dH) = (o.step(H, targets, rate, work()) for o in (a, b))
+    assert loss == pytest.approx(other, rel=tolerance)
+    np.testing.assert_allclose(dH, other_dH, atol=tolerance)
+    for mine, theirs in zip(a.parameters().values(), b.parameters().values(), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=tolerance)
+
+
+def check_float32(wide, narrow, H, targets, work=begun):
+    """A block objective in float32 learns what it learns in float64, from the same rows."""
+    narrow.output[:] = wide.output
+    loss, dH = wide.step(H, targets, 0.05, work())
+    other, other_dH = narrow.step(H.astype(np.float32), targets, 0.05, work())
+    assert other_dH.dtype == np.float32
+    assert other == pytest.approx(loss, rel=1e-5)
+    np.testing.assert_allclose(other_dH, dH, atol=1e-5)
+    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
 
 
 def huffman_lengths(counts):

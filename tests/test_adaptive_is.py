@@ -1,16 +1,15 @@
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import Stream, problem_of
+from reference import Stream, begun, check_block_gradients, check_float32, hidden_vectors, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
-from w2vtrain.checks import slope
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.ngrams import count_bigrams
 from w2vtrain.objectives.adaptive_is import Scratch, draw_proposal
@@ -21,6 +20,7 @@ TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
 PREVIOUS = np.array([-1, 0, 3, 3, 10, 1, 9, 0], np.int32)
 SOME = {"samples": 10, "ess": 4.0, "cap": 39}  # three batches
 LONELY = 9
+in_text = partial(begun, previous=PREVIOUS)
 
 
 def text(length=400, seed=3):
@@ -39,16 +39,7 @@ def built(tokens=None, dtype=np.float64, counts=COUNTS, end=-1, **options):
 
 def hidden(rng):
     """Hidden vectors from small to large, so that P is from flat to peaked."""
-    H = rng.normal(size=(len(TARGETS), WIDTH)) * np.linspace(0.05, 2, len(TARGETS))[:, None]
-    H[:, -1] = 1
-    return H
-
-
-def begun(chunk=0, previous=PREVIOUS):
-    work = Workspace()
-    work.begin(1, 2, chunk)
-    work.previous = previous
-    return work
+    return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
 
 
 def q_of(objective, previous, exponent=1.0):
@@ -77,7 +68,7 @@ def naive_draws(objective, stream, previous, n):
 def naive(objective, H, targets, previous, exponent=1.0):
     """Loss, -dL/dH, -dL/d output, draws, fallbacks, and the bigram's part of the weights, one draw at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
-    stream = Stream(int(begun().rng.integers(1 << 64, dtype=np.uint64)))
+    stream = Stream.of_step(begun())
     draws, waiting, parts = [], [], []
     for b, (h, target) in enumerate(zip(H, targets, strict=True)):
         q, part = q_of(objective, previous[b], exponent)
@@ -148,7 +139,7 @@ def test_it_is_the_naive_twin(rng, exponent):
             k = int(np.log2(COUNTS[previous]))
             expected[k] += 0.1 * (part - expected[k])
     old = objective.output.copy()
-    got, got_dH = objective.step(H, TARGETS, 0.01, begun())
+    got, got_dH = objective.step(H, TARGETS, 0.01, in_text())
     assert got == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(got_dH, dH, atol=1e-12)
     np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
@@ -160,18 +151,10 @@ def test_it_is_the_naive_twin(rng, exponent):
 @pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
 def test_the_update_is_the_gradient(rng, options):
     objective, H = built(**options), hidden(rng)
-
-    def loss():
-        return objective.step(H, TARGETS, 0.0, begun())[0]
-
-    by_h = slope(loss, H, np.arange(H.size)).reshape(H.shape)
-    by_output = slope(loss, objective.output, np.arange(objective.output.size)).reshape(objective.output.shape)
+    objective.step(H, TARGETS, 0.0, in_text())
     assert (objective.proposal.mixture == 0.5).all()
     assert objective.counts.sum() == 0, "a rate of 0 learns and counts nothing"
-    old = objective.output.copy()
-    _, dH = objective.step(H, TARGETS, 1e-3, begun())
-    np.testing.assert_allclose(dH, -by_h, atol=1e-8)
-    np.testing.assert_allclose((objective.output - old) / 1e-3, -by_output, atol=1e-8)
+    check_block_gradients(objective, H, TARGETS, tolerance=1e-8, work=in_text)
 
 
 def test_the_mean_tends_to_the_exact_expectation(rng):
@@ -233,7 +216,7 @@ def test_a_bigram_model_needs_fewer_draws_than_from_word_frequencies_alone():
 def test_without_a_text_it_draws_by_frequencies(rng):
     objective, H = built([], **SOME), hidden(rng)
     loss, _, _, draws, _, parts = naive(objective, H, TARGETS, np.full(len(H), -1, np.int32))
-    assert objective.step(H, TARGETS, 0.01, begun())[0] == pytest.approx(loss)
+    assert objective.step(H, TARGETS, 0.01, in_text())[0] == pytest.approx(loss)
     assert sum(draws) == objective.draws[0]
     assert not any(parts)
     assert (objective.proposal.mixture == 0.5).all()
@@ -241,14 +224,8 @@ def test_without_a_text_it_draws_by_frequencies(rng):
 
 def test_float32_and_chunks(rng):
     wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
-    narrow.output[:] = wide.output
-    a, dH = wide.step(H, TARGETS, 0.05, begun())
-    b, other = narrow.step(H.astype(np.float32), TARGETS, 0.05, begun())
-    assert other.dtype == np.float32
-    assert b == pytest.approx(a, rel=1e-5)
-    np.testing.assert_allclose(other, dH, atol=1e-5)
-    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
-    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
+    check_float32(wide, narrow, H, TARGETS, in_text)
+    assert wide.step(H, TARGETS, 0.0, in_text(1))[0] != wide.step(H, TARGETS, 0.0, in_text(2))[0]
 
 
 @pytest.mark.parametrize(

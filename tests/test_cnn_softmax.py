@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from reference import begun
 
 from w2vtrain import objectives
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.cnn_softmax import CnnSoftmax
 from w2vtrain.problem import Problem
@@ -30,12 +30,6 @@ def block(rng, width, dtype=np.float64):
     H = rng.normal(size=(BLOCK, width)).astype(dtype)
     H[:, DIM:] = 1
     return H, rng.integers(0, SIZE, BLOCK).astype(np.int32)
-
-
-def begun(chunk=0):
-    work = Workspace()
-    work.begin(7, 0, chunk)
-    return work
 
 
 def rows_naively(objective, widths=(1, 2, 5)):

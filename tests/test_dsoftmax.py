@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import check_block_gradients, problem_of
+from reference import begun, check_block_gradients, check_same_step, problem_of
 from scipy.special import log_softmax
 
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.dsoftmax import BandScorer, DSoftmax, cut
 from w2vtrain.objectives.softmax import Softmax
@@ -25,12 +24,6 @@ def block(rng, width=8, bias=True, n=9, dtype=np.float64):
     if bias:
         H[:, -1] = 1
     return H, rng.integers(0, len(COUNTS), n).astype(np.int32)
-
-
-def begun():
-    work = Workspace()
-    work.begin(1, 0, 0)
-    return work
 
 
 def whole(bands, bias):
@@ -109,11 +102,7 @@ def test_one_band_is_softmax(rng, bias):
     softmax = Softmax.build(problem(bias=bias))
     np.testing.assert_array_equal(banded.bands[0], softmax.output)
     for _ in range(3):
-        H, targets = block(rng, 7 + bias, bias)
-        (loss, dH), (other_loss, other_dh) = (o.step(H, targets, 0.3, begun()) for o in (banded, softmax))
-        assert loss == pytest.approx(other_loss, rel=1e-14)
-        np.testing.assert_allclose(dH, other_dh, atol=1e-14)
-        np.testing.assert_allclose(banded.bands[0], softmax.output, atol=1e-14)
+        check_same_step(banded, softmax, *block(rng, 7 + bias, bias), 0.3, 1e-14)
 
 
 def test_starts_at_the_unigram(rng):

@@ -4,10 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from reference import check_block_gradients, problem_of
+from reference import begun, check_block_gradients, check_same_step, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.lsh import Lsh, bucket, make_tables
 from w2vtrain.objectives.softmax import Softmax
@@ -26,15 +25,7 @@ def built(dtype=np.float64, **options):
 
 
 def block(rng, n=9, dtype=np.float64):
-    H = rng.normal(size=(n, DIM + 1)).astype(dtype)
-    H[:, -1] = 1
-    return H, rng.integers(0, SIZE, n).astype(np.int32)
-
-
-def begun():
-    work = Workspace()
-    work.begin(1, 0, 0)
-    return work
+    return hidden_vectors(rng, n, DIM + 1).astype(dtype), rng.integers(0, SIZE, n).astype(np.int32)
 
 
 def address(x, columns):
@@ -117,11 +108,7 @@ def test_retrieving_all_rows_is_softmax(rng):
     """Identity 8: no hash puts every row into one bucket."""
     lsh, softmax = built(hashes=0), Softmax.build(problem())
     for _ in range(3):
-        H, targets = block(rng)
-        (loss, dH), (other_loss, other_dh) = (o.step(H, targets, 0.3, begun()) for o in (lsh, softmax))
-        assert loss == pytest.approx(other_loss, rel=1e-13)
-        np.testing.assert_allclose(dH, other_dh, atol=1e-13)
-        np.testing.assert_allclose(lsh.output, softmax.output, atol=1e-13)
+        check_same_step(lsh, softmax, *block(rng), 0.3, 1e-13)
 
 
 def test_large_blocks_are_learned_in_parts(rng, monkeypatch):

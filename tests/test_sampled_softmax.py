@@ -1,10 +1,16 @@
 import numpy as np
 import pytest
-from reference import Stream, problem_of
+from reference import (
+    Stream,
+    begun,
+    check_block_gradients,
+    check_float32,
+    check_same_step,
+    hidden_vectors,
+    problem_of,
+)
 
 from w2vtrain import objectives
-from w2vtrain.checks import slope
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.sampling import draw_words
 
@@ -19,20 +25,12 @@ def built(name="sampled-softmax", counts=COUNTS, dtype=np.float64, **options):
 
 
 def hidden(rng):
-    H = rng.normal(size=(len(TARGETS), WIDTH))
-    H[:, -1] = 1
-    return H
-
-
-def begun(chunk=0):
-    work = Workspace()
-    work.begin(1, 2, chunk)
-    return work
+    return hidden_vectors(rng, len(TARGETS), WIDTH)
 
 
 def draws_of(objective, chunk=0):
     """The words that a block draws first in this chunk."""
-    stream = Stream(int(begun(chunk).rng.integers(1 << 64, dtype=np.uint64)))
+    stream = Stream.of_step(begun(chunk))
     return [stream.alias(objective.accept, objective.alias) for _ in range(objective.samples)]
 
 
@@ -70,27 +68,14 @@ def test_it_is_the_softmax_over_target_and_drawn_words(rng, exponent):
 
 @pytest.mark.parametrize("samples", [1, 6, 0])
 def test_the_update_is_the_gradient(rng, samples):
-    objective, H = built(samples=samples), hidden(rng)
-
-    def loss():
-        return objective.step(H, TARGETS, 0.0, begun())[0]
-
-    by_h = slope(loss, H, np.arange(H.size)).reshape(H.shape)
-    by_output = slope(loss, objective.output, np.arange(objective.output.size)).reshape(objective.output.shape)
-    old = objective.output.copy()
-    _, dH = objective.step(H, TARGETS, 1e-3, begun())
-    np.testing.assert_allclose(dH, -by_h, atol=1e-8)
-    np.testing.assert_allclose((objective.output - old) / 1e-3, -by_output, atol=1e-8)
+    check_block_gradients(built(samples=samples), hidden(rng), TARGETS, tolerance=1e-8)
 
 
 def test_with_all_words_it_is_the_softmax(rng):
     """Identity 7, V' = V."""
     objective, other, H = built(samples=0), built("softmax"), hidden(rng)
     for _ in range(2):
-        (a, by_a), (b, by_b) = (o.step(H, TARGETS, 0.05, begun()) for o in (objective, other))
-        assert a == pytest.approx(b, rel=1e-12)
-        np.testing.assert_allclose(by_a, by_b, atol=1e-12)
-        np.testing.assert_allclose(objective.output, other.output, atol=1e-12)
+        check_same_step(objective, other, H, TARGETS)
 
 
 def test_with_very_many_draws_it_tends_to_the_softmax(rng):
@@ -106,10 +91,7 @@ def test_with_a_uniform_q_it_is_target_on_the_same_words(rng):
     other = built("target")
     other.part_of, other.parts = np.zeros(1, np.int32), [words]
     assert len(words) < len(COUNTS)
-    (a, by_a), (b, by_b) = (o.step(H, targets, 0.05, begun()) for o in (objective, other))
-    assert a == pytest.approx(b, rel=1e-12)
-    np.testing.assert_allclose(by_a, by_b, atol=1e-12)
-    np.testing.assert_allclose(objective.output, other.output, atol=1e-12)
+    check_same_step(objective, other, H, targets)
 
 
 def test_expected_counts_are_how_often_words_are_in_the_set():
@@ -124,13 +106,7 @@ def test_expected_counts_are_how_often_words_are_in_the_set():
 
 def test_float32_and_chunks(rng):
     wide, narrow, H = built(samples=6), built(samples=6, dtype=np.float32), hidden(rng)
-    narrow.output[:] = wide.output
-    a, dH = wide.step(H, TARGETS, 0.05, begun())
-    b, other = narrow.step(H.astype(np.float32), TARGETS, 0.05, begun())
-    assert other.dtype == np.float32
-    assert b == pytest.approx(a, rel=1e-5)
-    np.testing.assert_allclose(other, dH, atol=1e-5)
-    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
+    check_float32(wide, narrow, H, TARGETS)
     assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
 
 

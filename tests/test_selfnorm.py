@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from reference import check_block_gradients, problem_of
+from reference import begun, check_block_gradients, check_same_step, hidden_vectors, problem_of
 from scipy.special import log_softmax, logsumexp
 
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.infrequent_norm import InfrequentNorm
 from w2vtrain.objectives.selfnorm import SelfNorm
@@ -24,15 +23,7 @@ def problem(dtype=np.float64, **more):
 
 
 def block(rng, n=9, width=6, dtype=np.float64):
-    H = rng.normal(size=(n, width)).astype(dtype)
-    H[:, -1] = 1
-    return H, rng.integers(0, len(COUNTS), n).astype(np.int32)
-
-
-def begun(chunk=0):
-    work = Workspace()
-    work.begin(1, 0, chunk)
-    return work
+    return hidden_vectors(rng, n, width).astype(dtype), rng.integers(0, len(COUNTS), n).astype(np.int32)
 
 
 def naive_step(output, H, targets, lr, weights, full):
@@ -108,11 +99,7 @@ def test_every_example_is_sampled_as_often():
 
 
 def same_step(a, b, rng):
-    H, targets = block(rng)
-    (loss_a, da), (loss_b, db) = (o.step(H, targets, 0.1, begun()) for o in (a, b))
-    assert loss_a == pytest.approx(loss_b, rel=1e-14)
-    np.testing.assert_allclose(da, db, atol=1e-14)
-    np.testing.assert_allclose(a.output, b.output, atol=1e-14)
+    check_same_step(a, b, *block(rng), 0.1, 1e-14)
 
 
 def test_selfnorm_without_penalty_is_softmax(rng):

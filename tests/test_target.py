@@ -1,14 +1,13 @@
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import problem_of
+from reference import begun, check_block_gradients, check_float32, check_same_step, hidden_vectors, problem_of
 
 from w2vtrain import objectives
-from w2vtrain.checks import slope
-from w2vtrain.dense import Workspace
 from w2vtrain.errors import ConfigError
 
 SIZE, WIDTH = 9, 6
@@ -24,15 +23,7 @@ def built(name="target", tokens=TOKENS, starts=STARTS, end=-1, dtype=np.float64,
 
 
 def block(rng, words, size=7):
-    H = rng.normal(size=(size, WIDTH))
-    H[:, -1] = 1
-    return H, rng.choice(words, size).astype(np.int32)
-
-
-def begun(chunk=0):
-    work = Workspace()
-    work.begin(1, 0, chunk)
-    return work
+    return hidden_vectors(rng, size, WIDTH), rng.choice(words, size).astype(np.int32)
 
 
 def naive_cut(tokens, starts, size, end=-1):
@@ -95,16 +86,8 @@ def test_it_is_the_softmax_over_the_words_of_the_part(rng, chunk):
 def test_the_update_is_the_gradient(rng):
     objective = built(size=4)
     H, targets = block(rng, objective.parts[1])
-
-    def loss():
-        return objective.step(H, targets, 0.0, begun(2))[0]
-
-    by_h = slope(loss, H, np.arange(H.size)).reshape(H.shape)
-    by_output = slope(loss, objective.output, np.arange(objective.output.size)).reshape(objective.output.shape)
     old = objective.output.copy()
-    _, dH = objective.step(H, targets, 1e-3, begun(2))
-    np.testing.assert_allclose(dH, -by_h, atol=1e-8)
-    np.testing.assert_allclose((objective.output - old) / 1e-3, -by_output, atol=1e-8)
+    check_block_gradients(objective, H, targets, tolerance=1e-8, work=partial(begun, 2))
     assert (objective.output[[1, 2, 5]] == old[[1, 2, 5]]).all()
 
 
@@ -114,10 +97,7 @@ def test_with_a_part_of_all_words_or_no_text_it_is_the_softmax(rng, tokens, star
     objective, other = built(tokens=tokens, starts=starts, size=SIZE), built("softmax")
     H, targets = block(rng, np.arange(SIZE))
     for chunk in (0, 4):
-        (a, by_a), (b, by_b) = (o.step(H, targets, 0.05, begun(chunk)) for o in (objective, other))
-        assert a == pytest.approx(b, rel=1e-12)
-        np.testing.assert_allclose(by_a, by_b, atol=1e-12)
-    np.testing.assert_allclose(objective.output, other.output, atol=1e-12)
+        check_same_step(objective, other, H, targets, work=partial(begun, chunk))
 
 
 def test_a_target_that_is_not_the_chunks_joins_its_words(rng):
@@ -132,13 +112,7 @@ def test_a_target_that_is_not_the_chunks_joins_its_words(rng):
 
 def test_float32(rng):
     wide, narrow = built(size=4), built(size=4, dtype=np.float32)
-    narrow.output[:] = wide.output
-    H, targets = block(rng, wide.parts[2])
-    a, dH = wide.step(H, targets, 0.05, begun(3))
-    b, other = narrow.step(H.astype(np.float32), targets, 0.05, begun(3))
-    assert b == pytest.approx(a, rel=1e-5)
-    np.testing.assert_allclose(other, dH, atol=1e-5)
-    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
+    check_float32(wide, narrow, *block(rng, wide.parts[2]), partial(begun, 3))
 
 
 @pytest.mark.parametrize("size", [1, -5, 2**31])

@@ -1,6 +1,8 @@
 """Every objective of the registry: gradients by finite differences, identities of the literature, options."""
 
 import inspect
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -174,15 +176,37 @@ def test_gradients_and_probabilities_of_every_objective(name, bias):
     assert not [finding for finding in findings if not finding.holds]
 
 
-def test_other_packages_bring_objectives(monkeypatch):
-    entry = EntryPoint("mine", "w2vtrain.objectives.neg", objectives.GROUP)
-    monkeypatch.setattr(objectives, "entry_points", lambda group: [entry] if group == objectives.GROUP else [])
-    objectives._modules.cache_clear()
-    try:
-        assert objectives.objectives()["mine"] is objectives.objective_class("neg")
-    finally:
-        monkeypatch.undo()
-        objectives._modules.cache_clear()
+@pytest.fixture
+def entry_point(monkeypatch):
+    """Register a module as another package would."""
+
+    def register(name, module):
+        entry = EntryPoint(name, module, objectives.GROUP)
+        monkeypatch.setattr(objectives, "entry_points", lambda group: [entry] if group == objectives.GROUP else [])
+        objectives._loaders.cache_clear()
+
+    yield register
+    monkeypatch.undo()
+    objectives._loaders.cache_clear()
+
+
+def test_other_packages_bring_objectives(entry_point):
+    entry_point("mine", "w2vtrain.objectives.neg")
+    assert objectives.objectives()["mine"] is objectives.objective_class("neg")
+
+
+def test_only_the_objective_that_is_asked_for_is_imported(entry_point):
+    """Of all others the name is enough, also where another package's cannot be imported."""
+    code = (
+        "import sys; from w2vtrain import objectives; objectives.checked_options('neg', {});"
+        "print(*(name for name in sys.modules if name.startswith('w2vtrain.objectives.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["w2vtrain.objectives.neg"]
+    entry_point("broken", "no.such.module")
+    assert objectives.engine_of("neg") == "windows"
+    with pytest.raises(ConfigError, match="choose one of adaptive-is, broken, char-softmax"):
+        objectives.objective_class("softmacks")
 
 
 def test_options_are_checked():

@@ -37,7 +37,8 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -51,15 +52,16 @@ WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no":
 
 
 @cache
-def _modules() -> dict[str, Any]:
+def _loaders() -> dict[str, Callable[[], Any]]:
+    """Name -> what imports the module: a run needs one of them."""
     names = [info.name for info in pkgutil.iter_modules(__path__)]
-    ours = {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in names}
-    return {entry.name: entry.load() for entry in entry_points(group=GROUP)} | ours
+    ours = {name.replace("_", "-"): partial(importlib.import_module, f"{__name__}.{name}") for name in names}
+    return {entry.name: entry.load for entry in entry_points(group=GROUP)} | ours
 
 
 def objectives() -> dict[str, Any]:
-    """Name -> class, of every objective there is."""
-    return {name: module.OBJECTIVE for name, module in _modules().items()}
+    """Name -> class, of every objective there is: all are imported."""
+    return {name: load().OBJECTIVE for name, load in _loaders().items()}
 
 
 def engine_of(name: str) -> str:
@@ -81,14 +83,14 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
 @cache
 def _module(name: str) -> Any:
     """The module of an objective: registered, or a file, or a module that Python finds."""
-    if name not in _modules() and (name.endswith(".py") or "." in name):
-        module = _outside(name)
-        if missing := [part for part in ("OBJECTIVE", "DEFAULTS") if not hasattr(module, part)]:
-            raise ConfigError(f"objective {name}: the module has no {missing[0]}")
-        return module
-    if name not in _modules():
-        raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_modules()))}")
-    return _modules()[name]
+    if name in _loaders():
+        return _loaders()[name]()
+    if not name.endswith(".py") and "." not in name:
+        raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_loaders()))}")
+    module = _outside(name)
+    if missing := [part for part in ("OBJECTIVE", "DEFAULTS") if not hasattr(module, part)]:
+        raise ConfigError(f"objective {name}: the module has no {missing[0]}")
+    return module
 
 
 def _outside(name: str) -> Any:

@@ -26,15 +26,20 @@ def block(rng, n=9, width=6, dtype=np.float64):
     return hidden_vectors(rng, n, width).astype(dtype), rng.integers(0, len(COUNTS), n).astype(np.int32)
 
 
-def naive_step(output, H, targets, lr, weights, full):
-    """One example after the other: loss and gradients as the papers write them; weights (B,) of log² Z."""
+def naive_step(output, H, targets, lr, slopes, full, bound):
+    """One example after the other: loss and gradients; slopes (B,) of the penalty at log Z = 1, bound of any slope.
+
+    The loss of the penalty is summed up in small steps: within the bound it is slope / 2 log² Z.
+    """
+    low, high = (-bound, bound) if full else (0, 2 * bound)
     start, new, dH, loss = output.copy(), output.copy(), np.zeros_like(H), 0.0
     for b, (h, w) in enumerate(zip(H, targets, strict=True)):
         s = start @ h
         log_z = logsumexp(s)
         p = np.exp(s - log_z)
-        loss += -s[w] + full * log_z + weights[b] * log_z**2
-        g = -p * (full + 2 * weights[b] * log_z)
+        t = (np.arange(200_000) + 0.5) / 200_000 * log_z
+        loss += -s[w] + full * log_z + np.clip(slopes[b] * t, low, high).mean() * log_z
+        g = -p * (full + min(max(slopes[b] * log_z, low), high))
         g[w] += 1
         dH[b] = g @ start
         new += lr * np.outer(g, h)
@@ -54,10 +59,10 @@ def test_step_is_the_gradient_of_its_loss(rng, cls, options):
 def test_selfnorm_agrees_with_its_definition(rng, dtype):
     objective = SelfNorm.build(problem(dtype), penalty=0.7)
     H, targets = block(rng, dtype=dtype)
-    expected = naive_step(objective.output.astype(float), H.astype(float), targets, 0.1, np.full(9, 0.7), True)
+    expected = naive_step(objective.output.astype(float), H.astype(float), targets, 0.1, np.full(9, 1.4), True, 1)
     loss, dH = objective.step(H, targets, 0.1, begun())
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
-    assert loss == pytest.approx(expected[0], rel=tolerance)
+    assert loss == pytest.approx(expected[0], rel=1e-5 if dtype == np.float32 else 1e-9)
     np.testing.assert_allclose(dH, expected[1], atol=tolerance)
     np.testing.assert_allclose(objective.output, expected[2], atol=tolerance)
 
@@ -74,9 +79,9 @@ def test_infrequent_norm_penalises_some_subset_of_the_right_size(rng, likelihood
     tolerance = 1e-5 if dtype == np.float32 else 1e-11
     found = []
     for bits in range(32):
-        weights = np.array([bits >> b & 1 for b in range(5)]) * (0.7 / 0.4)
-        naive = naive_step(before, H.astype(float), targets, 0.1, weights, likelihood == "full")
-        if loss == pytest.approx(naive[0], rel=tolerance):
+        slopes = np.array([bits >> b & 1 for b in range(5)]) * (1.4 / 0.4)
+        naive = naive_step(before, H.astype(float), targets, 0.1, slopes, likelihood == "full", 1 / 0.4)
+        if loss == pytest.approx(naive[0], rel=1e-5 if dtype == np.float32 else 1e-9):
             found.append((bits, naive))
     assert len(found) == 1
     bits, (_, naive_dh, naive_output) = found[0]
@@ -90,7 +95,7 @@ def test_every_example_is_sampled_as_often():
     H, targets = block(np.random.default_rng(3), n=3)
     objective = InfrequentNorm.build(problem(), gamma=0.2, penalty=0.5, likelihood="full")
     assert (np.abs(logsumexp(H @ objective.output.T, axis=1)) > 0.1).all()
-    unsampled = naive_step(objective.output, H, targets, 0.0, np.zeros(3), True)[1]
+    unsampled = naive_step(objective.output, H, targets, 0.0, np.zeros(3), True, 1)[1]
     share, n = np.zeros(3), 4000
     for chunk in range(n):
         _, dH = objective.step(H, targets, 0.0, begun(chunk))
@@ -181,6 +186,22 @@ def test_log_z_starts_where_it_rests(likelihood):
 def test_options_are_checked(cls, options, message):
     with pytest.raises(ConfigError, match=message):
         cls.build(problem(), **options)
+
+
+@pytest.mark.parametrize(("cls", "options"), VARIANTS)
+def test_a_log_z_far_off_pulls_no_harder_the_farther_it_is(rng, cls, options):
+    """The penalty is linear there, either way, and finite differences agree."""
+    H, targets = block(rng)
+    learned = []
+    for far in (-60.0, -30.0, 0.0, 30.0, 60.0):
+        objective = cls.build(problem(), **options)
+        objective.output[:, -1] += far
+        learned.append(check_block_gradients(objective, H, targets)["output"])
+    np.testing.assert_allclose(learned[0], learned[1], atol=1e-9)
+    np.testing.assert_allclose(learned[3], learned[4], atol=1e-9)
+    up, here, down = (g[:, -1].sum() for g in learned[1:4])
+    assert up > here > down
+    assert up > 0 > down
 
 
 @pytest.mark.parametrize("cls", [SelfNorm, InfrequentNorm])

@@ -7,6 +7,7 @@ to what is there, which neither numpy.dot nor SciPy's own wrapper does; that sav
 """
 
 import ctypes
+import math
 from functools import cache
 from typing import Any
 
@@ -80,31 +81,47 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def softmax_errors(
-    logits: np.ndarray, targets: np.ndarray, slope: np.ndarray | None = None, constant: float = 1.0
+    logits: np.ndarray,
+    targets: np.ndarray,
+    slope: np.ndarray | None = None,
+    constant: float = 1.0,
+    bound: float = math.inf,
 ) -> tuple[np.ndarray, np.ndarray]:
     """In place: logits (B, n) -> [v=target] - (constant + slope log Z) P(v), targets (B,) columns, slope (B,) or 0.
 
-    Those are the coefficients of L = -s_target + constant log Z + slope / 2 log² Z. Returns log Z and s_target, (B,).
+    Those are the coefficients of L = -s_target + constant log Z + slope / 2 log² Z. Where slope log Z is beyond ±bound,
+    it is that: see `bounded_square`. Returns log Z and s_target, (B,).
     """
     lines = np.arange(len(logits))
     hit = logits[lines, targets]
     if slope is None:
         slope = np.zeros(len(logits), logits.dtype)
-    log_z = scaled_softmax(logits, -constant, -slope)
+    log_z = scaled_softmax(logits, -constant, -slope, (-bound, bound))
     logits[lines, targets] += 1
     return log_z, hit
 
 
-def scaled_softmax(logits: np.ndarray, constant: float, slope: np.ndarray) -> np.ndarray:
-    """In place: logits (B, n) -> (constant + slope log Z) P(v), slope (B,). Returns log Z (B,)."""
+def scaled_softmax(
+    logits: np.ndarray, constant: float, slope: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> np.ndarray:
+    """In place: logits (B, n) -> (constant + slope log Z) P(v), slope (B,), slope log Z kept in bounds. log Z (B,)."""
     if _native(logits):
         log_z = np.empty(len(logits), np.float32)
-        scale_rows(logits, constant, slope.astype(np.float32, copy=False), log_z)
+        scale_rows(logits, constant, slope.astype(np.float32, copy=False), *bounds, log_z)
         return log_z
     top, z = _exponentials(logits)
     log_z = np.log(z) + top
-    np.multiply(logits, ((constant + slope * log_z) / z)[:, None], out=logits)
+    np.multiply(logits, ((constant + np.clip(slope * log_z, *bounds)) / z)[:, None], out=logits)
     return np.asarray(log_z)
+
+
+def bounded_square(x: np.ndarray, slope: np.ndarray, low: float, high: float) -> np.ndarray:
+    """The integral of slope t, kept between low and high, for t from 0 to x: slope / 2 x² near 0, linear beyond.
+
+    x, slope (B,), slope 0 or more. Huber 1964, "Robust estimation of a location parameter".
+    """
+    reached = np.clip(slope * x, low, high)
+    return np.asarray(reached * x - reached**2 / (2 * np.where(slope > 0, slope, 1)))
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:
@@ -135,17 +152,19 @@ def learn_softmax(
     targets: np.ndarray,
     lr: float,
     work: Workspace,
-    penalty: np.ndarray | None = None,
+    slope: np.ndarray | None = None,
+    bound: float = math.inf,
 ) -> tuple[float, np.ndarray]:
-    """Learn a block by L = -log P(w|h) + penalty log² Z(h), the softmax over all rows of output (V, width).
+    """Learn a block by L = -log P(w|h) + slope / 2 log² Z(h), the softmax over all rows of output (V, width).
 
-    H (B, width), targets (B,), penalty (B,) or 0. Returns the summed loss and -dL/dH (B, width), by the old rows.
+    H (B, width), targets (B,), slope (B,) or 0, bound as for `softmax_errors`. Returns the summed loss and -dL/dH
+    (B, width), by the old rows.
     """
     g = np.dot(H, output.T, out=work.array("logits", (len(H), len(output)), H.dtype))
-    log_z, hit = softmax_errors(g, targets, None if penalty is None else 2 * penalty)
+    log_z, hit = softmax_errors(g, targets, slope, bound=bound)
     dH = np.dot(g, output)
     add_product(output, g, H, lr)
-    loss = log_z - hit if penalty is None else log_z - hit + penalty * log_z**2
+    loss = log_z - hit if slope is None else log_z - hit + bounded_square(log_z, slope, -bound, bound)
     return float(loss.sum(dtype=np.float64)), dH
 
 

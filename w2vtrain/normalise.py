@@ -103,11 +103,21 @@ def log_normalisers(logits: np.ndarray, log_z: np.ndarray) -> None:
 
 
 @kernel()
-def scale_rows(logits: np.ndarray, constant: float, slope: np.ndarray, log_z: np.ndarray) -> None:
-    """In place: logits (B, n) -> (constant + slope log Z) * softmax, slope (B,); fill log_z (B,). All float32."""
+def scale_rows(
+    logits: np.ndarray, constant: float, slope: np.ndarray, low: float, high: float, log_z: np.ndarray
+) -> None:
+    """In place: logits (B, n) -> (constant + slope log Z) * softmax, slope (B,); fill log_z (B,). All float32.
+
+    slope log Z is taken no lower than low and no higher than high.
+    """
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)
         log_z[row] = top + math.log(z)
-        factor = np.float32((constant + slope[row] * log_z[row]) / z)
+        change = slope[row] * log_z[row]
+        if change > high:  # what is not a number stays so
+            change = high
+        elif change < low:
+            change = low
+        factor = np.float32((constant + change) / z)
         for j in range(logits.shape[1]):
             logits[row, j] *= factor

@@ -393,11 +393,17 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
 @click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
 @click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE.")
+@click.option(
+    "--sweep",
+    metavar="FILE",
+    help="Instead, measure w2vtrain over dimensions, noise words, windows, vocabularies and threads, and draw it.",
+)
 @debug_option
 def bench(corpus: str, **options: Any) -> None:
     """Measure speed and accuracy on CORPUS, plain text, beside gensim and fastText.
 
     Window 5, 5 noise words, sample 1e-3, min count 5. Each job runs in a process of its own, systems taking turns.
+    GFLOP counts the operations of products and updates; what the machine can do stands in the line before the table.
     """
     from .bench import run_bench
 

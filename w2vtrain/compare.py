@@ -229,7 +229,7 @@ def train(job: Job) -> dict[str, Any]:
 
 
 def _evaluate(model: Any, job: Job) -> dict[str, float]:
-    from .bench import evaluate
+    from .measure import evaluate
     from .vectors import write_vectors
 
     with tempfile.TemporaryDirectory() as folder:

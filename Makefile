@@ -48,7 +48,7 @@ bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", se
 lock: ## Renew requirements.lock from pyproject.toml
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
 	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
-	.venv/lock/bin/python -m pip freeze --exclude w2vtrain > requirements.lock
+	.venv/lock/bin/python -m pip freeze --exclude w2vtrain | sed "s/^atheris==.*/&; sys_platform == 'linux' and platform_machine == 'x86_64'/" > requirements.lock
 	rm -rf .venv/lock
 
 clean: ## Remove .venv and everything made

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import fuzz
 import pytest
 
 from w2vtrain.errors import DataError, W2VError
@@ -14,6 +15,7 @@ from w2vtrain.vectors import read_vectors
 
 FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(path for path in FOLDER.iterdir() if path.suffix not in (".py", "") and path.is_file())
+OTHERS = [path for loader in fuzz.LOADERS for path in fuzz.attacks_on(loader)]
 # These are sound as vectors: what is wrong with them concerns the rest of a model.
 SOUND_VECTORS = {
     *("no-settings", "list-settings", "bad-record", "bfloat-extra", "other-dim", "nan-output", "nan-extra"),
@@ -23,6 +25,7 @@ SOUND_VECTORS = {
 
 def test_there_are_attacks():
     assert len(ATTACKS) > 60
+    assert len(OTHERS) > 15
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
@@ -46,6 +49,14 @@ def test_lenient_reading_raises_nothing_else(path):
     except W2VError:
         return
     assert len(vectors.words) == len(vectors.matrix) > 0
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_other_reader_refuses_its_hostile_files(path, tmp_path):
+    copy, before = tmp_path / "input", fuzz.REFUSED.total()
+    copy.write_bytes(path.read_bytes())
+    fuzz.refused(fuzz.LOADERS[path.parent.name].read, copy)
+    assert fuzz.REFUSED.total() > before
 
 
 PROGRAM = """

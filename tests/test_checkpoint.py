@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import checkpoint
+from w2vtrain.container import write_container
 from w2vtrain.errors import DataError, OutputError, WriteError
 
 ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
@@ -86,14 +88,59 @@ def test_a_damaged_one_is_told_and_the_one_before_it_is_taken(tmp_path, how):
         checkpoint.load(tmp_path)
 
 
-def test_every_flipped_byte_is_noticed(tmp_path):
+@pytest.fixture
+def two(tmp_path):
+    """A folder with two checkpoints, and the newer one's files: 5 blocks of 4 KiB and some bytes, and the manifest."""
+    big = {**ARRAYS, "output": np.random.default_rng(2).standard_normal((1280, 4)).astype(np.float32)}
+    checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
+    checkpoint.save(tmp_path, 2, big, {"epoch": 2})
+    files = [tmp_path / "ckpt-000002" / name for name in (checkpoint.STATE, checkpoint.MANIFEST)]
+    return tmp_path, files
+
+
+def falls_back(run):
+    found = checkpoint.load(run)
+    return found.number == 1 and len(found.skipped) == 1 and "ckpt-000002" in found.skipped[0]
+
+
+def test_every_flipped_bit_is_noticed(two):
+    """1,000 bits by chance, in the state and in the manifest, and the one before is taken each time."""
+    run, files = two
+    rng = np.random.default_rng(3)
+    for file in files:
+        data = file.read_bytes()
+        for bit in rng.permutation(8 * len(data))[:500].tolist():
+            place, mask = bit // 8, 1 << bit % 8
+            file.write_bytes(data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :])
+            assert falls_back(run), (file, bit)
+        file.write_bytes(data)
+        assert checkpoint.load(run).number == 2
+
+
+@pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)])
+def test_a_file_of_any_other_length_is_noticed(two, longer):
+    """Cut at every 4 KiB and within the first of them, or followed by bytes that do not belong there."""
+    run, (state, manifest) = two
+    for file, step in ((state, 4096), (manifest, 1)):
+        data = file.read_bytes()
+        for cut in [len(data)] if longer else sorted({*range(0, len(data), step), *range(1, min(4096, len(data)), 97)}):
+            file.write_bytes(data[:cut] + longer)
+            assert falls_back(run), (file, cut)
+        file.write_bytes(data)
+        assert checkpoint.load(run).number == 2
+
+
+@pytest.mark.parametrize("about", ["", "[]", "1", "{", '{"a":' * 2000, '"\\ud800"'])
+def test_a_state_that_says_nothing_about_its_run_is_not_sound(tmp_path, about):
+    """Written by somebody who knows how to make a checksum."""
     checkpoint.save(tmp_path, 1, ARRAYS, {})
-    file = tmp_path / "ckpt-000001" / checkpoint.STATE
-    data = file.read_bytes()
-    for place in range(0, len(data), 7):
-        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
-        with pytest.raises(DataError):
-            checkpoint.load(tmp_path)
+    state, manifest = (tmp_path / "ckpt-000001" / name for name in (checkpoint.STATE, checkpoint.MANIFEST))
+    write_container(state, ARRAYS, {"about": about}, force=True)
+    data = state.read_bytes()
+    digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    manifest.write_text(json.dumps({"schema": checkpoint.SCHEMA, "number": 1, **digest}))
+    with pytest.raises(DataError, match="says nothing about the run"):
+        checkpoint.load(tmp_path)
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path):
@@ -104,6 +151,7 @@ import resource, signal, sys
 from pathlib import Path
 import numpy as np
 from w2vtrain import checkpoint
+from w2vtrain.container import write_container
 from w2vtrain.errors import W2VError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 failed = 0

@@ -13,6 +13,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from w2vtrain import cli, load_model, read_vectors
+from w2vtrain.cli import one_line
 from w2vtrain.vocab import Vocabulary
 
 DATA = Path(__file__).parent.parent / "data"
@@ -643,3 +644,8 @@ def test_every_way_to_start_it_is_the_same():
     run = subprocess.run(COMMAND, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith("Usage: w2vtrain")
+
+
+def test_a_message_is_one_line_of_bounded_length():
+    assert one_line("what,\nwhere") == "what, where"
+    assert len(one_line("x" * 100_000)) < 2100

@@ -8,8 +8,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import tracemalloc
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -18,7 +21,7 @@ from hypothesis import strategies as st
 
 from w2vtrain import corpus as module
 from w2vtrain.compression import OUTPUT
-from w2vtrain.corpus import MAX_TOKEN, Corpus, blocks
+from w2vtrain.corpus import MAX_TOKEN, SPACES, Corpus, blocks
 from w2vtrain.errors import DataError, InputMissing, UsageError
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
@@ -219,6 +222,35 @@ def test_blocks_end_between_tokens(pieces, size):
         assert block[-1:].isspace() or len(re.split(rb"\s", block)[-1]) > MAX_TOKEN
         assert len(block) >= min(size, MAX_TOKEN) or block[-1:].isspace()
     assert all(len(block) <= size + MAX_TOKEN + max(map(len, pieces)) for block in found)
+
+
+@given(
+    text=st.lists(st.sampled_from([*b"a \n\t\r\v\f", 0xC3, 0xA9])).map(bytes) | st.binary(max_size=200),
+    cuts=st.lists(st.integers(0, 200)),
+    size=st.integers(1, 50),
+)
+def test_blocks_joined_are_the_text_and_cut_no_token(text, cuts, size):
+    """Wherever the pieces were cut that the text came in: also inside words and characters."""
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    found = list(blocks([text[a:b] for a, b in pairwise(places)], size))
+    assert b"".join(found) == text
+    for before, after in pairwise(found):
+        assert (before[-1:] + after[:1]).strip(SPACES) != before[-1:] + after[:1]
+        assert len(before) >= size
+
+
+@given(
+    text=st.text("ab \n\u00e9\u6c34", max_size=300).map(str.encode),
+    pack=st.sampled_from([bytes, *COMPRESS.values()]),
+    size=st.integers(1, 40),
+)
+def test_blocks_joined_are_the_file(text, pack, size):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "x", pack(text))
+        reader = Corpus([str(path)], block_bytes=size).read()
+        assert b"".join(reader) == (text if text.endswith(b"\n") or not text else text + b"\n")
+        assert reader.text_bytes == len(text)
+        assert reader.bytes_read == path.stat().st_size
 
 
 @pytest.mark.parametrize("length", [998, 999, 1000])

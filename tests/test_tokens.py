@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ def words_of(table):
 @settings(deadline=None)
 @given(
     st.lists(st.sampled_from([b"a", b"ab", b"b", b" ", b"\n", b"\r", b"\xff", b"q" * 999]), max_size=50).map(b"".join)
+    | st.binary(max_size=200)
 )
 def test_numbers_and_counts(text):
     table, numbers, state = add(text)
@@ -68,6 +70,21 @@ def test_blocks_share_a_table():
     assert (first, second) == ([0, 1, 0], [2, 1, LINE_END])
     assert state[tokens.TOKENS] == 2
     assert table.counts[:3].tolist() == [2, 2, 1]
+
+
+@settings(deadline=None)
+@given(st.text("ab\u00e9 \n\t", max_size=60).map(str.encode), st.lists(st.integers(0, 100)))
+def test_a_text_cut_at_any_white_space_is_the_same(text, cuts):
+    whole, numbers, state = add(text)
+    places = [0, *sorted({c for c in cuts if text[c : c + 1].isspace()}), len(text)]
+    table, found, total = tokens.empty(types=1, arena=1), [], 0
+    for start, end in pairwise(places):
+        table, more, counted = add(text[start:end], table)
+        found, total = found + more, total + counted[tokens.TOKENS]
+    assert found == numbers
+    assert words_of(table) == words_of(whole)
+    assert table.counts[: table.types].tolist() == whole.counts[: whole.types].tolist()
+    assert total == state[tokens.TOKENS]
 
 
 def test_merge_adds_counts_and_grows():

@@ -20,6 +20,7 @@ from .config import FIELDS
 from .errors import W2VError
 
 NAME = "w2vtrain"
+LONGEST_MESSAGE = 2000
 COMPLETE = "_W2VTRAIN_COMPLETE"
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
@@ -424,9 +425,15 @@ def main() -> None:
         if debugging(sys.argv[1:]):
             traceback.print_exc()
         if message:
-            click.echo(f"{NAME}: error: {' '.join(message.splitlines())}", err=True)
+            click.echo(f"{NAME}: error: {one_line(message)}", err=True)
         drop_output()
     sys.exit(code)
+
+
+def one_line(message: str) -> str:
+    """A message without line ends, and cut where a damaged file made it endless."""
+    line = " ".join(message.splitlines())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
 
 
 def run(arguments: list[str]) -> int:

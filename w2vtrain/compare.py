@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from . import report
 from .config import FIELDS, Settings, validated
 from .container import json_object
-from .errors import ConfigError, W2VError
+from .errors import ConfigError, DataError, W2VError
 from .files import atomic_write
 from .objectives import checked_options, objectives, option_defaults
 from .pipeline import effective
@@ -158,6 +159,8 @@ def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]
         kept = json_object(path.read_bytes(), f"{path} is", "; remove it to train again")
         if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
+        if not report.complete(kept):
+            raise DataError(f"{path}: figures are missing or are no numbers; remove it to train again")
         return kept
     started = time.monotonic()
     found = {"job": asdict(job), **_train_apart(job)}
@@ -183,8 +186,6 @@ def _train_apart(job: Job) -> dict[str, Any]:
 
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
     """Write compare.json, table.md, table.csv and curves.png; returns the table in Markdown."""
-    from . import report
-
     table = report.markdown(report.table(results))
     texts = {"compare.json": json.dumps(results, indent=1), "table.md": table}
     texts["table.csv"] = report.comma_separated(results)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError, InputMissing
+from .errors import ConfigError, InputMissing, shown
 
 ENVIRONMENT = "W2VTRAIN_"
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -133,20 +133,27 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputMissing(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise ConfigError(f"{path}: not TOML: {error}") from None
     data = {name.replace("-", "_"): value for name, value in data.items()}
     if isinstance(objective := data.get("objective"), dict):
         if problems := [_unknown(name, ("name", "options")) for name in objective if name not in ("name", "options")]:
             raise ConfigError(f"{path}: [objective]: {'; '.join(problems)}")
-        data["options"] = {**data.get("options", {}), **objective.get("options", {})}
+        data["options"] = _table(path, data) | _table(path, objective)
         if "name" in objective:
             data["objective"] = objective["name"]
         else:
             del data["objective"]
     if problems := [_unknown(name, FIELDS) for name in data if name not in FIELDS]:
         raise ConfigError(f"{path}: {'; '.join(problems)}")
-    return data
+    return {**data, "options": _table(path, data)}
+
+
+def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    options = data.get("options", {})
+    if not isinstance(options, dict):
+        raise ConfigError(f"{path}: options: expected a table, got {shown(options)}")
+    return options
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
@@ -164,7 +171,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
         try:
             good[name] = _checked(name, value)
         except ValueError as error:
-            problems.append(f"{name.replace('_', '-')}: {error}, got {value!r}")
+            problems.append(f"{name.replace('_', '-')}: {error}, got {shown(value)}")
     settings = Settings(**good)
     if settings.alpha is not None and settings.min_alpha is not None and settings.min_alpha > settings.alpha:
         problems.append(f"min-alpha: {settings.min_alpha} is more than alpha, {settings.alpha}")

@@ -3,6 +3,7 @@
 What the arrays mean is known to model.py, not here. There is no pickle, so that a foreign file can do no harm.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,8 +51,8 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
 def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
     """A JSON object; DataError where it is none. what: the sentence's beginning, "FILE is"; remedy: its end."""
     try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{what} not JSON: {error}{remedy}") from error
     if not isinstance(found, dict):
         raise DataError(f"{what} not a JSON object{remedy}")

@@ -4,6 +4,17 @@ Nothing here prints or exits: the command line turns an error into one line and 
 The codes are those of BSD's sysexits.h where one fits, and are part of the interface.
 """
 
+from typing import Any
+
+
+def shown(value: Any) -> str:
+    """A value of unknown size as it may stand in a message."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no whole number of more than 4,300 digits
+        return "a huge number"
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
 
 class W2VError(Exception):
     """Base of every error with a message for the user: what, where, what to do."""

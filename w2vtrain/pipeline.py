@@ -183,6 +183,13 @@ class _Fit:
 
     def go_on(self, found: Checkpoint) -> None:
         """Take over a checkpoint. DataError where it is of another corpus, or of other arrays than this run has."""
+        try:
+            self._take(found)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
+        self.events.resumed(self.state)
+
+    def _take(self, found: Checkpoint) -> None:
         about, mine = found.about, self.engine.state()
         check_fingerprint(about["corpus"], self.identity)
         for name, array in mine.items():
@@ -197,7 +204,6 @@ class _Fit:
         if about["best"]:
             kept = {name.removeprefix("best."): a for name, a in found.arrays.items() if name.startswith("best.")}
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
-        self.events.resumed(self.state)
 
     def ready(self) -> None:
         """All is compiled."""

@@ -138,6 +138,15 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
     return found
 
 
+def complete(result: dict[str, Any]) -> bool:
+    """Whether a result that was read from a file has all that tables and pictures are made of."""
+    try:
+        table([result]), comma_separated([result]), curves([result])
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
 def picture(results: Results, path: Path) -> None:
     """Held-out perplexity against seconds of training, a curve a contender; PNG or what the suffix says."""
     import matplotlib as mpl

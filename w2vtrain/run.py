@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 import numpy as np
@@ -19,7 +19,7 @@ from .api import cut_vocabulary
 from .checkpoint import locked
 from .compare import Comparison, contenders, write_reports
 from .compare import run as compare
-from .config import Settings, resolve
+from .config import Settings, resolve, validated
 from .console import Console, duration, json_lines
 from .corpus import Corpus
 from .errors import ConfigError, DataError, InputMissing, OutputError, UsageError
@@ -142,18 +142,34 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
 def run_resume(folder: str, quiet: bool, force: bool) -> None:
     """Go on with a run that was stopped or killed, as it was asked for then."""
     run = Path(folder).resolve()
-    about = stored(run)
+    request, cwd = asked_before(run, stored(run))
     try:
-        request, settings = about["request"], about["settings"]
-        os.chdir(about["cwd"])
-        mistakes = without_effect(Settings(**settings))  # these would be, given on the command line
-        flags = {name: value for name, value in settings.items() if value is not None and name not in mistakes}
-        again = {**request, "flags": flags, "config": None, "run": str(run), "quiet": quiet}
-        run_fit(FitRequest(**{**again, "force": force or request["force"]}), environment={})
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{folder}: its {CONFIG} is not of a run: {error}") from error
-    except FileNotFoundError as error:
-        raise InputMissing(f"{error.filename}: the folder that the run was started in is gone") from error
+        os.chdir(cwd)
+    except (OSError, ValueError) as error:
+        raise InputMissing(f"{cwd}: the folder that the run was started in is gone") from error
+    run_fit(replace(request, quiet=quiet, force=force or request.force), environment={})
+
+
+def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:
+    """What a run's folder says was asked for, and the working folder of then; DataError where it does not."""
+    try:
+        cwd, settings = about["cwd"], validated(about["settings"])
+        mistakes = without_effect(settings)  # these would be, given on the command line
+        flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
+        request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
+    except (KeyError, TypeError, AttributeError, ConfigError) as error:
+        raise DataError(f"{run}: its {CONFIG} is not of a run: {error}") from error
+    wanted = get_type_hints(FitRequest)
+    for name, value in [("cwd", cwd), *vars(request).items()]:
+        if not _fits(value, wanted.get(name, str)):
+            raise DataError(f"{run}: its {CONFIG} is not of a run: {name} is {str(value)[:60]!r}")
+    return request, cwd
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether JSON gave what a field of FitRequest holds."""
+    kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
+    return isinstance(value, kind) and (kind is not list or all(isinstance(item, str) for item in value))
 
 
 def headline(settings: Settings, reason: str) -> str:

@@ -156,6 +156,49 @@ FILES = {
 }
 
 
+JOB = {
+    "name": "softmax seed 1", "sources": ["text"], "heldout": "heldout", "settings": {"alpha": 0.1, "seed": 1},
+    "test": None, "questions": None, "pairs": [],
+}  # fmt: skip
+
+
+def run(**changes):
+    """The config.json of a run, but for the changes."""
+    about = {"cwd": "/", "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {}}
+    return json.dumps(about | changes).encode()
+
+
+def result(**changes):
+    """A result that `compare` keeps, but for the changes."""
+    return json.dumps({"job": JOB, "failed": "diverged", "exit_code": 76} | changes).encode()
+
+
+# For the readers of which tests/fuzz.py has a table, in folders by their names there.
+OTHERS = {
+    "settings/options-text.toml": b'options = "x"\n',
+    "settings/objective-options-number.toml": b'[objective]\nname = "nce"\noptions = 3\n',
+    "settings/huge-hexadecimal.toml": b"window = 0x" + b"f" * 3700,
+    "settings/huge-decimal.toml": b"window = " + b"9" * 4500,
+    "settings/deep.toml": b"window = " + b"[" * 3000,
+    "settings/relative-module.toml": b'objective = ".x"\n',
+    "settings/nul-in-module.toml": b'objective = "x\\u0000.py"\n',
+    "run/settings-list.json": run(settings=[]),
+    "run/settings-unknown.json": run(settings={"windw": 3}),
+    "run/request-text.json": run(request="fit"),
+    "run/sources-number.json": run(request={"sources": 3, "flags": {}, "output": "vectors.txt"}),
+    "run/output-list.json": run(request={"sources": ["text"], "flags": {}, "output": ["vectors.txt"]}),
+    "run/cwd-number.json": run(cwd=0),
+    "run/deep.json": b'{"cwd":' * 2000,
+    "result/list.json": b"[]",
+    "result/deep.json": b"[" * 4000,
+    "result/no-figures.json": result(test={}),
+    "result/epoch-without-perplexity.json": result(epochs=[{"seconds": 1, "heldout": {}}], test={}),
+    "result/no-failure.json": json.dumps({"job": JOB}).encode(),
+}
+
+
 if __name__ == "__main__":
-    for name, content in FILES.items():
-        (Path(__file__).parent / name).write_bytes(content)
+    for name, content in {**FILES, **OTHERS}.items():
+        path = Path(__file__).parent / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)

@@ -43,7 +43,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shown
 
 GROUP = "w2vtrain.objectives"
 """The group of entry points by which other packages bring objectives: name = "package.module"."""
@@ -105,7 +105,7 @@ def _outside(name: str) -> Any:
         sys.modules[path.stem] = module  # where kernels look for the source that they are compiled from
         spec.loader.exec_module(module)
         return module
-    except (ImportError, OSError, SyntaxError) as error:
+    except (ImportError, OSError, SyntaxError, TypeError, ValueError) as error:
         raise ConfigError(f"objective {name}: cannot be imported: {error}") from error
 
 
@@ -130,16 +130,12 @@ def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _like(default: Any, value: Any, what: str) -> Any:
-    if isinstance(default, bool):
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in WORDS:
-            return WORDS[str(value).lower()]
-        raise ConfigError(f"{what}: expected true or false, got {value!r}")
     try:
+        if isinstance(default, bool):
+            return WORDS[str(value).lower()]
         if isinstance(default, int) and float(value) != int(float(value)):
             raise ValueError
         return type(default)(float(value) if isinstance(default, int) else value)
-    except (TypeError, ValueError, OverflowError):
-        kind = {int: "a whole number", float: "a number"}.get(type(default), "text")
-        raise ConfigError(f"{what}: expected {kind}, got {value!r}") from None
+    except (KeyError, TypeError, ValueError, OverflowError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "text")
+        raise ConfigError(f"{what}: expected {kind}, got {shown(value)}") from None

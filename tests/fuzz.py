@@ -1,0 +1,419 @@
+"""Coverage-guided fuzzing of every reader of foreign files: `python tests/fuzz.py LOADER --seconds 20`; needs atheris.
+
+An input fails that lets anything but W2VError escape, warns, takes more than 256 MB beyond the start, or takes longer
+than SLOWEST seconds. libFuzzer then ends with a code that is not 0, and the input lies in the folder --artifacts.
+"""
+
+import argparse
+import bz2
+import gzip
+import hashlib
+import inspect
+import json
+import lzma
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import zstandard
+
+from w2vtrain import (
+    checkpoint,
+    compare,
+    compression,
+    config,
+    container,
+    corpus,
+    evaluation,
+    files,
+    language,
+    model,
+    pipeline,
+    report,
+    run,
+    runs,
+    scores,
+    trees,
+    vectorparse,
+    vectors,
+    vocab,
+)
+from w2vtrain.errors import ResourceError, W2VError
+
+ATTACKS = Path(__file__).parent / "attacks"
+LONGEST = 4096  # bytes of an input
+ROOM = 256 << 20  # bytes of memory beyond the start
+SLOWEST = 20  # seconds an input
+MODULES = (
+    checkpoint, compare, compression, config, container, corpus, evaluation, files, language, model, report, run, runs,
+    scores, trees, vectorparse, vectors, vocab, tomllib._parser, tomllib._re,
+)  # fmt: skip
+# What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
+TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
+VALUES = [
+    b"null", b"true", b"-1", b"0", b"1", b"2.5", b"nan", b"inf", b"1e999", b"-1e-320", b"9" * 30, b"9" * 2000,
+    b"0x" + b"f" * 3600, b'""', b'"x"', b'"\\ud800"', b'"\\u0000"', b"[]", b"{}", b'["x"]', b'{"x": 1}', b"[" * 1500,
+    b'{"a":' * 500, b"{a.b=" * 300, b"a" * 1500, b"", b" ", b"\n", b"\xff", "\ufeff".encode(),
+]  # fmt: skip
+WORDS = ["king", "man", "woman", "queen", "King", "paris", "\u00e9t\u00e9"]
+ROWS = np.random.default_rng(1).standard_normal((len(WORDS), 3)).astype(np.float32)
+COUNTS = np.arange(len(WORDS), 0, -1)
+REFUSED: Counter[str] = Counter()
+"""How many inputs were refused so far, by the name of the error."""
+JOB = compare.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
+
+
+class Loader(NamedTuple):
+    """How an input is read, what the fuzzer begins with, and how many inputs take some seconds.
+
+    read(path): `path` is a file that holds the input.
+    """
+
+    read: Callable[[Path], object]
+    seeds: Callable[[Path], Iterator[bytes]]
+    runs: int
+
+
+def refused(read, *args, **options):
+    """What the reader gives; None where it refuses the input as it should."""
+    try:
+        return read(*args, **options)
+    except ResourceError:
+        raise  # no input of LONGEST bytes has a right to much memory
+    except W2VError as error:
+        REFUSED[type(error).__name__] += 1
+        return None
+
+
+def read_vectors(path):
+    for options in ({}, {"lenient": True}, {"limit": 1}):
+        if found := refused(vectors.read_vectors, path, **options):
+            assert 0 < len(found.words) == len(set(found.words)) == len(found.matrix)
+            assert np.isfinite(found.matrix).all()
+    refused(model.describe, path)
+
+
+def read_model(path):
+    read_vectors(path)
+    if found := refused(model.load_model, path):
+        refused(language.model_predictor, found)
+
+
+def read_state(path):
+    data = path.read_bytes()
+    manifest = {"schema": 1, "number": 1, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    read_checkpoint(path, data, json.dumps(manifest).encode())
+
+
+def read_manifest(path):
+    state = (path.parent / "good-state").read_bytes()
+    read_checkpoint(path, state, path.read_bytes())
+
+
+def read_checkpoint(path, state, manifest):
+    folder = path.parent / "ckpt-000001"
+    folder.mkdir(exist_ok=True)
+    (folder / checkpoint.STATE).write_bytes(state)
+    (folder / checkpoint.MANIFEST).write_bytes(manifest)
+    refused(checkpoint.load, path.parent)
+
+
+def read_settings(path):
+    if found := refused(config.resolve, {}, {}, path):
+        refused(pipeline.effective, found[0])
+
+
+def read_questions(path):
+    kv = SimpleNamespace(vectors=ROWS, index_to_key=WORDS)
+    for insensitive in (True, False):
+        if found := refused(evaluation.analogies, kv, path, case_insensitive=insensitive):
+            found.to_dict()
+
+
+def read_pairs(path):
+    kv = SimpleNamespace(vectors=ROWS, index_to_key=WORDS)
+    if found := refused(evaluation.similarity, kv, path):
+        found.to_dict()
+
+
+def read_tree(path):
+    refused(trees.tree_from_file, path, WORDS)
+
+
+def read_compressed(path):
+    def through(pieces):
+        for _ in pieces:
+            pass
+
+    def opened():
+        with files.open_input(path) as (file, _):
+            while file.read(1 << 20):
+                pass
+
+    refused(opened)
+    for tokenizer in corpus.TOKENIZERS:
+        refused(lambda tokenizer=tokenizer: through(corpus.Corpus([str(path)], tokenizer).read()))
+
+
+def read_run(path):
+    """A run's config.json: the same command goes on, and `resume`."""
+    folder = path.parent / "run"
+    folder.mkdir(exist_ok=True)
+    (folder / runs.CONFIG).write_bytes(path.read_bytes())
+    if about := refused(runs.stored, folder):
+        refused(run.asked_before, folder, about)
+    refused(runs.Run(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
+
+
+def read_result(path):
+    """A result in the folder of `compare`."""
+    name = path.parent / "softmax-seed-1.json"
+    name.write_bytes(path.read_bytes())
+    refused(compare.result, path.parent, JOB, print)
+
+
+def attacks(*suffixes):
+    return [path.read_bytes() for path in sorted(ATTACKS.iterdir()) if path.name.endswith(suffixes)]
+
+
+def attacks_on(loader):
+    """Files for this loader alone, beside those in the folder above, which are vectors and models or pretend to be."""
+    return sorted((ATTACKS / loader).glob("*"))
+
+
+def made(folder, write, *args, **options):
+    path = folder / "made"
+    write(path, *args, **options)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def text_seeds(folder):
+    yield from attacks(".txt")
+    for format in ("text", "binary"):
+        yield made(folder, vectors.write_vectors, WORDS, ROWS, format)
+    yield b"king 1 2.5 -3e-2\nman 4 5 6\n"
+    yield "\ufeff2 1\r\nking\t 1.5 \r\n\u00e9t\u00e9  .5\r\n".encode()
+
+
+def binary_seeds(folder):
+    yield from attacks(".bin", ".npy")
+    data = made(folder, vectors.write_vectors, WORDS, ROWS, "binary")
+    yield data
+    yield gzip.compress(data, mtime=0)
+
+
+def vocabulary_seeds(_):
+    yield from attacks("vocabulary.txt", "newlines.txt", "latin1.txt", "utf16.txt")
+    yield "</s> 9\n\u00e9t\u00e9 9223372036854775807\r\na\t1\n".encode()
+
+
+def models(folder):
+    tree = dict(zip(("tree.start", "tree.nodes", "tree.codes"), trees.huffman(COUNTS), strict=True))
+    for settings, rows, arrays in (
+        ({"objective": "neg"}, 7, {}),
+        ({"objective": "softmax", "model": "cbow", "bias": True}, 7, {"bias": ROWS[:, 0].copy()}),
+        ({"objective": "nce", "options": {"negative": 2}}, 7, {}),
+        ({"objective": "hs"}, 6, tree),
+    ):
+        settings = {"vector_size": 3, "window": 2, **settings}
+        found = model.Model(WORDS, COUNTS, ROWS, ROWS[:rows], arrays, settings, {"epochs": []})
+        yield made(folder, model.save_model, found)
+
+
+def model_seeds(folder):
+    yield from attacks(".safetensors")
+    yield from models(folder)
+
+
+def state_of(folder):
+    arrays = {"input": ROWS, "codes": np.array([1, 0], np.uint8), "stream": np.array([7], np.uint64)}
+    return made(folder, container.write_container, arrays, {"about": '{"epochs": [], "best": false}'})
+
+
+def state_seeds(folder):
+    yield state_of(folder)
+    yield from model_seeds(folder)
+
+
+def manifest_seeds(folder):
+    state = state_of(folder)
+    (folder.parent / "good-state").write_bytes(state)
+    digest = hashlib.sha256(state).hexdigest()
+    yield json.dumps({"schema": 1, "number": 1, "bytes": len(state), "sha256": digest}).encode()
+    yield b"[1]"
+    yield b'{"schema": 2}'
+
+
+def settings_seeds(_):
+    for path in sorted((Path(__file__).parent.parent / "configs").glob("*.toml")):
+        yield path.read_bytes()
+    yield b'model = "cbow"\nalpha = 0.1\nmin-count = 1\nthreads = "auto"\nbias = true\nmax_vocab = 0x10\n'
+    yield b'[objective]\nname = "nce"\n[objective.options]\nnegative = 5\nz = "learned"\n[options]\nshared = 1_0\n'
+    yield b"seed = 1979-05-27T07:32:00Z\nsample = [1e-3, {a.b = inf}]\nalpha = nan\n'window' = '''5'''\n"
+
+
+def question_seeds(_):
+    yield b": family\nking man queen woman\nKing man woman queen\n\n: gram1-empty\n"
+    yield "\ufeff: caf\u00e9\r\nparis \u00e9t\u00e9 king man\r\n".encode()
+    yield bz2.compress(b": a\nking man queen woman\n")
+
+
+def pair_seeds(_):
+    yield b"# word word score\nking queen 9.5\nman\twoman\t8\nparis King 1e-3\n"
+    yield "\ufeffking\t\u00e9t\u00e9\t0.1\r\nman queen -2\r\n".encode()
+
+
+def tree_seeds(_):
+    yield "".join(f"{word} {number:03b}\n" for number, word in enumerate(WORDS)).encode()
+    yield "\ufeffking 0\r\nman 10\r\nwoman 110\r\nqueen 1110\nKing 11110\nparis 111110\n\u00e9t\u00e9 111111".encode()
+    yield b"king 0\nking 1\n"
+    yield b"king 0\nman 01\n"
+
+
+def compressed_seeds(_):
+    yield from attacks(".gz", ".bz2", ".xz", ".zst")
+    text = "one two\nthree \u00e9t\u00e9 Caf\u00e9\n".encode() * 3
+    for pack in (
+        gzip.compress, bz2.compress, lzma.compress, zstandard.compress,
+        zstandard.ZstdCompressor(write_checksum=True, write_content_size=False).compress,
+        lambda data: lzma.compress(data, preset=9, check=lzma.CHECK_SHA256),
+    ):  # fmt: skip
+        yield pack(text)
+        yield pack(text) + pack(b"") + bytes(4) + pack(b"end")
+        yield pack(bytes(300_000))
+    yield b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + zstandard.compress(text)
+    yield text
+    yield b"\xef\xbb\xbfa\0"
+
+
+def run_seeds(_):
+    request = run.FitRequest(["text"], {"window": "3"}, "vectors.txt")
+    settings = {**vars(config.Settings()), "alpha": 0.025}
+    yield json.dumps({"cwd": "/", "request": {**vars(request)}, "settings": settings}).encode()
+    yield b'{"cwd": 3, "request": {"sources": []}, "settings": []}'
+
+
+def result_seeds(_):
+    figures = {"perplexity": 9.5, "unnormalised": 9.0, "bits": 3.2, "log_z_mean": 0.0, "log_z_variance": 0.0}
+    found = {
+        "job": vars(JOB),
+        "epochs": [{"seconds": 1.5, "heldout": figures}],
+        "seconds": {"training": 1.5},
+        "words_per_second": 2.0, "output_parameters": 21, "peak_memory_bytes": 1 << 20, "versions": {},
+        "vocabulary": 7, "width": 3, "scored_per_second": 10.0, "scores": {"analogies": 0.5},
+        "test": {**figures, "examples": 100, "coverage": 0.9},
+    }  # fmt: skip
+    yield json.dumps(found).encode()
+    yield json.dumps({"job": vars(JOB), "failed": "diverged", "exit_code": 76}).encode()
+
+
+LOADERS = {
+    "text": Loader(read_vectors, text_seeds, 2000),
+    "binary": Loader(read_vectors, binary_seeds, 2000),
+    "vocabulary": Loader(vocab.Vocabulary.load, vocabulary_seeds, 2000),
+    "model": Loader(read_model, model_seeds, 2000),
+    "state": Loader(read_state, state_seeds, 2000),
+    "manifest": Loader(read_manifest, manifest_seeds, 2000),
+    "settings": Loader(read_settings, settings_seeds, 2000),
+    "questions": Loader(read_questions, question_seeds, 2000),
+    "pairs": Loader(read_pairs, pair_seeds, 2000),
+    "tree": Loader(read_tree, tree_seeds, 2000),
+    "compressed": Loader(read_compressed, compressed_seeds, 2000),
+    "run": Loader(read_run, run_seeds, 2000),
+    "result": Loader(read_result, result_seeds, 2000),
+}
+
+
+def watch(atheris):
+    """Let the fuzzer see which branches our readers take; what Numba compiles is left alone."""
+    for module in MODULES:
+        for value in vars(module).values():
+            if getattr(value, "__module__", None) != module.__name__:
+                continue
+            for found in vars(value).values() if inspect.isclass(value) else [value]:
+                plain = getattr(found, "fget", None) or getattr(found, "__func__", found)
+                if isinstance(plain, FunctionType):
+                    atheris.instrument_func(inspect.unwrap(plain))
+
+
+def mutated(mutate, data, longest, seed):
+    """Change bytes anywhere, or one token of a text, as which a container's header counts, too."""
+    rng = random.Random(seed)
+    spans = [found.span() for found in TOKEN.finditer(data)]
+    if not spans or rng.random() < 0.5:
+        return mutate(data, longest)
+    start, end = rng.choice(spans)
+    value = rng.choice(VALUES)
+    changed = data[:start] + value + data[end:]
+    if container.is_container(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
+        changed = struct.pack("<Q", max(0, length + len(value) - (end - start))) + changed[8:]
+    return changed[:longest]
+
+
+def fuzz(loader, folder, flags):
+    """In a process of its own, which libFuzzer ends."""
+    import resource  # these two are not to be had everywhere
+
+    import atheris
+
+    watch(atheris)
+    path, (read, _, _) = folder / "input", LOADERS[loader]
+
+    def one_input(data):
+        path.write_bytes(data)
+        refused(read, path)
+
+    for seed in sorted((folder / "seeds").iterdir()):  # what is imported and compiled on the way does not count
+        one_input(seed.read_bytes())
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
+    atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
+    atheris.Fuzz()
+
+
+def start(loader, flags, corpus=None, artifacts=Path()):
+    """Make seeds and fuzz in another process; returns what subprocess.run does."""
+    with tempfile.TemporaryDirectory() as made_here:
+        folder = Path(made_here)
+        (folder / "seeds").mkdir()
+        seeds = [*LOADERS[loader].seeds(folder / "seeds"), *(path.read_bytes() for path in attacks_on(loader))]
+        for number, seed in enumerate(seeds):
+            if len(seed) <= LONGEST:
+                (folder / "seeds" / f"{number:03}").write_bytes(seed)
+        flags = [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", f"-artifact_prefix={artifacts.resolve()}/", *flags]
+        flags += [str(corpus.resolve())] if corpus else []
+        command = [sys.executable, "-W", "error", __file__, loader, "--inside", made_here, *flags, f"{folder}/seeds"]
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        return subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("loader", choices=LOADERS)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--corpus", type=Path, help="folder of inputs to begin with, to which new ones are added")
+    parser.add_argument("--artifacts", type=Path, default=Path(), help="folder for inputs that fail")
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    options, flags = parser.parse_known_args()
+    if options.inside:
+        fuzz(options.loader, options.inside, flags)
+    done = start(options.loader, [f"-max_total_time={options.seconds}", *flags], options.corpus, options.artifacts)
+    print(done.stderr, file=sys.stderr)
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

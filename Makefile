@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := .venv/demo
+# Neighbours in the order of the tests go to the same process, which makes what a module's tests share.
+PARALLEL := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all lint format bench lock clean
@@ -28,10 +30,10 @@ demo: install ## Train on data/simplewiki.txt; print neighbours and scores
 	$(BIN)/w2vtrain eval similarity $(DEMO)/vectors.txt data/eval/wordsim353.tsv
 
 test: install ## The tests; under 10 minutes on 2 cores
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-all: install ## Also the slow ones
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest $(PARALLEL) -m ''
 
 lint: install ## ruff and mypy
 	$(BIN)/ruff check .

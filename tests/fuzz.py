@@ -75,14 +75,10 @@ JOB = compare.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 
 
 
 class Loader(NamedTuple):
-    """How an input is read, what the fuzzer begins with, and how many inputs take some seconds.
-
-    read(path): `path` is a file that holds the input.
-    """
+    """read(path): reads an input, in whose folder it may write; seeds(folder): what to begin with, made in a folder."""
 
     read: Callable[[Path], object]
     seeds: Callable[[Path], Iterator[bytes]]
-    runs: int
 
 
 def refused(read, *args, **options):
@@ -321,19 +317,19 @@ def result_seeds(_):
 
 
 LOADERS = {
-    "text": Loader(read_vectors, text_seeds, 2000),
-    "binary": Loader(read_vectors, binary_seeds, 2000),
-    "vocabulary": Loader(vocab.Vocabulary.load, vocabulary_seeds, 2000),
-    "model": Loader(read_model, model_seeds, 2000),
-    "state": Loader(read_state, state_seeds, 2000),
-    "manifest": Loader(read_manifest, manifest_seeds, 2000),
-    "settings": Loader(read_settings, settings_seeds, 2000),
-    "questions": Loader(read_questions, question_seeds, 2000),
-    "pairs": Loader(read_pairs, pair_seeds, 2000),
-    "tree": Loader(read_tree, tree_seeds, 2000),
-    "compressed": Loader(read_compressed, compressed_seeds, 2000),
-    "run": Loader(read_run, run_seeds, 2000),
-    "result": Loader(read_result, result_seeds, 2000),
+    "text": Loader(read_vectors, text_seeds),
+    "binary": Loader(read_vectors, binary_seeds),
+    "vocabulary": Loader(vocab.Vocabulary.load, vocabulary_seeds),
+    "model": Loader(read_model, model_seeds),
+    "state": Loader(read_state, state_seeds),
+    "manifest": Loader(read_manifest, manifest_seeds),
+    "settings": Loader(read_settings, settings_seeds),
+    "questions": Loader(read_questions, question_seeds),
+    "pairs": Loader(read_pairs, pair_seeds),
+    "tree": Loader(read_tree, tree_seeds),
+    "compressed": Loader(read_compressed, compressed_seeds),
+    "run": Loader(read_run, run_seeds),
+    "result": Loader(read_result, result_seeds),
 }
 
 
@@ -370,13 +366,14 @@ def fuzz(loader, folder, flags):
     import atheris
 
     watch(atheris)
-    path, (read, _, _) = folder / "input", LOADERS[loader]
+    os.chdir(folder)
+    path, read = Path("input"), LOADERS[loader].read  # names by chance would get into the fuzzer's dictionary
 
     def one_input(data):
         path.write_bytes(data)
         refused(read, path)
 
-    for seed in sorted((folder / "seeds").iterdir()):  # what is imported and compiled on the way does not count
+    for seed in sorted(Path("seeds").iterdir()):  # what is imported and compiled on the way does not count
         one_input(seed.read_bytes())
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
@@ -395,7 +392,7 @@ def start(loader, flags, corpus=None, artifacts=Path()):
                 (folder / "seeds" / f"{number:03}").write_bytes(seed)
         flags = [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", f"-artifact_prefix={artifacts.resolve()}/", *flags]
         flags += [str(corpus.resolve())] if corpus else []
-        command = [sys.executable, "-W", "error", __file__, loader, "--inside", made_here, *flags, f"{folder}/seeds"]
+        command = [sys.executable, "-W", "error", __file__, loader, "--inside", made_here, *flags, "seeds"]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         return subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=False)
 

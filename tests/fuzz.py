@@ -369,14 +369,20 @@ def fuzz(loader, folder, flags):
     os.chdir(folder)
     path, read = Path("input"), LOADERS[loader].read  # names by chance would get into the fuzzer's dictionary
 
+    before = resource.getrlimit(resource.RLIMIT_AS)
+
     def one_input(data):
         path.write_bytes(data)
-        refused(read, path)
+        try:
+            refused(read, path)
+        except BaseException:
+            resource.setrlimit(resource.RLIMIT_AS, before)  # to tell of it takes memory, too
+            raise
 
     for seed in sorted(Path("seeds").iterdir()):  # what is imported and compiled on the way does not count
         one_input(seed.read_bytes())
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
+    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
     atheris.Fuzz()
 
@@ -394,7 +400,15 @@ def start(loader, flags, corpus=None, artifacts=Path()):
         flags += [str(corpus.resolve())] if corpus else []
         command = [sys.executable, "-W", "error", __file__, loader, "--inside", made_here, *flags, "seeds"]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        return subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
 
 
 def main():
@@ -408,7 +422,7 @@ def main():
     if options.inside:
         fuzz(options.loader, options.inside, flags)
     done = start(options.loader, [f"-max_total_time={options.seconds}", *flags], options.corpus, options.artifacts)
-    print(done.stderr, file=sys.stderr)
+    print(done.stdout)
     sys.exit(done.returncode)
 
 

@@ -13,8 +13,8 @@ RUNS = 3000  # two seconds
 def check(loader, flags, folder):
     done = fuzz.start(loader, flags, artifacts=folder)
     inputs = {path.name: path.read_bytes()[:200] for path in folder.iterdir()}
-    assert done.returncode == 0, f"{inputs}\n{done.stderr[-5000:]}"
-    return int(re.search(r"^Done (\d+) runs", done.stderr, re.MULTILINE)[1])
+    assert done.returncode == 0, f"{inputs}\n{done.stdout[-5000:]}"
+    return int(re.search(r"^Done (\d+) runs", done.stdout, re.MULTILINE)[1])
 
 
 @pytest.mark.parametrize("loader", fuzz.LOADERS)

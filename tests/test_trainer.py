@@ -1,5 +1,6 @@
 import contextlib
 import itertools
+import queue
 import threading
 
 import numpy as np
@@ -8,7 +9,7 @@ from reference import problem_of
 
 from w2vtrain import trainer, windows
 from w2vtrain.architectures import SkipGram, Windows
-from w2vtrain.errors import Diverged
+from w2vtrain.errors import Diverged, Stalled
 from w2vtrain.objectives import objective_class
 from w2vtrain.plan import Schedule, Text
 from w2vtrain.trainer import make_engine
@@ -213,3 +214,17 @@ def test_pauses_change_nothing(architecture, name):
     for found in (paused, resumed):
         for mine, theirs in zip(found, whole, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_process_that_slept_has_not_stalled(monkeypatch):
+    """Every look at the clock finds it 1000 s later: only the silence while somebody waits counts."""
+    times = itertools.count(0, 1000.0)
+    monkeypatch.setattr(trainer.time, "monotonic", lambda: next(times))
+    results = queue.SimpleQueue()
+    for found in (*[(0, trainer._Result(words=n)) for n in range(3)], (1, None), (0, None)):
+        results.put(found)
+    assert [result.words for result in trainer._watched(results, 2, 4.5)] == [0, 1, 2]
+    results.put((1, None))
+    monkeypatch.setattr(trainer, "TICK", 0.01)
+    with pytest.raises(Stalled, match="thread 0 has finished no chunk for 0.05 s"):
+        list(trainer._watched(results, 2, 0.05))

@@ -4,9 +4,11 @@ Heavy imports stay inside the commands, so that --help answers at once.
 """
 
 import errno
+import faulthandler
 import io
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,7 +19,7 @@ from click.shell_completion import shell_complete
 
 from . import __version__
 from .config import FIELDS
-from .errors import W2VError
+from .errors import Stalled, W2VError
 
 NAME = "w2vtrain"
 LONGEST_MESSAGE = 2000
@@ -424,9 +426,18 @@ def main() -> None:
         code, message = explained(error)
         if debugging(sys.argv[1:]):
             traceback.print_exc()
+        if isinstance(error, Stalled):
+            faulthandler.dump_traceback()
         if message:
             click.echo(f"{NAME}: error: {one_line(message)}", err=True)
         drop_output()
+    leave(code)
+
+
+def leave(code: int) -> None:
+    """End the process; at once where a thread still learns, for Python would take down what it uses."""
+    if any(thread.name.startswith(NAME) for thread in threading.enumerate()):
+        os._exit(code)
     sys.exit(code)
 
 

@@ -87,6 +87,9 @@ class Settings:
     )
     seed: int = setting(1, "Seed of every random stream.", low=0, high=2**63 - 1)
     threads: int | str = setting("auto", "Threads, or auto.", low=1, high=1024, aliases=("--workers",))
+    stall_timeout: float = setting(
+        600.0, "End the run when a thread finishes no chunk for so many seconds.", low=1.0, high=1e9
+    )
     options: dict[str, Any] = field(default_factory=dict, metadata={"help": "Options of the objective."})
 
 

@@ -76,6 +76,10 @@ class ConfigError(W2VError):
     exit_code = 78
 
 
+class Stalled(W2VError):
+    """A thread that says nothing any more; the command line shows where all threads stand."""
+
+
 class BelowThreshold(W2VError):
     """An evaluation that stayed below --fail-under."""
 

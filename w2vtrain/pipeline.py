@@ -6,7 +6,7 @@ It writes no result and prints nothing; the command line and the Python API are 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +144,7 @@ class _Fit:
         problem = problem_of(settings, ids.vocabulary, self.text)
         objective = objective_class(settings.objective).build(problem, **settings.options)
         windows = windows_of(settings, ids.vocabulary)
-        names = ("sample", "alpha", "min_alpha", "epochs", "threads", "seed", "shuffle", "weight_decay", "block")
-        schedule = Schedule(**{name: getattr(settings, name) for name in names}, seconds=settings.seconds)
+        schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
         self.schedule, self.objective = schedule, objective
         self.engine: Engine = make_engine(architecture_of(settings), objective, problem, self.text, windows, schedule)
         self.epochs: list[dict[str, Any]] = []

@@ -12,6 +12,7 @@ class Schedule:
     alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: train no longer than
     this, the rate falling with time where that is nearer its end than the words are; block: examples a step of
     objectives on the block engine. weight_decay: every weight loses this share, times the rate, an example.
+    stall_timeout: seconds without a word from a thread after which the run is given up.
     """
 
     sample: float = 1e-3
@@ -24,6 +25,7 @@ class Schedule:
     weight_decay: float = 0.0
     block: int = 32
     seconds: float | None = None
+    stall_timeout: float = 600.0
 
 
 @dataclass(frozen=True)

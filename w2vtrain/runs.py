@@ -26,7 +26,7 @@ from .files import atomic_write
 from .ids import Ids
 
 CONFIG = "config.json"
-FREE = ("threads",)
+FREE = ("threads", "stall_timeout")
 """Settings that may differ between a run and its continuation."""
 DECIDING = ("sources", "heldout", "read_vocab")
 """What the result depends on beside the settings."""

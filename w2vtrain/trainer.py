@@ -9,16 +9,22 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from .blocks import BlockEngine
-from .errors import Diverged
+from .errors import Diverged, Stalled
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
 from .problem import Problem
 from .windows import WindowEngine, chunk_order
+
+TICK = 1.0
+"""Seconds between two looks at threads that say nothing."""
+PATIENCE = 1.0
+"""Seconds that threads have for the end of what they do when the run is given up: then they are left behind."""
 
 
 class Engine(Protocol):
@@ -58,7 +64,8 @@ def train(
     pause: Callable[[], bool] = lambda: False,
     on_pause: Callable[[State], None] = lambda _: None,
 ) -> list[Epoch]:
-    """Train. Diverged when the loss or a weight is not finite. on_ready: called once all is compiled.
+    """Train. Diverged when the loss or a weight is not finite, Stalled when a thread says nothing for too long; what
+    else goes wrong in a thread is raised here. on_ready: called once all is compiled.
 
     on_epoch is called after each epoch, its time not counted, and says whether to stop. When `pause`, asked at every
     slice, says so, all threads finish theirs and on_pause is called; so it is after each epoch. From a `state` that
@@ -97,6 +104,10 @@ class _Result:
     words: int = 0
     alpha: float = 0.0
     error: BaseException | None = None
+
+
+_Results = queue.SimpleQueue[tuple[int, _Result | None]]
+"""Of a thread a result, or its end."""
 
 
 class _Run:
@@ -162,7 +173,7 @@ class _Run:
 
     def _results(self, order: np.ndarray, before: np.ndarray, words: np.ndarray, epoch: int) -> Iterator[_Result]:
         """Results as the workers deliver them. The first exception in a worker stops all and is raised here."""
-        results: queue.SimpleQueue[_Result | None] = queue.SimpleQueue()
+        results: _Results = queue.SimpleQueue()
         deal, stop, slices = threading.Lock(), threading.Event(), self._deal(len(order))
 
         def work(thread: int) -> None:
@@ -172,29 +183,24 @@ class _Run:
                         part = next(slices, None)
                     if part is None:
                         break
-                    results.put(self._learn(order[part], before[part], int(words[part].sum()), epoch, thread))
+                    results.put((thread, self._learn(order[part], before[part], int(words[part].sum()), epoch, thread)))
             except BaseException as error:
-                results.put(_Result(error=error))
+                results.put((thread, _Result(error=error)))
             finally:
-                results.put(None)
+                results.put((thread, None))
 
-        workers = [threading.Thread(target=work, args=(t,), daemon=True) for t in range(self.schedule.threads)]
-        for worker in workers:
-            worker.start()
+        names = [f"w2vtrain learner {t}" for t in range(self.schedule.threads)]
+        workers = [threading.Thread(target=work, args=(t,), name=name, daemon=True) for t, name in enumerate(names)]
         try:
-            running = len(workers)
-            while running:
-                result = results.get()
-                if result is None:
-                    running -= 1
-                elif result.error is not None:
-                    raise result.error
-                else:
-                    yield result
+            for worker in workers:
+                worker.start()
+            yield from _watched(results, len(workers), self.schedule.stall_timeout)
         finally:
             stop.set()
+            end = time.monotonic() + PATIENCE
             for worker in workers:
-                worker.join()
+                if worker.ident:
+                    worker.join(max(0.0, end - time.monotonic()))
 
     def _learn(self, order: np.ndarray, before: np.ndarray, words: int, epoch: int, thread: int) -> _Result:
         s, done = self.schedule, before.astype(np.float64)
@@ -202,6 +208,36 @@ class _Run:
             np.maximum(done, min(1.0, self.elapsed() / s.seconds) * self.total, out=done)
         loss, examples = self.engine.learn(order, done, float(self.total), epoch, thread)
         return _Result(loss, examples, words, s.alpha + (s.min_alpha - s.alpha) * float(done[-1]) / self.total)
+
+
+def _watched(results: _Results, threads: int, timeout: float) -> Iterator[_Result]:
+    """Results until all threads have ended. Raises the first one's exception, and Stalled for a silent thread.
+
+    The clock stands still while nobody waits here: a process that slept for an hour has not stalled.
+    """
+    heard = dict.fromkeys(range(threads), 0.0)
+    clock, last = 0.0, time.monotonic()
+    while heard:
+        found = None
+        with suppress(queue.Empty):
+            found = results.get(timeout=TICK)
+        now = time.monotonic()
+        clock, last = clock + min(now - last, TICK), now
+        if found:
+            thread, result = found
+            heard[thread] = clock
+            if result is None:
+                del heard[thread]
+            elif result.error is not None:
+                raise result.error
+            else:
+                yield result
+        if heard and clock - min(heard.values()) > timeout:
+            raise Stalled(
+                f"thread {min(heard, key=heard.__getitem__)} has finished no chunk for {timeout:g} s: the stacks above"
+                " say where it is; what was saved stays, the same command goes on from there; if chunks are that"
+                " slow, say a longer --stall-timeout"
+            )
 
 
 def _diverged(alpha: float, epoch: int) -> Diverged:

@@ -226,5 +226,17 @@ def test_a_process_that_slept_has_not_stalled(monkeypatch):
     assert [result.words for result in trainer._watched(results, 2, 4.5)] == [0, 1, 2]
     results.put((1, None))
     monkeypatch.setattr(trainer, "TICK", 0.01)
-    with pytest.raises(Stalled, match="thread 0 has finished no chunk for 0.05 s"):
+    with pytest.raises(Stalled, match=r"thread 0 has finished no chunk for 0\.05 s"):
         list(trainer._watched(results, 2, 0.05))
+
+
+def test_a_run_that_was_ended_after_an_epoch_does_not_go_on(rng):
+    """The last state that is given out is of the whole run, so that one saved there has nothing left to learn."""
+    tokens, counts, _ = topics(rng, sentences=100)
+    text, schedule, states = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
+    built = objective_class("neg").build(problem_of(counts, dim=8))
+    about = {"on_epoch": lambda epoch: epoch.epoch == 1, "on_pause": states.append}
+    _, epochs = train(SKIPGRAM, built, text, 8, schedule, **about)
+    assert (len(epochs), [state.epoch for state in states]) == (2, [1, 5])
+    _, again = train(SKIPGRAM, built, text, 8, schedule, **about, state=states[-1])
+    assert (again, len(states)) == (epochs, 2)

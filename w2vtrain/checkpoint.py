@@ -24,7 +24,7 @@ import orjson
 
 from .container import json_object, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
-from .files import atomic_write
+from .files import atomic_write, sync_folder
 
 SCHEMA = 1
 KEPT = 2
@@ -53,9 +53,8 @@ def save(run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[s
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
         with atomic_write(temporary / MANIFEST) as file:
             file.write(orjson.dumps({"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest}))
-        _sync(temporary)
         temporary.rename(final)
-        _sync(run)
+        sync_folder(run)
     except OSError as error:
         raise WriteError(f"{final} cannot be written: {error.strerror or error}") from error
     finally:
@@ -117,16 +116,6 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def remove(run: Path, number: int) -> None:
     """Delete a checkpoint: renamed first, for a folder that is half deleted may not look like one."""
     doomed = run / f".del-{number:06d}-{os.getpid()}"
@@ -164,7 +153,9 @@ def locked(run: Path) -> Iterator[None]:
 
 def _open_lock(run: Path) -> int:
     try:
-        run.mkdir(exist_ok=True)
+        if not run.is_dir():
+            run.mkdir(exist_ok=True)
+            sync_folder(run.parent)
         handle = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except FileNotFoundError:
         raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None

@@ -222,15 +222,23 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
     except OSError as error:
         raise OutputError(f"{shown} cannot be created: {_reason(error)}") from error
     try:
-        folder = os.open(target.parent, os.O_RDONLY)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise WriteError(f"{shown} cannot be written: {_reason(error)}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where its file system can say so; else OSError."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(handle)
         finally:
-            os.close(folder)
+            os.close(handle)
     except OSError as error:
         # Some network file systems cannot sync a folder; a real failure of the disk has another number.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF):
-            raise WriteError(f"{shown} cannot be written: {_reason(error)}") from error
+            raise
 
 
 def _rename_new(temporary: Path, target: Path) -> None:
@@ -285,10 +293,10 @@ class _Checked(io.FileIO):
 
     def write(self, data: Any) -> int:
         try:
-            count = super().write(data)
+            count = os.write(self.fileno(), data)
         except OSError as error:
             raise self._failed(error) from error
-        self._done += count or 0
+        self._done += count
         return count
 
     def sync(self) -> None:

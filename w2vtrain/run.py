@@ -6,8 +6,8 @@ How a corpus is read and a model trained is pipeline.py's matter.
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,13 +16,13 @@ import click
 import numpy as np
 
 from .api import cut_vocabulary
-from .checkpoint import locked
+from .checkpoint import locked, numbers
 from .compare import Comparison, contenders, write_reports
 from .compare import run as compare
 from .config import Settings, resolve, validated
 from .console import Console, duration, json_lines
 from .corpus import Corpus
-from .errors import ConfigError, DataError, InputMissing, OutputError, UsageError
+from .errors import ConfigError, DataError, InputMissing, OutputError, UsageError, W2VError
 from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
@@ -133,10 +133,27 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
                     found=found,
                 )
                 started = time.monotonic()
-                write_results(request, model)
+                with rescued(run):
+                    write_results(request, model)
             console.summary(model, files, time.monotonic() - started)
         finally:
             console.close()
+
+
+@contextmanager
+def rescued(run: Run | None) -> Iterator[None]:
+    """Where results cannot be written, save what was learned and say so."""
+    try:
+        yield
+    except W2VError as error:
+        if run is None:
+            raise
+        with suppress(W2VError):
+            run.save()
+        if not numbers(run.folder):
+            raise
+        hint = f"what was learned is saved: w2vtrain resume {run.folder} writes it once this is mended"
+        raise type(error)(f"{error}; {hint}") from error
 
 
 def run_resume(folder: str, quiet: bool, force: bool) -> None:

@@ -31,6 +31,9 @@ FREE = ("threads", "stall_timeout")
 DECIDING = ("sources", "heldout", "read_vocab")
 """What the result depends on beside the settings."""
 
+Arrays = Callable[[], Mapping[str, np.ndarray]]
+About = Callable[[], dict[str, Any]]
+
 
 class Run:
     """One folder, whose lock the caller holds. every: seconds between checkpoints; say: takes lines for people."""
@@ -39,6 +42,7 @@ class Run:
         self.folder, self.every, self.say = folder, every, say
         self.stopping = self.saving = self.learning = False
         self.last, self.number = time.monotonic(), 0
+        self.unsaved: tuple[Arrays, About] | None = None
 
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
         """Note what the folder is a run of, and load the checkpoint to go on from, if there is one.
@@ -72,19 +76,26 @@ class Run:
         """Whether training should pause for `pause`; asked by any thread."""
         return self.stopping or self.saving or time.monotonic() - self.last >= self.every
 
-    def pause(self, arrays: Callable[[], Mapping[str, np.ndarray]], about: Callable[[], dict[str, Any]]) -> None:
+    def pause(self, arrays: Arrays, about: About) -> None:
         """Save if it is time or was asked for; Stopped if that was asked for. arrays and about are only then called.
 
         At the end of an epoch, too, where a tenth of the interval is over.
         """
+        self.unsaved = arrays, about
         if not self.due() and time.monotonic() - self.last < self.every / 10:
             return
-        self.number += 1
         self.saving = False
-        checkpoint.save(self.folder, self.number, arrays(), about())
-        self.last = time.monotonic()
+        self.save()
         if self.stopping:
             raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
+
+    def save(self) -> None:
+        """Save what `pause` was last told of, unless that is done."""
+        if self.unsaved:
+            arrays, about = self.unsaved
+            self.number += 1
+            checkpoint.save(self.folder, self.number, arrays(), about())
+            self.last, self.unsaved = time.monotonic(), None
 
     def tidy(self) -> None:
         """Leave no folder behind that nothing can go on from."""

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -80,7 +80,7 @@ def train(
             on_pause(run.state)
             continue
         if on_epoch(run.state.epochs[-1]):
-            break
+            run.state = replace(run.state, epoch=schedule.epochs)
         on_pause(run.state)
     check_finite(engine.weights(), schedule.alpha, len(run.state.epochs))
     return list(run.state.epochs)

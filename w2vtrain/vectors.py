@@ -113,9 +113,10 @@ def write_vectors(
         raise DataError(f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD:,}")
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    size = sum(map(len, names)) + matrix.size * 4 + 2 * len(names) if format == "binary" else None
+    head = b"%d %d\n" % matrix.shape
+    size = len(head) + sum(map(len, names)) + matrix.size * 4 + 2 * len(names) if format == "binary" else None
     with atomic_write(path, force, size) as file:
-        file.write(b"%d %d\n" % matrix.shape)
+        file.write(head)
         for rows in row_blocks(matrix):
             block = np.ascontiguousarray(matrix[rows], dtype="<f4")
             (_write_text if format == "text" else _write_binary)(file, names[rows], block)

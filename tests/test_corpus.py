@@ -177,7 +177,9 @@ def test_a_file_that_grows_is_read_as_far_as_it_was(tmp_path):
     path = write(tmp_path / "log", b"a b\n")
     corpus = Corpus([str(path)])
     path.write_bytes(b"a b\nc d\n")
-    assert b"".join(corpus.read()) == b"a b\n"
+    reader = corpus.read()
+    assert b"".join(reader) == b"a b\n"
+    assert (reader.bytes_read, reader.grown) == (4, 1)
     path.write_bytes(b"a")
     with pytest.raises(DataError, match="log: became shorter while it was read, at byte 1"):
         list(corpus.read())
@@ -291,3 +293,28 @@ def test_simple_needs_no_white_space(tmp_path):
     want = text.replace("\u3001", " ").split()
     for block in (100, 12_345, 1 << 22):
         assert text_of(path, tokenizer="simple", block_bytes=block).decode().split() == want
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", "simple"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [
+        (b"a \xff", 2),
+        (b"\xef\xbb\xbfa \xc3 b", 5),
+        (b"a\n\xe2\x82", 2),
+        (b"x" * 2000 + b"\xed\xa0\x80", 2000),
+        ("\u00e9 ".encode() * 1_000_000 + b"\x80", 3_000_000),
+    ],
+)
+def test_strict_names_the_file_and_the_byte(tmp_path, data, byte, pack, tokenizer):
+    good = write(tmp_path / "good", b"a b")
+    path = write(tmp_path / "bad", pack(data))
+    for block in (1, 1 << 22):
+        with pytest.raises(DataError, match=rf"^{re.escape(str(path))}: not UTF-8 at byte {byte} of the text"):
+            list(Corpus([str(good), str(path)], tokenizer, block, errors="strict").read())
+
+
+def test_an_unknown_way_with_errors(tmp_path):
+    with pytest.raises(UsageError, match="replace or strict or ignore"):
+        Corpus(["-"], errors="xmlcharrefreplace")

@@ -40,31 +40,31 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join) | st.binary
 TEXTS = TEXTS.filter(lambda text: text[:2] not in (b"\xff\xfe", b"\xfe\xff"))
 
 
-def simple(text):
+def simple(text, errors):
     """The tokeniser `simple`, one character at a time."""
-    kept = [
-        c if c == "\n" or unicodedata.category(c)[0] in "LM" else " " for c in text.decode("utf-8", "replace").lower()
-    ]
+    kept = [c if c == "\n" or unicodedata.category(c)[0] in "LM" else " " for c in text.decode("utf-8", errors).lower()]
     return "".join(kept).encode()
 
 
-def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer):
+def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer, errors):
     """Tokens array, (word, count) pairs and statistics; None instead of the pairs if there are fewer than 2 words."""
     lines, overlong, invalid = [], 0, 0
     for text in files:
         text = text.removeprefix(b"\xef\xbb\xbf")
+        if errors == "strict":
+            text.decode()
         if tokenizer == "simple":
             decoded = text.decode("utf-8", "replace")
             invalid += decoded.count("\ufffd") - text.count("\ufffd".encode())
-            text = simple(text)
+            text = simple(text, errors)
         for line in re.split(rb"(?<=\n)", text):
             found = re.findall(rb"[^ \t\n\r\v\f]+", line)
             overlong += sum(len(t) > 1000 for t in found)
             found = [t for t in found if len(t) <= 1000]
             if line:
-                lines.append([t.decode("utf-8", "replace") for t in found])
+                lines.append([t.decode("utf-8", errors) for t in found])
             invalid += sum(t.decode("utf-8", "ignore").encode() != t for t in found)
-    counts = Counter(t for line in lines for t in line)
+    counts = Counter(t for line in lines for t in line if t)
     tokens = sum(counts.values())
     kept = sorted(counts, key=lambda w: (-counts[w], w.encode()))
     kept = [w for w in kept if counts[w] >= min_count][:max_vocab]
@@ -84,6 +84,7 @@ def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer):
     stats = CorpusStats(
         files=len(files), bytes_read=size, text_bytes=size, lines=len(lines), tokens=tokens, types=len(counts),
         out_of_vocabulary=tokens - words, overlong=overlong, invalid=invalid, cut=cut, sentences=len(sentences),
+        grown=0,
     )  # fmt: skip
     return array, pairs, stats
 
@@ -108,13 +109,19 @@ def pairs_of(vocabulary):
     max_sentence=st.integers(1, 4) | st.just(10_000),
     vocabulary=st.none() | st.just(Vocabulary(["b", "a", "\ufffd", "never"], np.array([9, 5, 2, 1]))),
     tokenizer=st.sampled_from(["whitespace", "whitespace", "simple"]),
+    errors=st.sampled_from(["replace", "ignore", "strict"]),
 )
 def test_everything_equals_the_reference(
-    texts, block, threads, min_count, max_vocab, max_sentence, vocabulary, tokenizer
+    texts, block, threads, min_count, max_vocab, max_sentence, vocabulary, tokenizer, errors
 ):
-    array, pairs, stats = reference(texts, min_count, max_vocab, vocabulary, max_sentence, tokenizer)
     with tempfile.TemporaryDirectory() as folder:
-        corpus = Corpus(write(folder, *texts), tokenizer, block_bytes=block)
+        corpus = Corpus(write(folder, *texts), tokenizer, block_bytes=block, errors=errors)
+        try:
+            array, pairs, stats = reference(texts, min_count, max_vocab, vocabulary, max_sentence, tokenizer, errors)
+        except UnicodeDecodeError:
+            with pytest.raises(DataError, match=r"not UTF-8 at byte \d"):
+                encode(corpus)
+            return
         options = {"min_count": min_count, "max_vocab": max_vocab, "threads": threads}
         if array is None or not array.size:
             with pytest.raises(DataError):
@@ -137,7 +144,7 @@ def test_a_long_text_with_many_types_is_the_same_for_all_threads_and_blocks(tmp_
     words = [b"w%d" % n for n in rng.zipf(1.2, 300_000) % 10**9]
     text = b" ".join(b"%s\n" % w if i % 37 == 0 else w for i, w in enumerate(words))
     sources = write(tmp_path, text)
-    array, pairs, stats = reference([text], 1, None, None, 20, "whitespace")
+    array, pairs, stats = reference([text], 1, None, None, 20, "whitespace", "replace")
     assert stats.types > 40_000  # the tables had to grow
     for threads, block in ((1, 1 << 22), (2, 1 << 16), (3, 12_345)):
         ids = encode(Corpus(sources, block_bytes=block), min_count=1, max_sentence=20, threads=threads, folder=tmp_path)

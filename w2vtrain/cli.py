@@ -31,7 +31,7 @@ Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
 75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
-COUNTING = ("min_count", "max_vocab", "tokenizer", "threads")
+COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
 KINDS = {"int": "N", "float": "X", "str": "NAME"}
 

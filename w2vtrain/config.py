@@ -77,6 +77,10 @@ class Settings:
         "whitespace", "Split at ASCII white space, or lower-case and keep Unicode words only.",
         choices=("whitespace", "simple"),
     )  # fmt: skip
+    encoding_errors: str = setting(
+        "replace", "Bytes that are not UTF-8: make U+FFFD of them, stop at the first, or leave them out.",
+        choices=("replace", "strict", "ignore"),
+    )  # fmt: skip
     cbow_gradient: str = setting(
         "word2vec", "CBOW: a context row takes the mean's whole gradient as in word2vec.c, or its share, 1/n of it.",
         choices=("corrected", "word2vec"),

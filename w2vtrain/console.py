@@ -160,6 +160,7 @@ class Console:
         )
         odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 mended": stats.invalid}
         odd["sentences cut at --max-sentence"] = stats.cut
+        odd["files grew meanwhile: read as far as they were at the start"] = stats.grown
         for what, count in odd.items():
             if count:
                 self.say(f"            {count:,} {what}")

@@ -3,6 +3,7 @@
 Nothing here counts or looks at words, except that the tokeniser `simple` rewrites text so that white space parts them.
 """
 
+import codecs
 import io
 import os
 import re
@@ -26,6 +27,7 @@ MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncate
 LONG_RUN = 1 << 16  # bytes without white space after which `simple` no longer waits for some
 
 TOKENIZERS = ("whitespace", "simple")
+ENCODING_ERRORS = ("replace", "strict", "ignore")
 SPACES = b" \t\n\r\v\f"
 _SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
@@ -43,17 +45,22 @@ class Corpus:
 
     `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
     `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words) or "simple" (lower case;
-    maximal runs of Unicode letters and combining marks are words). `block_bytes` changes no result.
+    maximal runs of Unicode letters and combining marks are words). `errors` says what becomes of bytes that are not
+    UTF-8, as in `bytes.decode`: "replace" makes U+FFFD of them, "ignore" leaves them out, "strict" is a DataError.
+    `block_bytes` changes no result.
 
     Raises InputMissing if a source is not there or cannot be read, UsageError for an unknown tokeniser.
     """
 
-    def __init__(self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK) -> None:
-        if tokenizer not in TOKENIZERS:
-            raise UsageError(f"no tokenizer {tokenizer!r}: choose {' or '.join(TOKENIZERS)}")
+    def __init__(
+        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK, errors: str = "replace"
+    ) -> None:
+        for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("errors", errors, ENCODING_ERRORS)):
+            if value not in known:
+                raise UsageError(f"no {what} {value!r}: choose {' or '.join(known)}")
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
-        self.tokenizer, self.block_bytes = tokenizer, max(1, block_bytes)
+        self.tokenizer, self.errors, self.block_bytes = tokenizer, errors, max(1, block_bytes)
         self.files = tuple(_file(path) for source in sources for path in _paths(source))
 
     @property
@@ -78,12 +85,13 @@ class Reader(Iterator[bytes]):
 
     No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
     file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
-    hold) and `invalid` (sequences that are not UTF-8; only `simple` sees them here) grow as it goes.
+    hold), `invalid` (sequences that are not UTF-8; only `simple` sees them here) and `grown` (files that are longer now
+    than when they were listed, of which the rest is left) grow as it goes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        self.bytes_read = self.text_bytes = self.invalid = 0
-        self._simple = corpus.tokenizer == "simple"
+        self.bytes_read = self.text_bytes = self.invalid = self.grown = 0
+        self._simple, self._errors = corpus.tokenizer == "simple", corpus.errors
         self._read = min(READ, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
@@ -110,8 +118,9 @@ class Reader(Iterator[bytes]):
             head += piece
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, want UTF-8: convert it with iconv")
+        pieces = chain([head], pieces)
         offset = 0
-        for piece in chain([head], pieces):
+        for piece in _utf8(pieces, name) if self._errors == "strict" else pieces:
             if (at := piece.find(0)) >= 0:
                 raise DataError(
                     f"{name}: NUL at byte {offset + at} of the text, usually binary data or UTF-16: convert with iconv"
@@ -129,6 +138,7 @@ class Reader(Iterator[bytes]):
                     left -= len(data)
                     self.bytes_read += len(data)
                     yield data
+                self.grown += file.size is not None and not left and bool(stream.read(1))
         except OSError as error:
             raise InputMissing(f"{file.path}: cannot be read: {error.strerror or error}") from error
         if left and file.size is not None:
@@ -138,8 +148,26 @@ class Reader(Iterator[bytes]):
         """The tokeniser `simple` over pieces cut anywhere."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
-            self.invalid += text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
+            bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
+            if bad:
+                self.invalid, text = self.invalid + bad, piece.decode("utf-8", self._errors)
             yield text.lower().translate(_KEEP_WORDS).encode()
+
+
+def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The same pieces; DataError at the first byte that is not UTF-8."""
+    decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
+    for piece in chain(pieces, [b""]):
+        held = len(decoder.getstate()[0])  # the start of a character, from the piece before
+        try:
+            decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}: not UTF-8 at byte {offset - held + error.start} of the text ({error.reason}):"
+                " convert it with iconv, or say --encoding-errors replace or ignore"
+            ) from None
+        offset += len(piece)
+        yield piece
 
 
 def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:

@@ -38,7 +38,8 @@ class CorpusStats:
     types: int  # distinct tokens
     out_of_vocabulary: int  # tokens that are not in the vocabulary
     overlong: int  # tokens of more than 1,000 bytes, skipped
-    invalid: int  # tokens that were not UTF-8 (tokenizer simple: sequences), decoded with U+FFFD
+    invalid: int  # tokens that were not UTF-8 (tokenizer simple: sequences), mended as the corpus's `errors` says
+    grown: int  # files that grew meanwhile, read as far as they were at the start
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
 
@@ -58,7 +59,7 @@ def count(
     """
     with Counting(corpus, threads, None) as first:
         first.run(progress)
-        types = Types([w.table for w in first.workers], None)
+        types = Types([w.table for w in first.workers], None, corpus.errors)
         vocabulary, _ = types.cut(first, min_count, max_vocab)
         return vocabulary, first.stats(types, int(vocabulary.counts.sum()))
 
@@ -143,6 +144,7 @@ class Counting:
 
         run_threads([partial(self._work, number) for number in range(len(self.workers))], self.stop, tick)
         tick()
+        assert self.corpus.size in (None, self.reader.bytes_read), "not every byte was read"
 
     def total(self, what: int) -> int:
         """Sum of one entry of the tokeniser's state over all blocks so far."""
@@ -173,19 +175,21 @@ class Counting:
             out_of_vocabulary=types.tokens - words,
             overlong=self.total(tokens.OVERLONG),
             invalid=types.invalid + self.reader.invalid,
+            grown=self.reader.grown,
             cut=cut,
             sentences=sentences,
         )
 
 
 class Types:
-    """The words of all workers in one table, where a word that is not UTF-8 is one with its U+FFFD decoding.
+    """The words of all workers in one table, where a word that is not UTF-8 is one with what its decoding gives.
 
+    Without its bad bytes ("ignore") it may be empty: then it is no token, though it has a place in its sentence.
     `counts` (n,) int64, `tokens` their sum, `invalid` tokens of these not UTF-8, and for each worker `numbers` (its
     types,) int32, from its numbers to those of the table.
     """
 
-    def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None) -> None:
+    def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None, errors: str) -> None:
         self.numbers: list[Int32] = []
         if vocabulary is None:
             table = tables[0]
@@ -196,11 +200,13 @@ class Types:
             table, numbers = tokens.merge(source, table)
             self.numbers.append(numbers)
         bad = np.flatnonzero(table.invalid[: table.types])
-        table, good = tokens.merge(tokens.listed([_decodable(table.word(i)) for i in bad.tolist()]), table)
+        mended = [table.word(i).decode("utf-8", errors).encode() for i in bad.tolist()]
+        table, good = tokens.merge(tokens.listed(mended), table)
         self.table, self.counts = table, table.counts[: table.types]
-        self.tokens, self.invalid = int(self.counts.sum()), int(self.counts[bad].sum())
+        self.invalid = int(self.counts[bad].sum())
         np.add.at(self.counts, good, self.counts[bad])
-        self.counts[bad] = 0
+        self.counts[bad] = self.counts[[i for i, word in zip(good, mended, strict=True) if not word]] = 0
+        self.tokens = int(self.counts.sum())
         merged = np.arange(table.types, dtype=np.int32)
         merged[bad] = good
         self.numbers = [merged[numbers] for numbers in self.numbers]
@@ -260,10 +266,6 @@ def run_threads(
                 thread.join(1)
     if errors:
         raise errors[0]
-
-
-def _decodable(word: bytes) -> bytes:
-    return word.decode("utf-8", "replace").encode()
 
 
 def temporary(folder: Path | None) -> IO[bytes]:

@@ -72,7 +72,7 @@ def encode(
     """
     with Counting(corpus, threads, folder or Path(tempfile.gettempdir())) as first:
         first.run(progress)
-        types = Types([w.table for w in first.workers], vocabulary)
+        types = Types([w.table for w in first.workers], vocabulary, corpus.errors)
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
         with temporary(first.folder) as file:
             second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)

@@ -71,6 +71,11 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     return replace(done, shrink_windows=shrink, block=block), reason
 
 
+def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:
+    """The text that the sources name, to be read as the settings say."""
+    return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors)
+
+
 def _variant(settings: Settings) -> str:
     """The model in the words of the objectives' DEFAULTS."""
     if settings.model == "cbow" and settings.context_weights:
@@ -99,8 +104,8 @@ def fit(
     if settings.patience and not heldout:
         raise ConfigError("patience: needs held-out text, whose perplexity is watched")
     if heldout:
-        Corpus(heldout, settings.tokenizer)  # what is missing is told before anything is read
-    started, corpus = time.monotonic(), Corpus(sources, settings.tokenizer)
+        corpus_of(heldout, settings)  # what is missing is told before anything is read
+    started, corpus = time.monotonic(), corpus_of(sources, settings)
     ids = encode(
         corpus,
         min_count=settings.min_count,
@@ -283,7 +288,7 @@ def heldout_text(
 ) -> tuple[Text, float]:
     """Held-out text in a model's words, and the share of its tokens that they are. Errors as `encode`'s."""
     ids = encode(
-        Corpus(sources, settings.tokenizer),
+        corpus_of(sources, settings),
         vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end,

@@ -21,14 +21,13 @@ from .compare import Comparison, contenders, write_reports
 from .compare import run as compare
 from .config import Settings, resolve, validated
 from .console import Console, duration, json_lines
-from .corpus import Corpus
 from .errors import ConfigError, DataError, InputMissing, OutputError, UsageError, W2VError
 from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
 from .model import Model, load_model, save_model
 from .objectives import engine_of, objective_class
-from .pipeline import effective, fit, perplexity
+from .pipeline import corpus_of, effective, fit, perplexity
 from .problem import Problem
 from .runs import CONFIG, Run, listening, stored
 from .vectors import format_of, write_vectors
@@ -229,9 +228,9 @@ def preflight(request: FitRequest, settings: Settings) -> list[str]:
     written = [os.path.realpath(file) for file in all_files]
     if twice := [file for file, path in zip(all_files, written, strict=True) if written.count(path) > 1]:
         raise UsageError(f"{twice[0]}: named for two outputs")
-    corpus = [file.path for file in Corpus(request.sources, settings.tokenizer).files]
+    corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
-        corpus += [file.path for file in Corpus(request.heldout, settings.tokenizer).files]
+        corpus += [file.path for file in corpus_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
@@ -308,7 +307,7 @@ def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force:
     """Count words and write them."""
     settings, _ = resolve(flags)
     threads = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
-    corpus = Corpus(sources, settings.tokenizer)
+    corpus = corpus_of(sources, settings)
     if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
         raise UsageError(f"{output}: named for input and output; choose another name")
     check_writable(output, force)
@@ -341,7 +340,7 @@ def run_compare(
     for path in filter(None, [about["heldout"], about["test"], about["questions"], *about["pairs"]]):
         with open_input(path):
             pass
-    Corpus(sources, settings.tokenizer)
+    corpus_of(sources, settings)
     try:
         alphas = [float(rate) for rate in rates.split(",")] if rates else []
     except ValueError:

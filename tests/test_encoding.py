@@ -1,0 +1,61 @@
+"""--encoding-errors through the command line: text to train on, to count, to score."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+GOOD, BAD = "some good wörds here\n" * 40, b"some b\xffd w\xc3rds \xfe here\n" * 40
+FIT = ["--vector-size", "4", "--epochs", "1", "--threads", "1", "--min-count", "1", "-q"]
+
+
+@pytest.fixture
+def texts(tmp_path):
+    (tmp_path / "good.txt").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.txt").write_bytes(BAD)
+    return tmp_path
+
+
+def w2vtrain(code, folder, *words):
+    """What the command says on stdout, or its one line on stderr where it must fail."""
+    done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], cwd=folder, capture_output=True, check=False)
+    said = done.stderr.decode()
+    assert done.returncode == code, said
+    assert len(said.splitlines()) == (code != 0)
+    return said or done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("errors", "tokenizer", "words"),
+    [
+        ("replace", "whitespace", {"some", "here", "b\ufffdd", "w\ufffdrds", "\ufffd"}),
+        ("ignore", "whitespace", {"some", "here", "bd", "wrds"}),
+        ("replace", "simple", {"some", "here", "b", "d", "w", "rds"}),
+        ("ignore", "simple", {"some", "here", "bd", "wrds"}),
+    ],
+)
+def test_what_becomes_of_bad_bytes(texts, errors, tokenizer, words):
+    options = ["--encoding-errors", errors, "--tokenizer", tokenizer]
+    counted = dict(line.split(" ") for line in w2vtrain(0, texts, "vocab", "bad.txt", "-q", *options).splitlines())
+    assert counted == dict.fromkeys(words, "40")
+    model = ["--save-model", "model.safetensors", *options]
+    w2vtrain(0, texts, "fit", "bad.txt", "-o", "vectors.txt", *model, *FIT)
+    record = json.loads((texts / "vectors.txt.json").read_text())
+    assert record["settings"]["encoding_errors"] == errors
+    assert record["record"]["corpus"]["invalid"] == 120
+    assert record["record"]["vocabulary"] == {"size": len(words), "words": 40 * len(words)}
+    score = json.loads(w2vtrain(0, texts, "perplexity", "model.safetensors", "bad.txt", "--json", "-q"))
+    assert score["coverage"] == 1, "the text is read as the model's settings say"
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", "simple"])
+def test_strict_stops_at_the_first_bad_byte(texts, tokenizer):
+    options = ["--encoding-errors", "strict", "--tokenizer", tokenizer]
+    told = "w2vtrain: error: bad.txt: not UTF-8 at byte 6 of the text"
+    assert told in w2vtrain(65, texts, "vocab", "bad.txt", *options)
+    assert told in w2vtrain(65, texts, "fit", "bad.txt", "-o", "vectors.txt", *options, *FIT)
+    good = ["fit", "good.txt", "-o", "vectors.txt", *options, *FIT]
+    assert told in w2vtrain(65, texts, *good, "--heldout", "bad.txt")
+    w2vtrain(0, texts, *good, "--save-model", "model.safetensors")
+    assert told in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")

@@ -181,6 +181,7 @@ def test_leftovers_of_killed_runs_are_swept(tmp_path):
     for name in (".tmp-000001-123", ".del-000002-99", "ckpt-000004", ".tmp-mine", "notes"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
+    (tmp_path / ".config.json.tmp-123-0123abcd").write_text("half")
     with checkpoint.locked(tmp_path):
         assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp-mine", "ckpt-000004", "lock", "notes"]
 

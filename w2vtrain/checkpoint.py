@@ -30,7 +30,8 @@ SCHEMA = 1
 KEPT = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
-LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-(\d+)")
+# Of checkpoints, and of the run's config.json, which files.atomic_write was writing.
+LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.config\.json\.tmp-\d+-[0-9a-f]{8}")
 LARGEST_MANIFEST = 1 << 20
 
 
@@ -128,7 +129,10 @@ def sweep(run: Path) -> None:
     """Delete what killed runs left half written or half deleted. Only for the holder of the lock."""
     for entry in list(run.iterdir()):
         if LEFTOVER.fullmatch(entry.name):
-            shutil.rmtree(entry, ignore_errors=True)
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
 
 
 @contextmanager

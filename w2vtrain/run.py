@@ -78,7 +78,7 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
         _fit(request, settings, reason, None)
         return
     with locked(folder):
-        run = Run(folder, request.checkpoint_every * 60, Console(request.quiet).say)
+        run = Run(folder, request.checkpoint_every * 60)
         try:
             _fit(request, settings, reason, run)
             run.finish()
@@ -120,6 +120,8 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
         console = Console(request.quiet, request.progress_every, log)
         try:
             console.say(headline(settings, reason))
+            for why in found.skipped if found else []:
+                console.say(f"warning     {why}; going on from the checkpoint before it")
             with listening(run) if run else nullcontext():
                 model = fit(
                     request.sources,

@@ -36,10 +36,10 @@ About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """One folder, whose lock the caller holds. every: seconds between checkpoints; say: takes lines for people."""
+    """One folder, whose lock the caller holds. every: seconds between checkpoints."""
 
-    def __init__(self, folder: Path, every: float = 600.0, say: Callable[[str], None] = lambda _: None) -> None:
-        self.folder, self.every, self.say = folder, every, say
+    def __init__(self, folder: Path, every: float = 600.0) -> None:
+        self.folder, self.every = folder, every
         self.stopping = self.saving = self.learning = False
         self.last, self.number = time.monotonic(), 0
         self.unsaved: tuple[Arrays, About] | None = None
@@ -65,10 +65,8 @@ class Run:
         found = checkpoint.load(self.folder)
         if found is not None:
             self.number = found.number
-            for why in found.skipped:
-                self.say(f"warning     {why}; going on from the checkpoint before it")
             for number in checkpoint.numbers(self.folder):
-                if number > found.number:  # the next ones will have these names
+                if number > found.number:  # damaged, and the next ones will have these names
                     checkpoint.remove(self.folder, number)
         return found
 

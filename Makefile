@@ -6,7 +6,7 @@ DEMO := .venv/demo
 PARALLEL := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench lock clean
+.PHONY: help install demo test test-all lint format bench faults lock clean
 
 help: ## List these verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -46,6 +46,9 @@ format: install ## Let ruff mend what it can
 
 bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", see `w2vtrain bench --help`
 	$(BIN)/w2vtrain bench $(or $(BENCH),data/simplewiki.txt)
+
+faults: install ## Faults and what w2vtrain, gensim and fastText do about them: FAULTS="--fasttext-python PYTHON"
+	$(BIN)/python tests/faults.py $(FAULTS)
 
 lock: ## Renew requirements.lock from pyproject.toml
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock

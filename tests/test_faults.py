@@ -1,79 +1,99 @@
-"""Runs in which something breaks: a thread that raises or says nothing, disks that fail, power that goes."""
+"""The column of w2vtrain in the table of faults, by the rule that judges its peers; and that rule."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import fault_table
 import pytest
+from fault_drive import Case, Run, load, once
+from fault_table import FAULTS, Fault
+from faults import FASTTEXT, GENSIM, OURS, judge, run
 
-from w2vtrain import checkpoint
+from w2vtrain import cli
 
 ROOT = Path(__file__).parent.parent
-ENGINES = {"windows": ["--objective", "neg"], "blocks": ["--objective", "sampled-softmax"]}
-
-BROKEN = """
-import faulthandler, itertools, sys, time
-from w2vtrain import cli, runs, trainer
-
-how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-learn, steps = trainer._Run._learn, itertools.count(1)
+ALL = [fault for faults in FAULTS.values() for fault in faults]
+LONG = next(fault for fault in ALL if fault.memory)
 
 
-def broken(self, order, before, words, epoch, mine):
-    if epoch < 2 or mine != thread or next(steps) < step:
-        return learn(self, order, before, words, epoch, mine)
-    faulthandler.dump_traceback_later(30, exit=True)  # the run may not outlive its thread for long
-    if how == "raise":
-        raise RuntimeError("the thread broke")
-    time.sleep(1000)
+@pytest.mark.parametrize("fault", [f for f in ALL if not f.tested and f is not LONG], ids=lambda fault: fault.name)
+def test_w2vtrain_survives(fault, monkeypatch, capsys):
+    """In this process where the fault needs no other."""
+
+    def here(case, command):
+        monkeypatch.chdir(case.folder)
+        monkeypatch.setattr(sys, "argv", command[2:])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        monkeypatch.chdir(ROOT)
+        return Run(end.value.code, capsys.readouterr().err)
+
+    if fault.drive in (once, load) or fault.name == "named pipe":
+        monkeypatch.setattr(Case, "run", here)
+    verdict, runs = run(OURS, fault)
+    assert verdict.survived, (verdict.text, runs)
 
 
-trainer._Run._learn = broken
-runs.Run.due = lambda self: False  # saved is after each epoch and not after each slice, so that all threads get some
-sys.argv[1:] = sys.argv[4:]
-cli.main()
-"""
+@pytest.mark.parametrize("size", [4 << 20, pytest.param(64 << 20, marks=pytest.mark.slow)])
+def test_w2vtrain_survives_a_long_line(size, monkeypatch):
+    monkeypatch.setattr(fault_table, "LINE", size)
+    verdict, runs = run(OURS, LONG)
+    assert verdict.survived, (verdict.text, runs)
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    lines = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("".join(lines[:1000]), encoding="utf-8")
-    return path
+def test_the_others_are_tested_elsewhere():
+    for fault in ALL:
+        if fault.tested:
+            file, _, name = fault.tested.partition("::")
+            assert f"def {name}(" in (ROOT / "tests" / file).read_text(), fault.name
 
 
-def fit(text, output, *more):
-    settings = ["--epochs", "1000", "--threads", "2", "--vector-size", "16", "--checkpoint-every", "0", "-q"]
-    return [str(word) for word in ("fit", text, "-o", output, *settings, *more)]
+REFUSED = Fault("", 65, "at byte 3", early=True)
+TRAINED = Fault("", 0, "output ", words=frozenset([b"a", b"b"]), may=frozenset([b"c"]), memory=100, refused=False)
+RAISED = "Traceback (most recent call last):\n  File 'x', line 1, in <module>\n"
 
 
-def broken_run(how, thread, step, arguments):
-    words = [sys.executable, "-c", BROKEN, how, str(thread), str(step), *arguments]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+@pytest.mark.parametrize(
+    ("system", "fault", "last", "files", "verdict"),
+    [
+        (OURS, REFUSED, Run(65, "reading\nw2vtrain: error: at byte 3"), {}, 'ok: 65, "at byte 3"'),
+        (OURS, REFUSED, Run(65, "w2vtrain: error: bad"), {}, "!exit code 65, but says"),
+        (OURS, REFUSED, Run(66, "w2vtrain: error: at byte 3"), {}, "!exit code 66"),
+        (OURS, REFUSED, Run(65, "Traceback\nw2vtrain: error: at byte 3"), {}, "!exit code 65"),
+        (OURS, REFUSED, Run(65, "w2vtrain: error: at byte 3\nmore"), {}, "!the last line"),
+        (OURS, REFUSED, Run(65, "epoch 3\nw2vtrain: error: at byte 3"), {}, "!only after training"),
+        (OURS, REFUSED, Run(65, "w2vtrain: error: at byte 3"), {"out.txt": b""}, "!half a file"),
+        (OURS, REFUSED, Run(None, ""), {}, "!hangs"),
+        (OURS, TRAINED, Run(0, "output x", 10), {"out.txt": b"2 1\na 1\nb 2\n"}, "ok: 0"),
+        (OURS, TRAINED, Run(0, "", 10), {"out.txt": b"2 1\na 1\nb 2\n"}, "!exit code 0"),
+        (OURS, TRAINED, Run(0, "output x", 101), {"out.txt": b"2 1\na 1\nb 2\n"}, "!peak memory"),
+        (GENSIM, TRAINED, Run(0, "", 10), {"out.txt": b"3 1\na 1\nb 2\nc 1\n"}, "ok"),
+        (GENSIM, TRAINED, Run(0, "", 10), {"out.txt": b"3 1\na 1\nb 2\nd 1\n"}, "!vocabulary has 'd'"),
+        (GENSIM, TRAINED, Run(0, "", 10), {"out.txt": b"1 1\na 1\n"}, "!vocabulary lacks 'b'"),
+        (FASTTEXT, TRAINED, Run(0, "", 10), {"words.txt": b"a\n</s>\nb\n"}, "ok"),
+        (GENSIM, REFUSED, Run(0, ""), {}, "!silent"),
+        (GENSIM, REFUSED, Run(0, "WARNING:gensim:odd"), {}, "!only a warning"),
+        (GENSIM, REFUSED, Run(-11, ""), {}, "!crash (SIGSEGV)"),
+        (GENSIM, REFUSED, Run(1, RAISED + "x.OddError: what?"), {}, "!traceback: x.OddError: what?"),
+        (GENSIM, REFUSED, Run(1, RAISED + "x.OddError: in corpus.txt"), {}, "ok: OddError names corpus.txt"),
+        (GENSIM, REFUSED, Run(1, "EPOCH 1: training on\nE: corpus.txt"), {}, "!only after training"),
+        (GENSIM, REFUSED, Run(1, "E: corpus.txt"), {"out.txt": b"half"}, "!half a file"),
+    ],
+)
+def test_the_rule(system, fault, last, files, verdict, tmp_path):
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    found = judge(system, fault, system.case(fault, tmp_path), [last])
+    assert found.survived == (not verdict.startswith("!"))
+    assert found.text.startswith(verdict.lstrip("!"))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("thread", "step"), [(0, 5), (1, 9)])
-def test_a_thread_that_raises_ends_the_run_with_its_cause(text, tmp_path, engine, thread, step):
-    output = tmp_path / "vectors.bin"
-    done = broken_run("raise", thread, step, fit(text, output, *ENGINES[engine]))
-    assert done.returncode == 70, done.stderr
-    (line,) = done.stderr.splitlines()
-    assert "RuntimeError: the thread broke" in line
-    assert checkpoint.load(Path(f"{output}.run")).number >= 2
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_thread_that_says_nothing_ends_the_run_with_all_stacks(text, tmp_path, engine):
-    output = tmp_path / "vectors.bin"
-    done = broken_run("sleep", 1, 5, fit(text, output, *ENGINES[engine], "--stall-timeout", "3"))
-    assert done.returncode == 70, done.stderr
-    *stacks, line = done.stderr.splitlines()
-    assert line.startswith("w2vtrain: error: thread 1 has finished no chunk for 3 s")
-    assert len(re.findall(r"^(?:Current t|T)hread 0x", "\n".join(stacks), re.M)) >= 2
-    assert any("in broken" in stack for stack in stacks)
-    assert checkpoint.load(Path(f"{output}.run")).number >= 2
-    assert not output.exists()
+def test_the_page_shows_this_table():
+    rows = re.findall(r"^\| (.*) \|$", (ROOT / "docs/reliability.md").read_text(encoding="utf-8"), re.M)
+    cells = [row.split(" | ") for row in rows]
+    shown = {row[0]: row[1] for row in cells if len(row) == 4}
+    assert [fault.name for fault in ALL if fault.name in shown] == [fault.name for fault in ALL]
+    for fault in ALL:
+        assert shown[fault.name].startswith(f"ok: {fault.code}"), fault.name
+    assert shown["**survived**"] == f"{len(ALL)} of {len(ALL)}"

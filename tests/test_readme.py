@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from w2vtrain import errors
+from w2vtrain.cli import CODES
 from w2vtrain.config import FIELDS
 from w2vtrain.objectives import objectives
 
@@ -68,8 +69,11 @@ def test_every_objective_and_exit_code_is_documented():
     for name in objectives():
         assert f"| `{name}` |" in README, name
     codes = {c.exit_code for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.W2VError)}
+    page = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
     for code in codes | {0, 130}:
-        assert re.search(rf"\| {code} \|", README), code
+        assert re.search(rf"^\| {code} \|", README, re.M), code
+        assert re.search(rf"^\| {code} \|", page, re.M), code
+        assert re.search(rf"\b{code} [a-z]", CODES), code
 
 
 def test_configurations_and_flags_exist():

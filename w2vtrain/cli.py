@@ -25,8 +25,8 @@ NAME = "w2vtrain"
 LONGEST_MESSAGE = 2000
 COMPLETE = "_W2VTRAIN_COMPLETE"
 CODES = """\b
-Exit codes: 0 done; 1 below --fail-under; 2 bad command line; 65 bad data;
-66 input missing or unreadable; 70 internal error; 71 out of memory;
+Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
+65 bad data; 66 input missing or unreadable; 70 internal error; 71 out of memory;
 73 output exists, cannot be created or is in use; 74 error while writing;
 75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -1,0 +1,391 @@
+"""The faults: how each is made, what w2vtrain must do about it and what counts as surviving it for others.
+
+Data for tests/faults.py, which runs w2vtrain and its peers on them, and tests/test_faults.py, which tests w2vtrain.
+"""
+
+import gzip
+import os
+import pickle
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fault_drive import (
+    Case,
+    Drive,
+    Run,
+    cut_in_half,
+    cut_short,
+    cut_while_learning,
+    damaged,
+    fed,
+    flip_a_bit,
+    limited,
+    load,
+    once,
+    over_a_good_file,
+    signalled,
+    two_at_once,
+)  # fmt: skip
+
+ROOT = Path(__file__).parent.parent
+LINE = 64 << 20
+"""Bytes of the one long line."""
+
+# What users write where the usual program of faults.py does not do. Arguments: text, output, settings in JSON.
+GENSIM_LINES = """
+import json, logging, sys
+from gensim.models import Word2Vec
+from gensim.models.word2vec import LineSentence
+logging.basicConfig(level=logging.INFO)
+model = Word2Vec(sentences=LineSentence(sys.argv[1]), **json.loads(sys.argv[3]))
+model.wv.save_word2vec_format(sys.argv[2])
+"""
+GENSIM_RAISES = """
+import json, logging, sys
+from gensim.models import Word2Vec
+logging.basicConfig(level=logging.INFO)
+class Sentences:
+    passes = 0
+    def __iter__(self):
+        Sentences.passes += 1
+        for number, line in enumerate(open(sys.argv[1], encoding="utf-8")):
+            if Sentences.passes == 3 and number == 100:  # the first pass counts words
+                raise ValueError("no more")
+            yield line.split()
+model = Word2Vec(sentences=Sentences(), **json.loads(sys.argv[3]))
+model.wv.save_word2vec_format(sys.argv[2])
+"""
+GENSIM_BINARY = """
+import json, sys
+from gensim.models import Word2Vec
+Word2Vec(corpus_file=sys.argv[1], **json.loads(sys.argv[3])).wv.save_word2vec_format(sys.argv[2], binary=True)
+"""
+GENSIM_LOADS_BINARY = """
+import sys
+from gensim.models import KeyedVectors
+print(KeyedVectors.load_word2vec_format(sys.argv[2], binary=True).most_similar("the"))
+"""
+GENSIM_MODEL = """
+import json, sys
+from gensim.models import Word2Vec
+Word2Vec(corpus_file=sys.argv[1], **json.loads(sys.argv[3])).save(sys.argv[2])
+"""
+GENSIM_LOADS_MODEL = """
+import sys
+from gensim.models import Word2Vec
+print(Word2Vec.load(sys.argv[2]).wv.most_similar("the"))
+"""
+RAISES = """
+from w2vtrain.objectives.softmax import DEFAULTS, OBJECTIVE as Softmax
+class Broken(Softmax):
+    steps = 0
+    def step(self, *block):
+        Broken.steps += 1
+        if Broken.steps > 20:
+            raise ValueError("no more")
+        return super().step(*block)
+OBJECTIVE = Broken
+"""
+
+
+class Executes:
+    """Pickled, it makes a file when it is loaded."""
+
+    def __reduce__(self):
+        return os.mknod, ("executed",)
+
+
+def some_text(folder: Path) -> None:
+    """The first lines of the demo corpus."""
+    with (ROOT / "data/simplewiki.txt").open("rb") as file:
+        (folder / "corpus.txt").write_bytes(b"".join(file.readline() for _ in range(300)))
+
+
+def some_text_and(name: str, content: str) -> Callable[[Path], object]:
+    """The same and another file."""
+    return lambda folder: (some_text(folder), (folder / name).write_text(content))
+
+
+def file_of(data: bytes, name: str = "corpus.txt") -> Callable[[Path], object]:
+    """A file of these bytes."""
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def folder_called(name: str) -> Callable[[Path], object]:
+    """The demo text, but where it would stand: a folder."""
+    return lambda folder: (folder / name).mkdir()
+
+
+def nothing(_: Path) -> None:
+    """No file at all."""
+
+
+def long_line(folder: Path) -> None:
+    """A thousand words again and again, without a line end."""
+    line = b" ".join(b"word%03d" % i for i in range(1000)) + b" "
+    with (folder / "corpus.txt").open("wb") as file:
+        for _ in range(LINE // len(line)):
+            file.write(line)
+
+
+# What must hold after a case has run, for every system: each gives a complaint, "" for none.
+Check = Callable[[Case, list[Run]], str]
+
+
+def no_half_file(case: Case, runs: list[Run]) -> str:
+    """A run that failed leaves no output."""
+    return "half a file" if runs[-1].code != 0 and (case.folder / case.output).is_file() else ""
+
+
+def good_file_is_whole(case: Case, _: list[Run]) -> str:
+    """What was there before is there still."""
+    now, good = ((case.folder / name).read_bytes() for name in (case.output, "good"))
+    return "" if now == good else f"the good file is destroyed, {len(now) / len(good):.0%} left"
+
+
+def goes_on(after: int) -> Check:
+    """A run that was stopped, with this exit code, goes on to the bytes of one that was not."""
+
+    def check(case: Case, runs: list[Run]) -> str:
+        if len(runs) == 1:
+            return "all work lost" if (runs[0].code or 0) < 0 else "not tried: it ended too soon"
+        if runs[0].code != after:
+            return f"exit code {runs[0].code} when it was stopped"
+        same = (case.folder / case.output).read_bytes() == (case.folder / "whole" / case.output).read_bytes()
+        return "" if same else "goes on to other vectors"
+
+    return check
+
+
+def one_is_refused(_: Case, runs: list[Run]) -> str:
+    """Of two runs only one may think that the file is its own."""
+    return "silent: the last to end wins" if all(run.code == 0 for run in runs) else ""
+
+
+def runs_no_code(case: Case, _: list[Run]) -> str:
+    """What a file says is not done."""
+    return "runs the file's code" if (case.folder / "executed").exists() else ""
+
+
+def anything(_: Case, __: list[Run]) -> str:
+    """Nothing more than the exit code and the message."""
+    return ""
+
+
+LINES = b"alpha beta gamma delta epsilon\n" * 200
+FIVE = frozenset(LINES.split())
+PACKED = gzip.compress(LINES * 50, mtime=0)
+LONG_TOKENS = [b"x" * 1200 + end for end in (b"a", b"b")]
+VECTORS = b"3 2\nalpha 1 0\nbeta 0 1\ngamma 1 1\n"
+LONG = ("--epochs", "400", "--threads", "1", "--progress-every", "0.05")
+SAVING = (*LONG, "--checkpoint-every", "0.005")
+LONG_GENSIM, LONG_FASTTEXT = {"epochs": 100}, {"epoch": 50}
+STATES = "out.txt.run/ckpt-*/state.safetensors"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    name: also what the table shows. code, says: w2vtrain's exit code and a pattern of its one error line, or of all it
+    says where the code is 0. ours: arguments of `fit` behind those that all have. gensim, fasttext: settings, a program
+    that trains, or None where it has no such thing. names: a pattern of what a peer's message must name. loads: how to
+    load the output, by system, if not as usual: arguments of w2vtrain, or a program. make: fills the folder; drive:
+    runs the case; check: what must hold after it, for all. words: the vocabulary that must come out, and `may` what
+    else may be in it; None where there is none. note: what to say of w2vtrain beside a code
+    of 0. memory: limit of the peak in bytes. refused: peers must refuse it, and otherwise may, if they say what is
+    wrong; early: before training. tested: the test that is as strong, if there is one elsewhere.
+    """
+
+    name: str
+    code: int
+    says: str
+    ours: tuple[str, ...] = ()
+    gensim: Mapping[str, object] | str | None = field(default_factory=dict)
+    fasttext: Mapping[str, object] | str | None = field(default_factory=dict)
+    names: str = r"corpus\.txt|vectors\.txt|out\.txt|out\.bin"
+    loads: Mapping[str, tuple[str, ...] | str] = field(default_factory=dict)
+    make: Callable[[Path], object] = some_text
+    drive: Drive = once
+    check: Check = no_half_file
+    words: frozenset[bytes] | None = None
+    may: frozenset[bytes] = frozenset()
+    note: str = ""
+    memory: int | None = None
+    refused: bool = True
+    early: bool = False
+    corpus: str = "corpus.txt"
+    output: str = ""
+    states: str = ""
+    tested: str = ""
+
+
+def setting(flag: str, value: object, gensim: str, fasttext: str, says: str, **more: Any) -> Fault:
+    """A setting with a value that makes no sense, by the names that the three have for it."""
+    about = {"gensim": {gensim: value}, "fasttext": {fasttext: value}, "names": rf"\b({gensim}|{fasttext})\b"}
+    return Fault(
+        f"`{flag} {value}`", says=says, ours=(flag, str(value)), **{"code": 78, "early": True, **about, **more}
+    )
+
+
+def trains(name: str, data: bytes, words: frozenset[bytes] = FIVE, says: str = "output ", **more: Any) -> Fault:
+    """A text out of which this vocabulary must come."""
+    return Fault(name, 0, says, **{"make": file_of(data), "words": words, "refused": False, "check": anything, **more})
+
+
+def refuses(name: str, data: bytes, says: str, **more: Any) -> Fault:
+    """A text that must be refused, with exit code 65."""
+    return Fault(name, 65, says, **{"make": file_of(data), **more})
+
+
+def unloadable(name: str, data: bytes, says: str, **more: Any) -> Fault:
+    """Vectors that must be refused, with exit code 65; fastText does not load this format."""
+    about = {"make": file_of(data, "vectors.txt"), "output": "vectors.txt", "fasttext": None, "drive": load}
+    return Fault(name, 65, says, **{**about, "check": runs_no_code, **more})
+
+
+SETTINGS = [
+    setting("--vector-size", 0, "vector_size", "dim", "vector-size: .*, got '0'"),
+    setting("--window", 0, "window", "ws", "window: .*, got '0'"),
+    setting("--alpha", -1, "alpha", "lr", "alpha: .*, got '-1'"),
+    setting(
+        "--alpha", 1000, "alpha", "lr", "diverged in epoch 1 at learning rate", code=76, names="NaN|alpha", early=False
+    ),
+    setting("--threads", 0, "workers", "thread", "threads: .*, got '0'"),
+    setting("--epochs", 0, "epochs", "epoch", "epochs: .*, got '0'"),
+    setting("--epochs", "x", "epochs", "epoch", "epochs: .*, got 'x'"),
+    setting("--negative", 0, "negative", "neg", "negative .*: 0 is not"),
+    setting("--negative", -1, "negative", "neg", "negative .*: -1 is not"),
+    setting("--sample", -1, "sample", "t", "sample: .*, got '-1'"),
+    setting("--min-count", 0, "min_count", "minCount", "min-count: .*, got '0'"),
+    Fault(
+        "unknown setting `epocs`", 78, "settings.toml: unknown setting 'epocs' .did you mean 'epochs'",
+        ("--config", "settings.toml"), {"epocs": 3}, {"epocs": 3}, names="epocs", early=True,
+        make=some_text_and("settings.toml", "epocs = 3\n"),
+    ),
+    Fault(
+        "100,000 dimensions where 1.5 GiB may be used", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
+        ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
+        drive=limited(3 << 29), early=True, tested="test_cli.py::test_too_little_memory",
+    ),
+]  # fmt: skip
+
+TEXTS = [
+    refuses("empty file", b"", r"no tokens in corpus\.txt \(0 bytes\)", names=r"corpus\.txt|(?i:empty)"),
+    refuses("only blanks", b" \n\t \n" * 50, r"no tokens in corpus\.txt", names=r"corpus\.txt|(?i:empty)"),
+    refuses("one distinct word", b"alpha " * 100, "only one word in corpus.txt, 100 times"),
+    refuses(
+        "all words below the minimum count", LINES, r"highest count is 200(?=.* min_count 200 would keep 5)",
+        ours=("--min-count", "1000"), gensim={"min_count": 1000}, fasttext={"minCount": 1000}, names="(?i)min_?count",
+    ),
+    trains("invalid UTF-8", LINES + b"caf\xe9 gamma\n", FIVE | {"caf\ufffd".encode()}, "1 tokens of invalid UTF-8"),
+    refuses("NUL byte", LINES + b"a\0b\n", r"NUL at byte 6201 of the text"),
+    refuses("UTF-16", LINES.decode().encode("utf-16"), r"corpus\.txt: UTF-16 or UTF-32 at byte 0"),
+    trains("byte order mark", b"\xef\xbb\xbf" + LINES),
+    trains("CR LF line ends", LINES.replace(b"\n", b"\r\n")),
+    trains("CR line ends", LINES.replace(b"\n", b"\r")),
+    trains("no line end at the end", LINES + b"alpha last", FIVE | {b"last"}),
+    trains("U+2028 in a word", LINES + "new\u2028york\n".encode(), FIVE | {"new\u2028york".encode()}),
+    trains("`</s>` as a word", LINES + b"alpha </s> beta\n", FIVE | {b"</s>"}),
+    trains(
+        "words of 1,201 bytes", LINES + b" ".join(LONG_TOKENS) + b"\n", FIVE, "2 tokens over 1,000 bytes skipped",
+        may=frozenset(LONG_TOKENS),
+    ),
+    trains(
+        "one line of 64 MiB", b"", frozenset(b"word%03d" % i for i in range(1000)), "sentences cut at --max-sentence",
+        ours=("--epochs", "1"), gensim={"epochs": 1, "sample": 1e-6}, fasttext={"epoch": 1, "t": 1e-6}, make=long_line,
+        memory=512 << 20,
+    ),
+    Fault("missing file", 66, r"corpus\.txt: No such file", make=nothing),
+    Fault("empty folder", 66, "corpus.txt: no file", make=folder_called("corpus.txt"), names="corpus.txt|directory"),
+    trains("named pipe", b"", make=nothing, drive=fed(LINES)),
+    refuses(
+        "cut gzip", PACKED[:-20], r"corpus\.txt\.gz: the gzip data end early, at byte \d+", corpus="corpus.txt.gz",
+        make=file_of(PACKED[:-20], "corpus.txt.gz"), gensim=GENSIM_LINES,
+    ),
+    refuses(
+        "gzip with a wrong checksum", b"", r"corpus\.txt\.gz: damaged gzip data near byte \d+", corpus="corpus.txt.gz",
+        make=file_of(PACKED[:-8] + b"\0\0\0\0" + PACKED[-4:], "corpus.txt.gz"), gensim=GENSIM_LINES,
+    ),
+    trains("gzip named .txt", PACKED, gensim=GENSIM_LINES),
+    trains("text named .gz", b"", make=file_of(LINES, "corpus.txt.gz"), corpus="corpus.txt.gz", gensim=GENSIM_LINES),
+]  # fmt: skip
+
+OUTPUTS = [
+    Fault("output in a missing folder", 73, "there is no folder nowhere", output="nowhere/out.txt", early=True),
+    Fault("output in a file", 73, "corpus.txt/out.txt", output="corpus.txt/out.txt", early=True),
+    Fault(
+        "output is a folder", 73, "out is a folder", ("--format", "text"), output="out", names=r"\bout\b", early=True,
+        make=lambda folder: (some_text(folder), (folder / "out").mkdir()),
+    ),
+    Fault(
+        "output to a full device", 74, "/dev/full cannot be written: No space left", ("--format", "text"),
+        output="/dev/full", names="No space|/dev/full", tested="test_cli.py::test_a_full_disk",
+    ),
+    Fault(
+        "disk full over a good file", 74, "out.txt cannot be written: File too large after", ("--force",),
+        names="File too large|out", drive=over_a_good_file(200_000), check=good_file_is_whole,
+    ),
+]  # fmt: skip
+
+PROCESSES = [
+    Fault(
+        "SIGTERM in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
+        drive=signalled(signal.SIGTERM), check=goes_on(75), note="after 75, the same bytes",
+        tested="test_runs.py::test_a_stopped_run_goes_on_to_the_same_bytes",
+    ),
+    Fault(
+        "SIGKILL in training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
+        refused=False, states=STATES, drive=signalled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
+        tested="test_runs.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
+    ),
+    Fault(
+        "text truncated in training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,
+        drive=cut_while_learning, note="learned whole",
+    ),
+    Fault(
+        "the user's code raises in training", 70, "ValueError: no more", ("--objective", "./raises.py"),
+        GENSIM_RAISES, None, names="ValueError", make=some_text_and("raises.py", RAISES),
+    ),
+    Fault(
+        "two runs with one output", 73, "in use by process|exists", LONG, LONG_GENSIM, LONG_FASTTEXT, drive=two_at_once,
+        check=one_is_refused, tested="test_runs.py::test_a_second_run_on_one_output_is_refused",
+    ),
+]  # fmt: skip
+
+FILES = [
+    Fault(
+        "vectors cut in half", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
+        gensim=GENSIM_BINARY, output="out.bin",
+        drive=damaged(cut_in_half), loads={"gensim": GENSIM_LOADS_BINARY}, check=anything,
+    ),
+    Fault(
+        "vectors cut to 200 bytes", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
+        gensim=GENSIM_BINARY, output="out.bin",
+        drive=damaged(cut_short), loads={"gensim": GENSIM_LOADS_BINARY}, check=anything,
+    ),
+    Fault(
+        "saved state, one bit changed", 0, "damaged, its checksum .* going on from the checkpoint before it",
+        SAVING, GENSIM_MODEL, states=STATES, drive=damaged(flip_a_bit), note="from the state before it",
+        loads={"gensim": GENSIM_LOADS_MODEL, "w2vtrain": ("resume", "out.txt.run")}, check=anything,
+    ),
+    unloadable(
+        "header promises 2,000,000,000 vectors, 4 GiB may be used", b"2000000000 1000\nalpha 1 0\n",
+        "vectors.txt:1: the header promises 2,000,000,000 vectors", drive=limited(4 << 30, "load"),
+    ),
+    unloadable("header promises fewer than there are", b"2" + VECTORS[1:], r"vectors\.txt:4: .*"),
+    unloadable("a word twice", VECTORS.replace(b"gamma", b"alpha"), r"vectors\.txt:4: .*'alpha'"),
+    unloadable("NaN", VECTORS.replace(b"0 1", b"0 nan"), r"vectors\.txt:3: .*"),
+    unloadable(
+        "pickle that runs code", pickle.dumps(Executes()), "vectors.txt is a pickle", fasttext={},
+        loads={"gensim": GENSIM_LOADS_MODEL},
+    ),
+]  # fmt: skip
+
+FAULTS = {
+    "Settings": SETTINGS, "Text": TEXTS, "Output": OUTPUTS, "Processes": PROCESSES, "Files that are loaded": FILES,
+}  # fmt: skip
+"""By the part of the table in which they stand."""

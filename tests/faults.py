@@ -1,0 +1,257 @@
+"""What w2vtrain, gensim and fastText do about bad settings, bad text, full disks, signals and damaged files.
+
+    python tests/faults.py [--only NAME] [--json FILE] [--fasttext-python PYTHON]
+
+Every fault of fault_table.py is run by every system that is installed, each in a process and a folder of its own; what
+came of it is judged by one rule for all and printed as a table in Markdown. Peers are run as their users run them.
+"""
+
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fault_drive import Case, Run
+from fault_table import FAULTS, Fault
+
+SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "2", "--min-count", "1"]
+GENSIM_TRAINS = """
+import json, logging, sys
+from gensim.models import Word2Vec
+logging.basicConfig(level=logging.INFO)
+model = Word2Vec(corpus_file=sys.argv[1], **json.loads(sys.argv[3]))
+model.wv.save_word2vec_format(sys.argv[2])
+"""
+GENSIM_LOADS = """
+import sys
+from gensim.models import KeyedVectors
+print(KeyedVectors.load_word2vec_format(sys.argv[2]).most_similar("alpha"))
+"""
+FASTTEXT_TRAINS = """
+import json, sys
+import fasttext
+model = fasttext.train_unsupervised(sys.argv[1], **json.loads(sys.argv[3]))
+model.save_model(sys.argv[2])
+"""
+FASTTEXT_WORDS = """
+with open("words.txt", "w", encoding="utf-8", newline="") as file:
+    file.write("".join(word + "\\n" for word in model.words))
+"""
+FASTTEXT_LOADS = """
+import sys
+import fasttext
+print(fasttext.load_model(sys.argv[2]).get_word_vector("the"))
+"""
+
+
+@dataclass(frozen=True)
+class System:
+    """One of those compared: how it is called, what it writes and what it says while it learns."""
+
+    name: str
+    python: str
+    version: str
+    output: str
+    learning: str
+    settings: dict[str, object]
+    programs: tuple[str, str] = ("", "")
+
+    def case(self, fault: Fault, folder: Path) -> Case:
+        """What this system shall do about a fault."""
+        train, loading = self._ours(fault) if self.name == "w2vtrain" else self._program(fault)
+        states = fault.states if self.name == "w2vtrain" else ""
+        return Case(folder, train, loading, fault.output or self.output, self.learning, states)
+
+    def _ours(self, fault: Fault) -> tuple[list[str], list[str]]:
+        output, start = fault.output or self.output, [self.python, "-m", "w2vtrain"]
+        loading = fault.loads.get(self.name, ("neighbors", output, "the"))
+        return [*start, "fit", fault.corpus, "-o", output, *SMALL, *fault.ours], [*start, *loading]
+
+    def _program(self, fault: Fault) -> tuple[list[str], list[str]]:
+        asked: Any = getattr(fault, self.name.lower())
+        train, loading = self.programs
+        if isinstance(asked, str):
+            train, asked = asked, {}
+        if self.name == "fastText" and fault.words:
+            train += FASTTEXT_WORDS
+        settings = json.dumps({**self.settings, **asked})
+        arguments = [fault.corpus, fault.output or self.output, settings]
+        loading = str(fault.loads.get(self.name, loading))
+        return [self.python, "-c", train, *arguments], [self.python, "-c", loading, *arguments]
+
+    def takes(self, fault: Fault) -> bool:
+        """Whether it has what the fault is about."""
+        return self.name == "w2vtrain" or getattr(fault, self.name.lower()) is not None
+
+
+OURS = System("w2vtrain", sys.executable, "", "out.txt", r"^epoch [3-9]", {})
+GENSIM = System(
+    "gensim", sys.executable, "", "out.txt", "EPOCH 1: training on",
+    {"vector_size": 16, "epochs": 2, "workers": 2, "min_count": 1}, (GENSIM_TRAINS, GENSIM_LOADS),
+)  # fmt: skip
+FASTTEXT = System(
+    "fastText", sys.executable, "", "out.bin", r"Progress: +[1-9]\d\.",
+    {"dim": 16, "epoch": 2, "thread": 2, "minCount": 1, "minn": 0, "maxn": 0}, (FASTTEXT_TRAINS, FASTTEXT_LOADS),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a system survived a fault, and what happened in a few words."""
+
+    survived: bool
+    text: str
+
+
+def judge(system: System, fault: Fault, case: Case, runs: list[Run]) -> Verdict:
+    """The rule, the same for all; w2vtrain must keep to its own exit code and message, too."""
+    last = runs[-1]
+    if last.code is None:
+        return Verdict(False, f"hangs, memory grows to {last.peak >> 30} GiB" if last.peak > 2 << 30 else "hangs")
+    complaint = fault.check(case, runs)
+    if last.code < 0 and not complaint:
+        complaint = f"crash ({signal.Signals(-last.code).name})"
+    if not complaint and last.code == 0 and fault.words:
+        complaint = wrong_words(system, fault, case.folder)
+    if not complaint and fault.memory and last.peak > fault.memory:
+        complaint = f"peak memory {last.peak >> 20:,} MiB"
+    if complaint:
+        return Verdict(False, complaint)
+    return ours(fault, last) if system.name == "w2vtrain" else peers(fault, case, last)
+
+
+def ours(fault: Fault, run: Run) -> Verdict:
+    """The exit code and the one line on stderr that were promised."""
+    errors = [line for line in run.said.splitlines() if "error" in line.lower() or "Traceback" in line]
+    if run.code != fault.code or len(errors) != (run.code != 0):
+        return Verdict(False, f"exit code {run.code}: {' / '.join(errors)[:200]}")
+    if errors and not run.said.splitlines()[-1].startswith("w2vtrain: error: "):
+        return Verdict(False, f"the last line is no error: {run.said.splitlines()[-1]}")
+    found = re.search(fault.says, errors[0] if errors else run.said)
+    if not found:
+        return Verdict(False, f"exit code {run.code}, but says: {' / '.join(errors) or run.said}")
+    if fault.early and re.search(r"^epoch |^training ", run.said, re.M):
+        return Verdict(False, "only after training")
+    more = f', "{short(found[0])}"' if errors else f", {fault.note}" if fault.note else trained(fault, run)
+    return Verdict(True, f"ok: {fault.code}{more}")
+
+
+def trained(fault: Fault, run: Run) -> str:
+    """What is to be said about a run that ended well."""
+    return f", peak memory {run.peak >> 20:,} MiB" if fault.memory else ""
+
+
+def peers(fault: Fault, case: Case, run: Run) -> Verdict:
+    """A library may raise where a command would exit; what it raises must say what is wrong."""
+    if run.code == 0:
+        if not fault.refused:
+            return Verdict(True, "ok" + trained(fault, run))
+        warned = re.search(r"^(WARNING|ERROR):.*", run.said, re.M)
+        return Verdict(False, "only a warning" if warned else "silent")
+    raised = next((line for line in reversed(run.said.splitlines()) if re.match(r"[\w.]+(:|$)", line)), "")
+    kind = raised.split(":")[0].split(".")[-1]
+    named = re.search(fault.names, raised)
+    if not named:
+        return Verdict(False, f"traceback: {short(raised)}")
+    if fault.early and case.has_learned(run.said):
+        return Verdict(False, f"only after training: {kind}")
+    return Verdict(True, f"ok: {kind} names {named[0]}")
+
+
+def short(text: str, length: int = 70) -> str:
+    """The beginning of a message."""
+    return text if len(text) <= length else f"{text[: length - 4].rstrip()} ..."
+
+
+def wrong_words(system: System, fault: Fault, folder: Path) -> str:
+    """A complaint about the vocabulary that came out, "" for none."""
+    assert fault.words is not None
+    if system.name == "fastText":  # the end of a sentence is always among its words
+        found = set((folder / "words.txt").read_bytes().split(b"\n")) - {b"", b"</s>"} | fault.words & {b"</s>"}
+    else:
+        lines = (folder / (fault.output or system.output)).read_bytes().split(b"\n")[1:-1]
+        found = {line.split(b" ")[0] for line in lines}
+    for words, what in ((found - fault.words - fault.may, "has"), (fault.words - found, "lacks")):
+        if words:
+            word = min(words, key=lambda word: (len(word), word))
+            return f"vocabulary {what} {ascii(word.decode(errors='surrogateescape'))[:40]}"
+    return ""
+
+
+def installed(system: System, python: str, *names: str) -> System | None:
+    """A system with the version that a Python has of it; None if it has none."""
+    code = (
+        "import sys; from importlib.metadata import distributions as d;"
+        "print(*{m.version for m in d() if m.name.lower() in sys.argv[1:]})"
+    )
+    done = subprocess.run([python, "-c", code, *names], capture_output=True, text=True, check=False)
+    version = done.stdout.strip()
+    return replace(system, python=python, version=version) if version else None
+
+
+def main() -> None:
+    """Run the faults and print the table; exits with 1 if w2vtrain did not survive one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="NAME", help="faults whose name has this in it")
+    parser.add_argument("--json", metavar="FILE", help="also write every outcome to FILE")
+    parser.add_argument(
+        "--fasttext-python", default=sys.executable, metavar="PYTHON", help="a Python that has fastText"
+    )
+    options = parser.parse_args()
+    candidates = (
+        installed(OURS, sys.executable, "w2vtrain"),
+        installed(GENSIM, sys.executable, "gensim"),
+        installed(FASTTEXT, options.fasttext_python, "fasttext", "fasttext-wheel"),
+    )
+    systems = [system for system in candidates if system]
+    outcomes = []
+    score = dict.fromkeys((system.name for system in systems), (0, 0))
+    print_row("fault", *(f"{system.name} {system.version}" for system in systems))
+    print_row(*["---"] * (len(systems) + 1))
+    for part, faults in FAULTS.items():
+        chosen = [fault for fault in faults if options.only in fault.name]
+        if chosen:
+            print_row(f"**{part}**", *[""] * len(systems))
+        for fault in chosen:
+            cells = []
+            for system in systems:
+                if not system.takes(fault):
+                    cells.append("-")
+                    continue
+                verdict, runs = run(system, fault)
+                good, all_ = score[system.name]
+                score[system.name] = good + verdict.survived, all_ + 1
+                cells.append(verdict.text)
+                about = {"fault": fault.name, "system": system.name, "version": system.version, **asdict(verdict)}
+                outcomes.append({**about, "runs": [asdict(each) for each in runs]})
+            print_row(fault.name, *cells)
+    print_row("**survived**", *(f"{good} of {all_}" for good, all_ in score.values()))
+    if options.json:
+        Path(options.json).write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
+    good, all_ = score["w2vtrain"]
+    sys.exit(good < all_)
+
+
+def run(system: System, fault: Fault) -> tuple[Verdict, list[Run]]:
+    """Let a system meet a fault in a folder of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fault.make(folder)
+        case = system.case(fault, folder)
+        runs = fault.drive(case)
+        return judge(system, fault, case, runs), runs
+
+
+def print_row(*cells: str) -> None:
+    """A row of a table in Markdown."""
+    print("|", " | ".join(cell.replace("|", "\\|") for cell in cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -147,6 +147,15 @@ def test_words_are_drawn_as_often_as_their_correction_says(rng):
     assert np.abs(deviation).max() < 4
 
 
+@pytest.mark.parametrize("name", ["embeddings", "filters", "offsets"])
+def test_what_is_not_a_number_is_seen(rng, name):
+    """The largest over the places of a word must not pass it over, wherever it stands."""
+    objective, _ = built(rng, samples=0)
+    H, targets = block(rng, DIM + 1)
+    objective.theta[name].flat[-1] = np.nan
+    assert np.isnan(objective.step(H, targets, 0.0, begun())[0])
+
+
 def test_many_samples_are_the_full_softmax(rng):
     sampled, full = built(rng, samples=100_000)[0], built(rng, samples=0)[0]
     full.theta = sampled.theta

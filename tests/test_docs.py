@@ -55,6 +55,8 @@ def test_a_wrong_gradient_is_found(folder):
         ("syntax.py", "def", "cannot be imported"),
         ("empty.py", "", "the module has no OBJECTIVE"),
         ("no.such.module", None, "cannot be imported"),
+        (".", None, "cannot be imported"),
+        ("broken.py", "1 / 0", "cannot be imported: ZeroDivisionError"),
     ],
 )
 def test_what_is_no_objective_is_told(folder, name, content, message):

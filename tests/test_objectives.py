@@ -15,6 +15,7 @@ from w2vtrain.architectures import make_scratch
 from w2vtrain.checks import check
 from w2vtrain.errors import ConfigError
 from w2vtrain.rows import padded_rows
+from w2vtrain.sampling import noise_distribution
 
 SIZE, DIM = 11, 16
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -153,6 +154,26 @@ def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():
         assert (0 in rows[1:51]) is expected
 
 
+def test_noise_that_is_nearly_all_the_target_ends():
+    """Drawing until another word comes would take for ever."""
+    negative = objectives.objective_class("neg").build(problem_of([10**12, 1]), ns_exponent=2.0)
+    arrays = np.zeros(2, np.uint64), np.zeros(32, np.int32), np.zeros(32, np.float32), np.zeros(32, np.float32)
+    assert negative.candidates(np.array([0, 1]), 0, *arrays) == 1
+    assert negative.candidates(np.array([0, 1]), 1, *arrays) == 6
+
+
+@pytest.mark.parametrize("name", ["neg", "nce"])
+@pytest.mark.parametrize("exponent", [2.1, -2.1, float("nan"), float("inf")])
+def test_exponents_of_noise_are_checked(name, exponent):
+    with pytest.raises(ConfigError, match="ns_exponent of objective"):
+        objectives.objective_class(name).build(problem_of(COUNTS), ns_exponent=exponent)
+
+
+def test_a_negative_exponent_prefers_rare_words():
+    assert objectives.objective_class("neg").build(problem_of([4, 2, 0]), ns_exponent=-1.0)
+    np.testing.assert_allclose(noise_distribution(np.array([4, 2, 0]), -1.0), np.array([1, 2, 4]) / 7)
+
+
 @pytest.mark.parametrize("name", objectives.objectives())
 def test_every_objective_says_what_it_is(name):
     cls = objectives.objective_class(name)
@@ -188,6 +209,12 @@ def entry_point(monkeypatch):
     yield register
     monkeypatch.undo()
     objectives._loaders.cache_clear()
+
+
+def test_a_file_takes_no_other_modules_place(tmp_path):
+    (tmp_path / "json.py").write_text("OBJECTIVE, DEFAULTS = int, {}")
+    assert objectives.objective_class(str(tmp_path / "json.py")) is int
+    assert "loads" in vars(sys.modules["json"])
 
 
 def test_other_packages_bring_objectives(entry_point):

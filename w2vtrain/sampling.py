@@ -59,8 +59,8 @@ def draw_words(rng: np.ndarray, accept: np.ndarray, alias: np.ndarray, out: np.n
 
 
 def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
-    """Q (V,) float64, proportional to counts to a power, summing to 1."""
-    weights = counts.astype(np.float64) ** exponent
+    """Q (V,) float64, proportional to counts to a power, summing to 1; for negative powers 0 counts as 1."""
+    weights = np.maximum(counts, exponent < 0).astype(np.float64) ** exponent
     return np.asarray(weights / weights.sum())
 
 

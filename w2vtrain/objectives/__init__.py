@@ -37,6 +37,7 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
+import zlib
 from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import entry_points
@@ -84,29 +85,34 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
 def _module(name: str) -> Any:
     """The module of an objective: registered, or a file, or a module that Python finds."""
     if name in _loaders():
-        return _loaders()[name]()
+        return _imported(name, _loaders()[name])
     if not name.endswith(".py") and "." not in name:
         raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_loaders()))}")
-    module = _outside(name)
+    module = _imported(name, partial(_outside, name))
     if missing := [part for part in ("OBJECTIVE", "DEFAULTS") if not hasattr(module, part)]:
         raise ConfigError(f"objective {name}: the module has no {missing[0]}")
     return module
 
 
 def _outside(name: str) -> Any:
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).resolve()
+    own = f"objective_{zlib.crc32(str(path).encode())}"  # a name that no other module has, the same in every process
+    spec = importlib.util.spec_from_file_location(own, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[own] = module  # where kernels look for the source that they are compiled from
+    spec.loader.exec_module(module)
+    return module
+
+
+def _imported(name: str, load: Callable[[], Any]) -> Any:
     try:
-        if not name.endswith(".py"):
-            return importlib.import_module(name)
-        path = Path(name).resolve()
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        if spec is None or spec.loader is None:
-            raise ImportError("not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module  # where kernels look for the source that they are compiled from
-        spec.loader.exec_module(module)
-        return module
-    except (ImportError, OSError, SyntaxError, TypeError, ValueError) as error:
-        raise ConfigError(f"objective {name}: cannot be imported: {error}") from error
+        return load()
+    except Exception as error:  # whatever someone's module does when it is imported
+        raise ConfigError(f"objective {name}: cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def option_defaults(name: str) -> dict[str, Any]:

@@ -274,7 +274,7 @@ def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, 
                     for f in range(size):
                         z[f] += part[f]
                 for f in range(size):
-                    better = z[f] > best[f]
+                    better = z[f] > best[f] or z[f] != z[f]  # what is not a number must be seen
                     best[f] = z[f] if better else best[f]
                     where[f] = t if better else where[f]
             first += size

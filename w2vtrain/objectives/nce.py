@@ -47,7 +47,7 @@ class NoiseContrastive(NamedTuple):
         share_noise: int = 1,
     ) -> "NoiseContrastive":
         """negative: k; ns_exponent: Q is counts to this power; learn_z and share_noise: see the class."""
-        check_ranges("nce", negative=(negative, 1, 1000))
+        check_ranges("nce", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
         check_ranges("nce", "{} is not between {} and {:,}", share_noise=(share_noise, 1, 10_000))
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)

@@ -17,13 +17,15 @@ DEFAULTS = {
     "weighted": {"alpha": 0.05, "shuffle": True},
 }
 
+REDRAWS = 1000
+
 
 class Negative(NamedTuple):
     """L = -log σ(o_w·h) - Σ_k log σ(-o_v·h), v ~ Q: g = label - σ(s), Q = counts^0.75.
 
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
     compositionality". The noise words are drawn once a window and shared by its context words (Ji et al. 2016); a draw
-    that hits the target is drawn again.
+    that hits the target is drawn again, up to REDRAWS times a window: Q may have next to nothing else.
     """
 
     accept: np.ndarray
@@ -33,7 +35,7 @@ class Negative(NamedTuple):
     @classmethod
     def build(cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
         """negative: noise words a target. ns_exponent: Q is counts to this power."""
-        check_ranges("neg", negative=(negative, 1, 1000))
+        check_ranges("neg", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
         accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(accept, alias, negative)
 
@@ -58,15 +60,17 @@ class Negative(NamedTuple):
         return RowScorer(output)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """The target, then `negative` noise words other than the target."""
+        """The target, then `negative` noise words, if they are found, other than the target."""
         target = sentence[position]
         rows[0], labels[0] = target, float32(1)
-        m = 1
-        while m <= self.negative:
+        m, left = 1, REDRAWS
+        while m <= self.negative and left > 0:
             word = draw_alias(rng, self.accept, self.alias)
             if word != target:
                 rows[m], labels[m] = word, float32(0)
                 m += 1
+            else:
+                left -= 1
         return m
 
     def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):

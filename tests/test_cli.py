@@ -14,6 +14,7 @@ from gensim.models import KeyedVectors
 
 from w2vtrain import cli, load_model, read_vectors
 from w2vtrain.cli import one_line
+from w2vtrain.model import Model, save_model
 from w2vtrain.vocab import Vocabulary
 
 DATA = Path(__file__).parent.parent / "data"
@@ -649,3 +650,18 @@ def test_every_way_to_start_it_is_the_same():
 def test_a_message_is_one_line_of_bounded_length():
     assert one_line("what,\nwhere") == "what, where"
     assert len(one_line("x" * 100_000)) < 2100
+
+
+def test_a_model_runs_no_code_that_was_not_asked_for(tmp_path):
+    """What objective a model has is known from the model, which may be somebody's."""
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    (tmp_path / "text").write_text("a b\n")
+    ones = np.ones((2, 2), np.float32)
+    model = Model(["a", "b"], np.array([2, 1]), ones, ones, settings={"objective": "./evil.py", "vector_size": 2})
+    save_model(tmp_path / "model", model)
+    _, said = w2vtrain("perplexity", "model", "text", code=2, cwd=tmp_path)
+    assert "to run the code of './evil.py'" in said
+    assert not (tmp_path / "ran").exists()
+    _, said = w2vtrain("perplexity", "model", "text", "--objective", "./evil.py", code=65, cwd=tmp_path)
+    assert "the module has no OBJECTIVE" in said
+    assert (tmp_path / "ran").exists()

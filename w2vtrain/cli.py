@@ -309,6 +309,7 @@ def lines_of_words(count: int) -> Iterator[list[str]]:
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Threads, or auto.  [default: auto]")
+@click.option("--objective", metavar="NAME", help="The model's, if it is a Python file or module: its code is run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @debug_option

@@ -26,7 +26,7 @@ from .files import STDOUT, atomic_write, check_writable, open_input
 from .ids import count
 from .machine import automatic_threads
 from .model import Model, load_model, save_model
-from .objectives import engine_of, objective_class
+from .objectives import engine_of, objective_class, objectives
 from .pipeline import corpus_of, effective, fit, perplexity
 from .problem import Problem
 from .runs import CONFIG, Run, listening, stored
@@ -359,11 +359,16 @@ def run_compare(
     click.echo(write_reports(folder, results), nl=False)
 
 
-def run_perplexity(model: str, sources: Sequence[str], threads: str | None, as_json: bool, quiet: bool) -> None:
-    """Score held-out text and print the figures."""
+def run_perplexity(
+    model: str, sources: Sequence[str], threads: str | None, objective: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Score held-out text and print the figures. A model's objective that is a file or a module must be asked for."""
     settings, _ = resolve({} if threads is None else {"threads": threads})
     count = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
     loaded = load_model(model)
+    named = str(loaded.settings.get("objective"))
+    if named not in objectives() and named != objective:  # it is code, and the model may come from anywhere
+        raise UsageError(f"{model}: its objective is no part of w2vtrain: say --objective to run the code of {named!r}")
     console = Console(quiet)
     try:
         found, coverage = perplexity(loaded, sources, count, console.events())

@@ -139,7 +139,7 @@ def test_a_state_that_says_nothing_about_its_run_is_not_sound(tmp_path, about):
     data = state.read_bytes()
     digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     manifest.write_text(json.dumps({"schema": checkpoint.SCHEMA, "number": 1, **digest}))
-    with pytest.raises(DataError, match="says nothing about the run"):
+    with pytest.raises(DataError, match="what it says about the run is not"):
         checkpoint.load(tmp_path)
 
 

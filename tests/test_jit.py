@@ -94,6 +94,8 @@ def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
     assert len(list(cache.glob("*.machine"))) == 2, "an edit elsewhere ran stale code"
     run_small(copy, cache, NUMBA_CPU_NAME="generic")
     assert len(list(cache.glob("*.machine"))) == 3, "another processor ran this one's code"
+    run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
+    assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran where they were asked for"
 
 
 def test_damaged_cache_file_costs_a_compilation_only(tmp_path):

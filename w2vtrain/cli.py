@@ -143,12 +143,21 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             raise click.UsageError("Missing option '-o' / '--output'")
-    from .run import FitRequest, run_fit
-
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    run_fit(FitRequest(sources=corpus, flags=flags, **values))
+    run = runner()
+    run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values))
+
+
+def runner() -> Any:
+    """The module of the commands that read a corpus; ResourceError where what it imports would find no room."""
+    from .machine import check_address_space
+
+    check_address_space()
+    from . import run
+
+    return run
 
 
 def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -176,9 +185,7 @@ def resume(run: str, force: bool, quiet: bool) -> None:
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    from .run import run_resume
-
-    run_resume(run, quiet, force)
+    runner().run_resume(run, quiet, force)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -190,9 +197,7 @@ def resume(run: str, force: bool, quiet: bool) -> None:
 @debug_option
 def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **values: Any) -> None:
     """Count the words of CORPUS: one `word count` a line, most frequent first."""
-    from .run import run_vocab
-
-    run_vocab(corpus, output, given(values, COUNTING), force, quiet)
+    runner().run_vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
 @cli.group(name="eval", cls=Catalogue, epilog=CODES)
@@ -317,9 +322,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
     mean and the variance of log Z, bits a word, coverage.
     """
-    from .run import run_perplexity
-
-    run_perplexity(model, heldout, **options)
+    runner().run_perplexity(model, heldout, **options)
 
 
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
@@ -347,10 +350,8 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 
     DIR gets table.md, table.csv, compare.json and curves.png.
     """
-    from .run import run_compare
-
     flags = given(values, tuple(name for name in TRAINING if name not in ("objective", "seed")))
-    run_compare(corpus, flags, **values)
+    runner().run_compare(corpus, flags, **values)
 
 
 @cli.command(short_help="Say what a file is.")

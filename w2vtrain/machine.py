@@ -3,9 +3,15 @@
 import os
 import platform
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from .errors import ResourceError
+
+ADDRESS_SPACE = 800 << 20
+"""Bytes of addresses that Python's libraries and the compiler take, a small model with them; measured."""
+COMPILER = 256 << 20
+"""Of these, bytes that are still to be taken when a model's memory is asked for."""
 
 
 def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
@@ -56,8 +62,31 @@ def available_memory(root: Path = Path("/sys/fs/cgroup")) -> int:
 
         space = resource.getrlimit(resource.RLIMIT_AS)[0]
         if space != resource.RLIM_INFINITY:
-            free.append(space - psutil.Process().memory_info().vms)
+            free.append(space - psutil.Process().memory_info().vms - COMPILER)
     return max(0, min(free))
+
+
+def check_address_space() -> None:
+    """ResourceError where a limit (ulimit -v) leaves too few addresses. To be called before NumPy is imported.
+
+    Where they find none OpenBLAS tries for ever and LLVM aborts the process: neither can be told in a line later.
+    """
+    if sys.platform == "win32":
+        return
+    import mmap
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each of its threads takes addresses, and none is used
+    try:
+        mmap.mmap(-1, ADDRESS_SPACE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
+    except (OSError, ValueError):
+        raise ResourceError(
+            f"the limit on the address space is {limit / 2**20:,.0f} MiB, too little for this program's libraries:"
+            f" allow {ADDRESS_SPACE / 2**20 + 100:,.0f} MiB or more, with ulimit -v"
+        ) from None
 
 
 def peak_memory() -> int:
@@ -74,6 +103,8 @@ def peak_memory() -> int:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that decide what is computed."""
+    from importlib import metadata
+
     names = ("w2vtrain", "numba", "numpy", "llvmlite")
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for name in names:

@@ -13,8 +13,8 @@ import pytest
 from gensim.models import KeyedVectors
 
 from w2vtrain import cli, load_model, read_vectors
-from w2vtrain.cli import one_line
 from w2vtrain.model import Model, save_model
+from w2vtrain.shell import one_line
 from w2vtrain.vocab import Vocabulary
 
 DATA = Path(__file__).parent.parent / "data"
@@ -626,9 +626,9 @@ def test_a_reader_that_leaves_is_no_error(trained):
 def test_help_imports_nothing_heavy():
     """Numba and gensim take a second: only commands that compute may wait for them."""
     program = (
-        "import sys, w2vtrain.cli as c\n"
+        "import sys; from w2vtrain.cli import cli; from w2vtrain.shell import run\n"
         "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
-        "    assert c.run([*words.split(), '--help']) == 0\n"
+        "    assert run(cli, [*words.split(), '--help']) == 0\n"
         "print(sorted({'numba', 'numpy', 'gensim', 'scipy', 'tqdm', 'safetensors', 'psutil'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

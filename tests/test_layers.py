@@ -31,7 +31,8 @@ ORDER = [
     ["measure"],
     ["compare", "sweep"],
     ["bench"],
-    ["run", "queries"],
+    ["outputs"],
+    ["run", "queries", "shell", "texts"],
     ["cli"],
     ["__main__", "__init__"],
 ]
@@ -99,7 +100,7 @@ def test_objectives_know_only_their_tools():
             ), f"{path.name} imports {ours}"
 
 
-@pytest.mark.parametrize("name", ["cli", "config", "errors", "__init__"])
+@pytest.mark.parametrize("name", ["cli", "config", "errors", "shell", "__init__"])
 def test_help_needs_nothing_heavy(name):
     assert not {top for _, top in imports(PACKAGE / f"{name}.py", top_level=True)} & HEAVY
 
@@ -120,7 +121,18 @@ def test_nothing_is_unpickled():
 
 def test_core_never_prints():
     for path in modules():
-        if name_of(path) not in ("bench", "cli", "compare", "console", "measure", "queries", "run"):
+        if name_of(path) not in (
+            "bench",
+            "cli",
+            "compare",
+            "console",
+            "measure",
+            "outputs",
+            "queries",
+            "run",
+            "shell",
+            "texts",
+        ):
             calls = {
                 n.func.id
                 for n in ast.walk(ast.parse(path.read_text()))

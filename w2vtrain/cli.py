@@ -3,33 +3,23 @@
 Heavy imports stay inside the commands, so that --help answers at once.
 """
 
-import errno
-import faulthandler
-import io
+import importlib
 import os
 import sys
-import threading
-import traceback
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import shell_complete
 
 from . import __version__
 from .config import FIELDS
-from .errors import Stalled, W2VError
+from .shell import NAME, execute
 
-NAME = "w2vtrain"
-LONGEST_MESSAGE = 2000
-COMPLETE = "_W2VTRAIN_COMPLETE"
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
 65 bad data; 66 input missing or unreadable; 70 internal error; 71 out of memory;
 73 output exists, cannot be created or is in use; 74 error while writing;
 75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
@@ -146,18 +136,16 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    run = runner()
+    run = module("run")
     run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values))
 
 
-def runner() -> Any:
-    """The module of the commands that read a corpus; ResourceError where what it imports would find no room."""
+def module(name: str) -> Any:
+    """A module of commands that read text; ResourceError where what it imports would find no room."""
     from .machine import check_address_space
 
     check_address_space()
-    from . import run
-
-    return run
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -185,7 +173,7 @@ def resume(run: str, force: bool, quiet: bool) -> None:
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    runner().run_resume(run, quiet, force)
+    module("run").run_resume(run, quiet, force)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -197,7 +185,7 @@ def resume(run: str, force: bool, quiet: bool) -> None:
 @debug_option
 def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **values: Any) -> None:
     """Count the words of CORPUS: one `word count` a line, most frequent first."""
-    runner().run_vocab(corpus, output, given(values, COUNTING), force, quiet)
+    module("texts").run_vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
 @cli.group(name="eval", cls=Catalogue, epilog=CODES)
@@ -322,7 +310,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
     mean and the variance of log Z, bits a word, coverage.
     """
-    runner().run_perplexity(model, heldout, **options)
+    module("texts").run_perplexity(model, heldout, **options)
 
 
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
@@ -351,7 +339,7 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
     DIR gets table.md, table.csv, compare.json and curves.png.
     """
     flags = given(values, tuple(name for name in TRAINING if name not in ("objective", "seed")))
-    runner().run_compare(corpus, flags, **values)
+    module("texts").run_compare(corpus, flags, **values)
 
 
 @cli.command(short_help="Say what a file is.")
@@ -417,92 +405,4 @@ def bench(corpus: str, **options: Any) -> None:
 
 def main() -> None:
     """Run the command line; every error is one line on stderr and an exit code."""
-    try:
-        prepare_streams()
-        code = run(sys.argv[1:])
-        sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        code = error.exit_code
-    except BaseException as error:
-        code, message = explained(error)
-        if debugging(sys.argv[1:]):
-            traceback.print_exc()
-        if isinstance(error, Stalled):
-            faulthandler.dump_traceback()
-        if message:
-            click.echo(f"{NAME}: error: {one_line(message)}", err=True)
-        drop_output()
-    leave(code)
-
-
-def leave(code: int) -> None:
-    """End the process; at once where a thread still learns, for Python would take down what it uses."""
-    if any(thread.name.startswith(NAME) for thread in threading.enumerate()):
-        os._exit(code)
-    sys.exit(code)
-
-
-def one_line(message: str) -> str:
-    """A message without line ends, and cut where a damaged file made it endless."""
-    line = " ".join(message.splitlines())
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
-
-
-def run(arguments: list[str]) -> int:
-    """Parse and call, as click's own `main` does, which would answer Ctrl-C and a closed pipe in its own way."""
-    if instruction := os.environ.get(COMPLETE):
-        return shell_complete(cli, {}, NAME, COMPLETE, instruction)
-    try:
-        with cli.make_context(NAME, arguments) as context:
-            cli.invoke(context)
-    except click.exceptions.Exit as end:  # --help, --version
-        return end.exit_code
-    return 0
-
-
-def prepare_streams() -> None:
-    """UTF-8 whatever the locale says, and bytes that are not UTF-8 pass unchanged; a closed stream is an empty one."""
-    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-
-
-def drop_output() -> None:
-    """Let what stdout still holds go nowhere: Python would try to write it once more at its end, and complain."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def debugging(arguments: list[str]) -> bool:
-    """Whether --debug is among the options."""
-    return "--debug" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
-
-
-def explained(error: BaseException) -> tuple[int, str]:
-    """Exit code and message of what ended the run; an empty message for what needs none."""
-    match error:
-        case W2VError():
-            return error.exit_code, str(error)
-        case click.ClickException():
-            context = getattr(error, "ctx", None)
-            hint = f"; see {context.command_path} --help" if context else ""
-            return error.exit_code, error.format_message().rstrip(".") + hint
-        case KeyboardInterrupt() | click.exceptions.Abort():
-            return 130, "interrupted"
-        case BrokenPipeError():  # the reader has seen enough: nothing to say, nobody to say it to
-            return 0, ""
-        case MemoryError():
-            detail = f" ({error})" if str(error) else ""
-            return 71, f"out of memory{detail}: try a smaller --max-vocab or --vector-size"
-        case OSError() if error.errno in FULL:
-            return 74, f"{error.filename or 'the standard output'} cannot be written: {error.strerror}"
-        case OSError():
-            return 71, f"the system refused: {error}"
-        case RuntimeError() if "start new thread" in str(error):
-            return 71, f"the system refused: {error}; try fewer --threads"
-    return 70, f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback"
+    execute(cli)

@@ -1,0 +1,102 @@
+"""The commands that read text but leave no vectors: `vocab`, `compare`, `perplexity`."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .compare import Comparison, contenders, write_reports
+from .compare import run as compare
+from .config import resolve
+from .console import Console, duration
+from .errors import ConfigError, OutputError, UsageError
+from .files import check_writable, open_input
+from .ids import count
+from .machine import automatic_threads
+from .model import load_model
+from .objectives import objectives
+from .pipeline import corpus_of, perplexity
+
+
+def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
+    """Count words and write them."""
+    settings, _ = resolve(flags)
+    threads = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
+    corpus = corpus_of(sources, settings)
+    if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
+        raise UsageError(f"{output}: named for input and output; choose another name")
+    check_writable(output, force)
+    console, started = Console(quiet), time.monotonic()
+    try:
+        vocabulary, stats = count(
+            corpus,
+            min_count=settings.min_count,
+            max_vocab=settings.max_vocab,
+            threads=threads,
+            progress=console.events().reading,
+        )
+    finally:
+        console.close()
+    vocabulary.save(output, force)
+    console.say(
+        f"{stats.tokens:,} words, {stats.types:,} different, {len(vocabulary):,} kept,"
+        f" in {duration(time.monotonic() - started)}"
+    )
+
+
+def run_compare(
+    sources: Sequence[str], flags: dict[str, Any], output: str, objectives: str, rates: str | None,
+    config: str | None, **about: Any,
+) -> None:  # fmt: skip
+    """Train and score every objective that was named, and write the tables."""
+    settings, origins = resolve(flags, config=config)
+    if settings.seconds is not None and origins["epochs"] == "default":
+        settings = replace(settings, epochs=1_000_000)
+    for path in filter(None, [about["heldout"], about["test"], about["questions"], *about["pairs"]]):
+        with open_input(path):
+            pass
+    corpus_of(sources, settings)
+    try:
+        alphas = [float(rate) for rate in rates.split(",")] if rates else []
+    except ValueError:
+        raise ConfigError(f"rates: expected numbers with commas between, got {rates!r}") from None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: the folder cannot be made: {error.strerror}") from None
+    comparison = Comparison(
+        sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
+    )
+    results = compare(comparison, lambda text: click.echo(text, err=True))
+    click.echo(write_reports(folder, results), nl=False)
+
+
+def run_perplexity(
+    model: str, sources: Sequence[str], threads: str | None, objective: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Score held-out text and print the figures. A model's objective that is a file or a module must be asked for."""
+    settings, _ = resolve({} if threads is None else {"threads": threads})
+    count = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
+    loaded = load_model(model)
+    named = str(loaded.settings.get("objective"))
+    if named not in objectives() and named != objective:  # it is code, and the model may come from anywhere
+        raise UsageError(f"{model}: its objective is no part of w2vtrain: say --objective to run the code of {named!r}")
+    console = Console(quiet)
+    try:
+        found, coverage = perplexity(loaded, sources, count, console.events())
+    finally:
+        console.close()
+    about = {**asdict(found), "coverage": coverage}
+    if as_json:
+        click.echo(json.dumps(about))
+        return
+    click.echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
+    click.echo(f"bits a word    {found.bits:.4f}")
+    click.echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
+    click.echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -86,13 +86,13 @@ FORMATS = (
         bz2.BZ2Decompressor,
     ),
     Format("xz", (b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)),
-    # Its decoder knows no limit on output, so it is fed little: 4 KiB hold at most 128 MiB. The second group of
+    # Its decoder knows no limit on output, so it is fed little: 1 KiB holds at most 32 MiB. The second group of
     # magic numbers starts a skippable frame, as pzstd writes.
     Format(
         "zstd",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
         _Zstd,
-        1 << 12,
+        1 << 10,
     ),
 )
 

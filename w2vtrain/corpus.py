@@ -171,7 +171,7 @@ def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Join pieces of text to blocks of at least `size` bytes (the last may be shorter) that end between tokens.
+    """Join pieces of text to blocks that end between tokens: of `size` bytes or more, less the token that comes next.
 
     A token of more than MAX_TOKEN bytes may be cut behind them: what is left of it is dropped, and the tokeniser
     sees that it is too long. So memory stays bounded whatever the text.

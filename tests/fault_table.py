@@ -195,9 +195,9 @@ class Fault:
     that trains, or None where it has no such thing. names: a pattern of what a peer's message must name. loads: how to
     load the output, by system, if not as usual: arguments of w2vtrain, or a program. make: fills the folder; drive:
     runs the case; check: what must hold after it, for all. words: the vocabulary that must come out, and `may` what
-    else may be in it; None where there is none. note: what to say of w2vtrain beside a code
-    of 0. memory: limit of the peak in bytes. refused: peers must refuse it, and otherwise may, if they say what is
-    wrong; early: before training. tested: the test that is as strong, if there is one elsewhere.
+    else may be in it; None where there is none. note: what to say of w2vtrain beside a code of 0. memory: limit of the
+    peak in bytes. refused: peers must refuse it, and otherwise may, if they say what is wrong; early: before training.
+    tested: the test that is as strong, if there is one elsewhere.
     """
 
     name: str
@@ -303,7 +303,7 @@ TEXTS = [
     Fault("empty folder", 66, "corpus.txt: no file", make=folder_called("corpus.txt"), names="corpus.txt|directory"),
     trains("named pipe", b"", make=nothing, drive=fed(LINES)),
     refuses(
-        "cut gzip", PACKED[:-20], r"corpus\.txt\.gz: the gzip data end early, at byte \d+", corpus="corpus.txt.gz",
+        "cut gzip", b"", r"corpus\.txt\.gz: the gzip data end early, at byte \d+", corpus="corpus.txt.gz",
         make=file_of(PACKED[:-20], "corpus.txt.gz"), gensim=GENSIM_LINES,
     ),
     refuses(

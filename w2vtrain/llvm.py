@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.core.registry import cpu_target
 
 
@@ -29,9 +29,16 @@ def constant(n: int) -> ir.Constant:
     return ir.Constant(I64, n)
 
 
+def check_bounds(context: Any, builder: Any, struct: Any, index: Any) -> None:
+    """Code that raises IndexError for an index outside an array's first axis, where NUMBA_BOUNDSCHECK asks for it."""
+    if config.BOUNDSCHECK:
+        cgutils.do_boundscheck(context, builder, index, cgutils.unpack_tuple(builder, struct.shape)[0])
+
+
 def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
     """LLVM code for the address of a row of a 2-d array, as an integer."""
     struct = context.make_array(kind)(context, builder, array)
+    check_bounds(context, builder, struct, row)
     stride = cgutils.unpack_tuple(builder, struct.strides)[0]
     return builder.add(builder.ptrtoint(struct.data, I64), builder.mul(row, stride))
 
@@ -39,6 +46,7 @@ def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
 def element(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
     """Element i of a 1-d int32 array, widened to 64 bits."""
     struct = context.make_array(kind)(context, builder, array)
+    check_bounds(context, builder, struct, i)
     return builder.sext(builder.load(builder.gep(struct.data, [i])), I64)
 
 

@@ -36,7 +36,7 @@ def test_objective_may_be_a_table_with_options(tmp_path):
 def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
     path = toml(tmp_path, '[objective]\nname = "nce"\n[objective.options]\nnegative = 25\n')
     settings, _ = resolve({"objective": "selfnorm"}, {}, path)
-    assert effective(settings)[0].options == {"penalty": 0.1}
+    assert effective(settings)[0].options == {"penalty": 1.0}
     settings, _ = resolve({"objective": "neg", "options": {"negative": "3"}}, {}, path)
     assert settings.options == {"negative": "3"}
     settings, _ = resolve({"objective": "nce"}, {"W2VTRAIN_OBJECTIVE": "nce"}, path)

@@ -13,6 +13,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from w2vtrain import cli, load_model, read_vectors
+from w2vtrain.machine import automatic_threads
 from w2vtrain.model import Model, save_model
 from w2vtrain.shell import one_line
 from w2vtrain.vocab import Vocabulary
@@ -514,6 +515,14 @@ def test_bad_settings(fails, corpus, tmp_path):
     config.write_text("epocs = 3")
     assert "did you mean 'epochs'" in fails(78, "fit", corpus, "-o", output, "--config", config)
     assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
+
+
+def test_more_threads_than_cores_are_told(w2vtrain, corpus, tmp_path):
+    more = automatic_threads()[0] + 1
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1", "--threads", more)
+    assert f"warning     {more} threads have {more - 1} core" in said
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "w.txt", *SMALL, "--epochs", "1", "--threads", 1)
+    assert "warning" not in said
 
 
 def test_bad_or_missing_input(fails, trained, corpus, tmp_path):

@@ -19,6 +19,7 @@ from .checkpoint import locked, numbers
 from .config import Settings, resolve, validated
 from .console import Console, json_lines
 from .errors import ConfigError, DataError, InputMissing, W2VError
+from .machine import automatic_threads
 from .objectives import engine_of
 from .outputs import FitRequest, cache_folder, preflight, streamed, write_results
 from .pipeline import effective, fit
@@ -88,6 +89,8 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
         console = Console(request.quiet, request.progress_every, log)
         try:
             console.say(headline(settings, reason))
+            if warning := crowded(settings.threads):
+                console.say(warning)
             for why in found.skipped if found else []:
                 console.say(f"warning     {why}; going on from the checkpoint before it")
             with listening(run) if run else nullcontext():
@@ -167,6 +170,14 @@ def headline(settings: Settings, reason: str) -> str:
         f"settings    {settings.model}, {objective}, {settings.vector_size} dimensions, window {settings.window},"
         f" alpha {settings.alpha:g}, {settings.epochs} epoch{'s' * (settings.epochs != 1)}, {threads}"
     )
+
+
+def crowded(threads: int | str) -> str | None:
+    """A warning where there are more threads than cores for them."""
+    cores, why = automatic_threads()
+    if int(threads) <= cores:
+        return None
+    return f"warning     {threads} threads have {cores} core{'s' * (cores != 1)} ({why}), and will wait for one another"
 
 
 def print_settings(asked: Settings, settings: Settings, origins: dict[str, str]) -> None:

@@ -26,6 +26,9 @@ TICK = 1.0
 PATIENCE = 1.0
 """Seconds that threads have for the end of what they do when the run is given up: then they are left behind."""
 
+SANE = 0.1
+"""A rate that most objectives bear: what is far above it is not to be halved ten times."""
+
 
 class Engine(Protocol):
     """What learns chunks: see WindowEngine and BlockEngine. `slice`: chunks a call."""
@@ -243,5 +246,5 @@ def _watched(results: _Results, threads: int, timeout: float) -> Iterator[_Resul
 def _diverged(alpha: float, epoch: int) -> Diverged:
     return Diverged(
         f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss is no longer a finite number;"
-        f" try --alpha {alpha / 2:.2g} or less"
+        f" try --alpha {min(alpha / 2, SANE):.2g} or less"
     )

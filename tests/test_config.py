@@ -1,3 +1,7 @@
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,4 +152,8 @@ def test_threads_follow_slurm_and_quota(tmp_path, monkeypatch):
 
 def test_machine_facts():
     assert peak_memory() > 1 << 20
+    held = np.ones(300 << 20, np.uint8)  # by who starts a process is not held by the process
+    code = "from w2vtrain.machine import peak_memory; print(peak_memory())"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert 1 << 20 < int(said) < held.nbytes
     assert versions()["numba"][0].isdigit()

@@ -517,7 +517,7 @@ def test_bad_settings(fails, corpus, tmp_path):
     assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
 
 
-def test_more_threads_than_cores_are_told(w2vtrain, corpus, tmp_path):
+def test_more_threads_than_cores_are_told(corpus, tmp_path):
     more = automatic_threads()[0] + 1
     _, said = w2vtrain("fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1", "--threads", more)
     assert f"warning     {more} threads have {more - 1} core" in said

@@ -22,7 +22,7 @@ class SelfNorm(RowObjective):
     machine translation". Learning costs what the full softmax costs; scoring trusts exp(s_w) alone, without Z.
 
     The penalty's slope is no steeper than the likelihood's own: beyond |log Z| = 1 / (2 penalty) it is linear. As a
-    square, its gradients add up over a block's examples, and learning diverged at half the softmax's rate.
+    square, its gradients add up over a block's examples, and learning diverged at a quarter of the softmax's rate.
 
     penalty: α in the paper, 0.1 there; 0 is the softmax. With 1 the perplexity without Z is 2% off that with Z on the
     Penn Treebank, with 0.1 it is 20%, and either is as good.

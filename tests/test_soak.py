@@ -1,6 +1,6 @@
 """An hour of random faults: runs that are killed, signalled, damaged and short of disk end in the right bytes.
 
-W2VTRAIN_SOAK is the number of minutes, 60 where it is not set.
+SOAK_MINUTES is the number of minutes, 60 where it is not set.
 """
 
 import os
@@ -64,7 +64,7 @@ def _listens(pid):
 def test_runs_survive_an_hour_of_faults(tmp_path):
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "text.txt").write_text("".join(text[:1500]), encoding="utf-8")
-    chance, end = random.Random(5), time.monotonic() + 60 * float(os.environ.get("W2VTRAIN_SOAK", 60))
+    chance, end = random.Random(5), time.monotonic() + 60 * float(os.environ.get("SOAK_MINUTES", 60))
     output, folder, starts, runs, whole = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", 0, 0, {}
 
     def words(kind, output):

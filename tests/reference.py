@@ -5,6 +5,7 @@ Everything is float64 and one step at a time.
 
 import heapq
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,14 @@ from w2vtrain.dense import Workspace
 from w2vtrain.problem import Problem
 
 MASK = 2**64 - 1
+DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
+
+
+def first_lines(count, path):
+    """Real text: so many lines of the demo corpus, written to a file; returns its path."""
+    lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:count]), encoding="utf-8")
+    return path
 
 
 def problem_of(counts, **more):

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from reference import first_lines
 
 from w2vtrain import checkpoint
 
-ROOT = Path(__file__).parent.parent
 ENGINES = {"windows": ["--objective", "neg"], "blocks": ["--objective", "sampled-softmax"]}
 
 BROKEN = """
@@ -38,10 +38,7 @@ cli.main()
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    lines = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("".join(lines[:1000]), encoding="utf-8")
-    return path
+    return first_lines(1000, tmp_path_factory.mktemp("corpus") / "text.txt")
 
 
 def fit(text, output, *more):

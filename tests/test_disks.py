@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import first_lines
 
 from w2vtrain import checkpoint
 from w2vtrain.errors import W2VError
 from w2vtrain.files import atomic_write
 from w2vtrain.model import Model, load_model, save_model
 from w2vtrain.vectors import read_vectors, write_vectors
-
-ROOT = Path(__file__).parent.parent
 
 
 class Disk:
@@ -248,10 +247,7 @@ def small_disk(tmp_path):
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    lines = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("".join(lines[:2000]), encoding="utf-8")
-    return path
+    return first_lines(2000, tmp_path_factory.mktemp("corpus") / "text.txt")
 
 
 def command(*words):

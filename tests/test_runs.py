@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from reference import first_lines
 
 from w2vtrain import checkpoint
 from w2vtrain.config import Settings
@@ -25,10 +26,9 @@ KINDS = [("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "nce"), ("cbow", "sof
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     folder = tmp_path_factory.mktemp("corpus")
-    (folder / "text.txt").write_text("".join(text[:3000]), encoding="utf-8")
-    (folder / "short.txt").write_text("".join(text[:500]), encoding="utf-8")
+    first_lines(3000, folder / "text.txt")
+    first_lines(500, folder / "short.txt")
     return folder
 
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from reference import first_lines
 
 from w2vtrain import checkpoint
 
@@ -104,8 +105,7 @@ def cluster():
 
 
 def test_a_job_that_is_signalled_is_requeued_and_goes_on_to_the_same_bytes(cluster, tmp_path):
-    lines = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "text.txt").write_text("".join(lines[:3000]), encoding="utf-8")
+    first_lines(3000, tmp_path / "text.txt")
     tools, settings = tmp_path / "tools", ["--epochs", "60", "--threads", "1", "--vector-size", "16"]
     tools.mkdir()
     (tools / "w2vtrain").write_text(

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from reference import first_lines
 
 from w2vtrain import checkpoint
 
-ROOT = Path(__file__).parent.parent
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, 74, 75}
 """How a start may end: done, killed, the disk was full, or stopped and saved."""
@@ -62,8 +62,7 @@ def _listens(pid):
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals and limits are Linux's")
 def test_runs_survive_an_hour_of_faults(tmp_path):
-    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "text.txt").write_text("".join(text[:1500]), encoding="utf-8")
+    first_lines(1500, tmp_path / "text.txt")
     chance, end = random.Random(5), time.monotonic() + 60 * float(os.environ.get("SOAK_MINUTES", 60))
     output, folder, starts, runs, whole = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", 0, 0, {}
 

@@ -9,6 +9,7 @@ from reference import huffman_lengths
 
 from w2vtrain import sweep
 from w2vtrain.cli import cli
+from w2vtrain.errors import UsageError
 from w2vtrain.limits import Limits, change_rows, measure_limits, multiply_adds, operations, path_length, triad
 from w2vtrain.rows import padded_rows
 
@@ -76,6 +77,14 @@ def test_systems_stand_side_by_side(corpus, tmp_path):
     assert mine["operations"] > 1e5
     assert gensim["operations"] is None
     assert mine["words"] == gensim["words"]
+
+
+def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
+    for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"]):
+        command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
+        with pytest.raises(UsageError, match="speed alone"):
+            CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert not (tmp_path / "sweep.png").exists()
 
 
 def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):

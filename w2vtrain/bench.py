@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from .errors import ConfigError
+from .errors import ConfigError, UsageError
 from .files import atomic_write, check_writable
 from .limits import measure_limits
 from .machine import versions
@@ -53,11 +53,11 @@ def table(measurements: list[Measurement]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for group in _groups(measurements):
         job = group[0].job
-        speeds = [m.words / m.training_cpu for m in group if m.training_cpu]
+        speeds = [m.speed for m in group if m.speed]
         cells = [job.model, job.objective, job.system, f"{job.alpha:g}" if job.alpha else "default"]
         cells.append(f"{statistics.median(speeds):,.0f}" if speeds else "-")
-        rates = [m.operations / m.training_cpu / 1e9 for m in group if m.operations and m.training_cpu]
-        cells.append(f"{statistics.median(rates):.0f}" if rates else "-")
+        rates = [m.flops for m in group if m.flops]
+        cells.append(f"{statistics.median(rates) / 1e9:.0f}" if rates else "-")
         cells.append(f"{statistics.median(m.whole_wall for m in group):.1f}")
         cells.append(f"{statistics.median(m.peak_memory for m in group) / 2**20:,.0f}")
         for name in names:
@@ -98,6 +98,8 @@ def run_bench(
     """Measure, saying each result as it comes; print the table. sweep: the picture's file, see sweep.py."""
     for file in filter(None, (json_file, sweep)):
         check_writable(file, force=True)
+    if sweep and (alphas or questions or pairs):
+        raise UsageError("--sweep measures speed alone: leave out --alpha, --questions and --pairs")
     try:
         rates = {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
     except ValueError:
@@ -125,7 +127,7 @@ def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
     results = []
     for m in compare(first, *what):
         results.append(m)
-        speed = f"{m.words / m.training_cpu:,.0f} words/CPU s" if m.training_cpu else ""
+        speed = f"{m.speed:,.0f} words/CPU s" if m.speed else ""
         scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
         line = (
             f"{m.job.system} {m.job.model} {m.job.objective} seed {m.job.seed}: {m.whole_wall:.1f} s {speed} {scores}"

@@ -389,7 +389,8 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
 @click.option(
     "--sweep",
     metavar="FILE",
-    help="Instead, measure w2vtrain over dimensions, noise words, windows, vocabularies and threads, and draw it.",
+    help="Instead, measure w2vtrain over dimensions, noise words, windows, vocabularies and threads, and draw it:"
+    " the first of --models with the first of --objectives.",
 )
 @debug_option
 def bench(corpus: str, **options: Any) -> None:

@@ -27,6 +27,11 @@ def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
     return cores, reason
 
 
+def threads_of(setting: int | str) -> tuple[int, str]:
+    """How many threads a setting means, a number or "auto", and why."""
+    return automatic_threads() if setting == "auto" else (int(setting), "as asked")
+
+
 def cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
     """CPUs that the cgroup's quota grants, version 2 or 1; None without a quota."""
     try:

@@ -60,6 +60,16 @@ class Measurement:
     scores: dict[str, float]
     operations: float | None = None
 
+    @property
+    def speed(self) -> float | None:
+        """Words a CPU second of training."""
+        return self.words / self.training_cpu if self.training_cpu else None
+
+    @property
+    def flops(self) -> float | None:
+        """Float32 operations a CPU second of training."""
+        return self.operations / self.training_cpu if self.operations and self.training_cpu else None
+
 
 class Clock:
     """CPU and wall seconds since it was made."""

@@ -19,7 +19,7 @@ from .corpus import Corpus
 from .errors import ConfigError, DataError
 from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
-from .machine import automatic_threads, peak_memory, versions
+from .machine import peak_memory, threads_of, versions
 from .model import Model
 from .objectives import checked_options, engine_of, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
@@ -61,7 +61,7 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
     if min_alpha > alpha:
         raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
-    threads, reason = automatic_threads() if settings.threads == "auto" else (int(settings.threads), "as asked")
+    threads, reason = threads_of(settings.threads)
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     shrink = settings.shrink_windows if settings.shrink_windows is not None else not settings.context_weights

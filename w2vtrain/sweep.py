@@ -43,9 +43,7 @@ def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Measurement]
 
 def speed(found: list[Measurement]) -> tuple[float, float]:
     """Medians: words a CPU second, float32 operations a CPU second."""
-    words = statistics.median(m.words / m.training_cpu for m in found if m.training_cpu)
-    flops = statistics.median((m.operations or 0.0) / m.training_cpu for m in found if m.training_cpu)
-    return words, flops
+    return statistics.median(m.speed or 0.0 for m in found), statistics.median(m.flops or 0.0 for m in found)
 
 
 def table(results: list[tuple[str, Any, list[Measurement]]]) -> str:

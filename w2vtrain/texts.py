@@ -17,7 +17,7 @@ from .console import Console, duration
 from .errors import ConfigError, OutputError, UsageError
 from .files import check_writable, open_input
 from .ids import count
-from .machine import automatic_threads
+from .machine import threads_of
 from .model import load_model
 from .objectives import objectives
 from .pipeline import corpus_of, perplexity
@@ -26,7 +26,6 @@ from .pipeline import corpus_of, perplexity
 def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
     """Count words and write them."""
     settings, _ = resolve(flags)
-    threads = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
     corpus = corpus_of(sources, settings)
     if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
         raise UsageError(f"{output}: named for input and output; choose another name")
@@ -37,7 +36,7 @@ def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force:
             corpus,
             min_count=settings.min_count,
             max_vocab=settings.max_vocab,
-            threads=threads,
+            threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
     finally:
@@ -82,14 +81,13 @@ def run_perplexity(
 ) -> None:
     """Score held-out text and print the figures. A model's objective that is a file or a module must be asked for."""
     settings, _ = resolve({} if threads is None else {"threads": threads})
-    count = automatic_threads()[0] if settings.threads == "auto" else int(settings.threads)
     loaded = load_model(model)
     named = str(loaded.settings.get("objective"))
     if named not in objectives() and named != objective:  # it is code, and the model may come from anywhere
         raise UsageError(f"{model}: its objective is no part of w2vtrain: say --objective to run the code of {named!r}")
     console = Console(quiet)
     try:
-        found, coverage = perplexity(loaded, sources, count, console.events())
+        found, coverage = perplexity(loaded, sources, threads_of(settings.threads)[0], console.events())
     finally:
         console.close()
     about = {**asdict(found), "coverage": coverage}

@@ -20,19 +20,20 @@ import sys
 import numpy as np
 import w2vtrain
 from w2vtrain import jit, pipeline
-from w2vtrain.rows import add_row, padded_rows
+from w2vtrain.rows import add_to_rows, padded_rows
 
 @jit.kernel()
 def behind(array):
     return array[len(array)]
 
 @jit.kernel()
-def add_behind(matrix, i, j):
-    add_row(matrix, i, matrix, j, np.float32(1))
+def add_behind(matrix, ids, n):
+    add_to_rows(matrix, ids, n, matrix, np.float32(1))
 
 matrix = padded_rows(3, 16)
-add_behind(matrix, 2, 0)
-for wrong in [(behind, np.zeros(3)), *[(add_behind, matrix, *rows) for rows in ((3, 0), (0, 3), (-1, 0), (0, -1))]]:
+add_behind(matrix, np.array([2], np.int32), 1)
+rows = [np.array(i, np.int32) for i in ([3], [-1], [0])]
+for wrong in [(behind, np.zeros(3)), *[(add_behind, matrix, ids, n) for ids, n in zip(rows, (1, 1, 2))]]:
     try:
         wrong[0](*wrong[1:])
     except IndexError:

@@ -28,10 +28,10 @@ def update_call(function, in_turn):
     return call
 
 
-def apart_call(function):
+def one_call(function):
     @kernel()
-    def call(A, ai, n, B, bi, j, G, D):
-        function(A, ai, n, B, bi, j, G, D)
+    def call(H, B, bi, j, G, D):
+        function(H, B, bi, j, G, D)
 
     return call
 
@@ -80,31 +80,42 @@ def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
     np.testing.assert_allclose(A[4], expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("update", [arch.update_apart_6, arch.update_apart_4, arch.update_apart_3])
-def test_update_apart_leaves_its_input_alone(rng, update):
-    A, B, ai, bi = arrays(rng, 50)
-    D, G = np.zeros_like(A), rng.normal(size=(4, 40)).astype(np.float32)
+@pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])
+@pytest.mark.parametrize("update", [arch.update_one_6, arch.update_one_4, arch.update_one_3])
+def test_update_one_leaves_its_input_alone(rng, update, dim):
+    A, B, _, bi = arrays(rng, dim)
+    D, G = A[3:4].copy(), rng.normal(size=(1, 40)).astype(np.float32)
     slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
-    apart_call(update)(A, ai, 3, B, bi, 2, G, D)
-    update(A, ai, 3, slow_b, bi, 2, G, slow_d)
+    one_call(update)(A[:2], B, bi, 2, G, D)
+    update(A[:2], slow_b, bi, 2, G, slow_d)
     np.testing.assert_array_equal(A, before)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(D, slow_d, rtol=1e-4, atol=1e-5)
-    assert slow_d.any()
+    assert (slow_b != B).any(axis=1).sum() <= len(bi)
+    assert (A[3:4] != D).any()
 
 
-def test_add_row_and_prefetch(rng):
-    A, B, _, _ = arrays(rng, 70)
-    expected = A.copy()
-    rows.add_row(expected, 3, B, 5, np.float32(0.25))
+@pytest.mark.parametrize("dim", [1, 16, 70, 200, 300])
+@pytest.mark.parametrize("n", [0, 1, 5, 9])
+def test_sums_of_rows_and_adding_to_rows(rng, dim, n):
+    A, B, ai, _ = arrays(rng, dim)
+    ai[-1] = ai[0]  # a row that stands twice counts twice
+    T, before = np.full((1, A.shape[1]), 9, np.float32), A.copy()
 
     @kernel()
-    def call(A, B):
+    def call(A, ai, n, T, B):
         rows.prefetch(A, 2)
-        rows.add_row(A, 3, B, 5, np.float32(0.25))
+        rows.sum_rows(T, A, ai, n, np.float32(0.25))
+        rows.add_to_rows(A, ai, n, B, np.float32(0.5))
 
-    call(A, B)
-    np.testing.assert_allclose(A, expected, rtol=1e-6)
+    call(A, ai, n, T, B)
+    expected, total = before.copy(), np.empty_like(T)
+    rows.sum_rows(total, before, ai, n, np.float32(0.25))
+    rows.add_to_rows(expected, ai, n, B, np.float32(0.5))
+    np.testing.assert_allclose(T, total, atol=1e-5)
+    np.testing.assert_allclose(A, expected, atol=1e-5)
+    np.testing.assert_allclose(total[0], 0.25 * sum((before[i] for i in ai[:n]), np.zeros(A.shape[1])), atol=1e-5)
+    assert (before != A).any() == (n > 0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 16, 17, 33, 40])

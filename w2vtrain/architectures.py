@@ -7,9 +7,9 @@ A step learns one window:
     learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch) -> loss
 
 with context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as
-`padded_rows` makes them, the output's with one more row a thread at the end, the sink: padding points there with
-coefficient 0. Where there are biases, column `bias` of a hidden vector is 1 and an output row's is its bias; else it
-is -1.
+`padded_rows` makes them. At the end of the output's stand the threads' copies of busy rows, and one more row a thread,
+the sink: padding points there with coefficient 0. Where there are biases, column `bias` of a hidden vector is 1 and an
+output row's is its bias; else it is -1.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +18,15 @@ import numpy as np
 from numba import float32, int64
 from numba.extending import overload
 
+from .copies import Copied, Copies, copied_rows, own_row
 from .jit import FORCED, inline
-from .rows import ROW, add_row, apart_zeros, padded_rows, repeats
-from .tiles import make_dots, make_update, make_update_apart
+from .rows import ROW, add_to_rows, apart_zeros, padded_rows, repeats, sum_rows
+from .tiles import make_dots, make_update, make_update_one
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
 dots_1x6, dots_1x4, dots_1x3 = make_dots(1, 6), make_dots(1, 4), make_dots(1, 3)
 update_6, update_4, update_3 = make_update(6), make_update(4), make_update(3)
-update_apart_6, update_apart_4, update_apart_3 = make_update_apart(6), make_update_apart(4), make_update_apart(3)
+update_one_6, update_one_4, update_one_3 = make_update_one(6), make_update_one(4), make_update_one(3)
 
 
 class Scratch(NamedTuple):
@@ -35,6 +36,7 @@ class Scratch(NamedTuple):
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32
     rows: np.ndarray  # (2, candidates + padding) int32
+    outputs: np.ndarray  # (candidates + padding,) int32: where this thread finds the candidates' rows
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
     logits: np.ndarray  # (2 window + 2, candidates + padding) float32
@@ -42,18 +44,29 @@ class Scratch(NamedTuple):
     zero: np.ndarray  # (1,) int32: the row number 0
     left: np.ndarray  # (1,) int64: how many words of the context stand before the target
     sink: int
+    output_rows: int  # without copies and sinks
+    copied: Copied
+    copies: tuple[Copies, ...]
+    threads: int
 
 
 def make_scratch(
-    w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int
-) -> Scratch:
-    """Memory for one of `threads` threads; its sink is the last row of w_out but those of the threads after it."""
+    w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int,
+    busy: range = range(0), more: tuple[Copies, ...] = (),
+) -> Scratch:  # fmt: skip
+    """Memory for one of `threads` threads.
+
+    At the end of w_out each thread has copies of the busy rows, and behind all those a sink. more: its other copies.
+    """
+    output_rows = len(w_out) - threads * (len(busy) + 1)
+    copied, copies = copied_rows(w_out, output_rows, busy, thread)
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((longest + window + 1,), np.int32),
         context=apart_zeros((contexts,), np.int32),
         rows=apart_zeros((2, width), np.int32),
+        outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
         logits=apart_zeros((contexts, width), np.float32),
@@ -61,6 +74,10 @@ def make_scratch(
         zero=apart_zeros((1,), np.int32),
         left=apart_zeros((1,), np.int64),
         sink=len(w_out) - threads + thread,
+        output_rows=output_rows,
+        copied=copied,
+        copies=(copies, *more),
+        threads=threads,
     )
 
 
@@ -102,6 +119,13 @@ def in_turn(self):
 @overload(in_turn, jit_options=FORCED)
 def _in_turn(self):
     return getattr(self.instance_class, "in_turn", lambda self: False)
+
+
+@inline
+def own_rows(copied, rows, n, found):
+    """Where this thread finds rows (n,)."""
+    for i in range(n):
+        found[i] = own_row(copied, rows[i])
 
 
 @inline
@@ -148,30 +172,31 @@ class SkipGram(NamedTuple):
 
     def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
         """All context words against all candidates: one product, one update."""
-        g = scratch.logits
-        sixes, fours, end = segments(rows, m, scratch.sink)
+        g, outputs = scratch.logits, scratch.outputs
+        own_rows(scratch.copied, rows, m, outputs)
+        sixes, fours, end = segments(outputs, m, scratch.sink)
         context[n] = context[0]  # an odd last line's neighbour in its tile: its products are not looked at
         for i in range(0, n, 2):
             for j in range(0, sixes, 6):
-                dots_2x6(w_in, context, i, w_out, rows, j, g)
+                dots_2x6(w_in, context, i, w_out, outputs, j, g)
             for j in range(sixes, fours, 4):
-                dots_2x4(w_in, context, i, w_out, rows, j, g)
+                dots_2x4(w_in, context, i, w_out, outputs, j, g)
             if fours < end:
-                dots_2x3(w_in, context, i, w_out, rows, fours, g)
+                dots_2x3(w_in, context, i, w_out, outputs, fours, g)
         loss = errors(objective, g, n, m, context, n, rows, labels, shifts, lr)
         for i in range(n):
             for j in range(m, end):
                 g[i, j] = float32(0)
-        merge_candidates(g, n, rows, m, scratch.sink)
+        merge_candidates(g, n, outputs, m, scratch.sink)
         one_by_one = in_turn(objective)
         for j in range(0, sixes, 6):
-            update_6(w_in, context, n, w_out, rows, j, g, one_by_one)
+            update_6(w_in, context, n, w_out, outputs, j, g, one_by_one)
             keep_ones(w_in, context, n, self.bias)
         for j in range(sixes, fours, 4):
-            update_4(w_in, context, n, w_out, rows, j, g, one_by_one)
+            update_4(w_in, context, n, w_out, outputs, j, g, one_by_one)
             keep_ones(w_in, context, n, self.bias)
         if fours < end:
-            update_3(w_in, context, n, w_out, rows, fours, g, one_by_one)
+            update_3(w_in, context, n, w_out, outputs, fours, g, one_by_one)
             keep_ones(w_in, context, n, self.bias)
         return loss
 
@@ -187,28 +212,29 @@ def keep_ones(w_in, context, n, bias):
 @inline
 def learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch, bias):
     """One hidden vector, scratch.hidden[0], against all candidates: leaves lr * -dL/dh in scratch.hidden[1]."""
-    g, zero = scratch.logits, scratch.zero
+    g, zero, outputs = scratch.logits, scratch.zero, scratch.outputs
     hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
-    sixes, fours, end = segments(rows, m, scratch.sink)
+    own_rows(scratch.copied, rows, m, outputs)
+    sixes, fours, end = segments(outputs, m, scratch.sink)
     gradient[0, :] = float32(0)
     if bias >= 0:
         hidden[0, bias] = float32(1)
     for j in range(0, sixes, 6):
-        dots_1x6(hidden, zero, 0, w_out, rows, j, g)
+        dots_1x6(hidden, zero, 0, w_out, outputs, j, g)
     for j in range(sixes, fours, 4):
-        dots_1x4(hidden, zero, 0, w_out, rows, j, g)
+        dots_1x4(hidden, zero, 0, w_out, outputs, j, g)
     if fours < end:
-        dots_1x3(hidden, zero, 0, w_out, rows, fours, g)
+        dots_1x3(hidden, zero, 0, w_out, outputs, fours, g)
     loss = errors(objective, g, 1, m, context, n, rows, labels, shifts, lr)
     for j in range(m, end):
         g[0, j] = float32(0)
-    merge_candidates(g, 1, rows, m, scratch.sink)
+    merge_candidates(g, 1, outputs, m, scratch.sink)
     for j in range(0, sixes, 6):
-        update_apart_6(hidden, zero, 1, w_out, rows, j, g, gradient)
+        update_one_6(hidden, w_out, outputs, j, g, gradient)
     for j in range(sixes, fours, 4):
-        update_apart_4(hidden, zero, 1, w_out, rows, j, g, gradient)
+        update_one_4(hidden, w_out, outputs, j, g, gradient)
     if fours < end:
-        update_apart_3(hidden, zero, 1, w_out, rows, fours, g, gradient)
+        update_one_3(hidden, w_out, outputs, fours, g, gradient)
     if bias >= 0:
         gradient[0, bias] = float32(0)
     return loss
@@ -233,13 +259,10 @@ class Cbow(NamedTuple):
         """The mean against all candidates, then its gradient to every context row."""
         hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
         share = float32(1) / float32(n)
-        hidden[0, :] = float32(0)
-        for i in range(n):
-            add_row(hidden, 0, w_in, context[i], share)
+        sum_rows(hidden, w_in, context, n, share)
         loss = learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch, self.bias)
         step = share if self.corrected else float32(1)
-        for i in range(n):
-            add_row(w_in, context[i], gradient, 0, step)
+        add_to_rows(w_in, context, n, gradient, step)
         return loss
 
 

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from .jit import kernel
 from .llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
-from .rows import ROW, add_row, padded_rows, prefetch
+from .rows import ROW, add_to_rows, padded_rows, prefetch
 from .sampling import keep_thresholds
 from .trees import huffman
 
@@ -79,7 +79,7 @@ def change_rows(matrix: np.ndarray, order: np.ndarray, one: np.ndarray) -> None:
     for k in range(len(order)):
         if k + AHEAD < len(order):
             prefetch(matrix, order[k + AHEAD])
-        add_row(matrix, order[k], one, 0, float32(0.5))
+        add_to_rows(matrix, order[k:], 1, one, float32(0.5))
 
 
 def fastest(act: Callable[[], Any]) -> float:

@@ -55,6 +55,21 @@ def pointer(builder: Any, address: Any, offset: Any, kind: ir.Type) -> Any:
     return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
 
 
+def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
+    """Code for rows of `size` bytes, so many vectors at a time: body takes their offsets.
+
+    blocks: how many, the first as often as they fit, then the next; the last is 1. A row of 200 columns is 13 vectors:
+    a loop over them one by one is left by a branch that is often mispredicted, at the price of four of them.
+    """
+    first = constant(0)
+    for block in blocks:
+        step = block * 4 * LANES
+        end = builder.and_(size, constant(-step)) if block > 1 else size
+        with cgutils.for_range_slice(builder, first, end, constant(step), intp=I64) as (offset, _):
+            body([builder.add(offset, constant(4 * LANES * k)) for k in range(block)])
+        first = end
+
+
 def multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """The value of a * b + c: one instruction where the processor has it, two (not a library call) where it has not."""
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)

@@ -1,4 +1,4 @@
-"""Whole rows of a matrix: adding one to another, asking memory for one, repeated row numbers, aligned matrices.
+"""Whole rows of a matrix: sums, adding to several, asking memory for one, repeated row numbers, aligned matrices.
 
 Products of rows are in tiles.py.
 """
@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from .jit import FORCED
-from .llvm import I32, I64, LANES, VECTOR, address_of_row, constant, multiply_add, native, pointer, splat
+from .llvm import I32, I64, LANES, VECTOR, address_of_row, constant, element, in_blocks, native, pointer, splat
 
 ROW = 16
 """Rows are padded to a multiple of this many float32, one cache line."""
@@ -20,33 +20,76 @@ LINE = 128
 """Bytes that processors fetch together: a pair of cache lines."""
 
 
-def _emit_add_row(context: Any, builder: Any, signature: Any, args: Any) -> None:
-    a, i, b, j, scale = args
-    to = address_of_row(context, builder, signature.args[0], a, i)
-    source = address_of_row(context, builder, signature.args[2], b, j)
-    columns = cgutils.unpack_tuple(builder, context.make_array(signature.args[0])(context, builder, a).shape)[1]
-    factor = splat(builder, scale)
-    with cgutils.for_range_slice(
-        builder, constant(0), builder.mul(columns, constant(4)), constant(4 * LANES), intp=I64
-    ) as (at, _):
-        cell = pointer(builder, to, at, VECTOR)
-        value = builder.load(pointer(builder, source, at, VECTOR), align=4)
-        builder.store(multiply_add(builder, factor, value, builder.load(cell, align=4)), cell, align=4)
+BLOCKS = (8, 4, 1)
+"""Vectors of a row at a time: they stay in registers while the other rows pass."""
 
 
-def add_row(A: Any, i: Any, B: Any, j: Any, scale: Any) -> None:
-    """A[i] += scale * B[j]; scale a float32."""
-    A[i] += scale * B[j]
+def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
+    (tt, at, ait, _, _), (to, a, ai, n, scale) = signature.args, args
+    t_row, factor = address_of_row(context, builder, tt, to, constant(0)), splat(builder, scale)
+    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
+    cells = [cgutils.alloca_once(builder, VECTOR) for _ in range(BLOCKS[0])]
+
+    def add(offsets: list[Any]) -> None:
+        for _, cell in zip(offsets, cells, strict=False):
+            builder.store(ir.Constant(VECTOR, [0.0] * LANES), cell)
+        with cgutils.for_range(builder, n, intp=I64) as line:
+            row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
+            for offset, cell in zip(offsets, cells, strict=False):
+                value = builder.load(pointer(builder, row, offset, VECTOR), align=4)
+                builder.store(builder.fadd(builder.load(cell), value), cell)
+        for offset, cell in zip(offsets, cells, strict=False):
+            total = builder.fmul(builder.load(cell), factor)
+            builder.store(total, pointer(builder, t_row, offset, VECTOR), align=4)
+
+    in_blocks(builder, builder.mul(columns, constant(4)), BLOCKS, add)
+
+
+def sum_rows(T: Any, A: Any, ai: Any, n: Any, scale: Any) -> None:
+    """T[0] = scale * the sum of A's rows ai (n,); scale a float32."""
+    T[0] = scale * A[ai[:n]].sum(axis=0)
 
 
 @intrinsic
-def _compiled_add_row(typingctx, A, i, B, j, scale):
-    return native(_emit_add_row, A, i, B, j, scale)
+def _compiled_sum_rows(typingctx, T, A, ai, n, scale):
+    return native(_emit_sum_rows, T, A, ai, n, scale)
 
 
-@overload(add_row, jit_options=FORCED)
-def _add_row(A, i, B, j, scale):
-    return lambda A, i, B, j, scale: _compiled_add_row(A, i, B, j, scale)
+@overload(sum_rows, jit_options=FORCED)
+def _sum_rows(T, A, ai, n, scale):
+    return lambda T, A, ai, n, scale: _compiled_sum_rows(T, A, ai, n, scale)
+
+
+def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
+    (at, ait, _, dt, _), (a, ai, n, d, scale) = signature.args, args
+    d_row, factor = address_of_row(context, builder, dt, d, constant(0)), splat(builder, scale)
+    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
+
+    def add(offsets: list[Any]) -> None:
+        changes = [builder.load(pointer(builder, d_row, offset, VECTOR), align=4) for offset in offsets]
+        changes = [builder.fmul(factor, change) for change in changes]
+        with cgutils.for_range(builder, n, intp=I64) as line:
+            row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
+            for offset, change in zip(offsets, changes, strict=True):
+                cell = pointer(builder, row, offset, VECTOR)
+                builder.store(builder.fadd(builder.load(cell, align=4), change), cell, align=4)
+
+    in_blocks(builder, builder.mul(columns, constant(4)), BLOCKS, add)
+
+
+def add_to_rows(A: Any, ai: Any, n: Any, D: Any, scale: Any) -> None:
+    """A's rows ai (n,) += scale * D[0], one after the other: a row that stands twice gets it twice."""
+    np.add.at(A, ai[:n], scale * D[0])
+
+
+@intrinsic
+def _compiled_add_to_rows(typingctx, A, ai, n, D, scale):
+    return native(_emit_add_to_rows, A, ai, n, D, scale)
+
+
+@overload(add_to_rows, jit_options=FORCED)
+def _add_to_rows(A, ai, n, D, scale):
+    return lambda A, ai, n, D, scale: _compiled_add_to_rows(A, ai, n, D, scale)
 
 
 def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:

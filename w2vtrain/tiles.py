@@ -18,7 +18,24 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from .jit import FORCED
-from .llvm import F32, I32, I64, LANES, VECTOR, address_of_row, constant, element, multiply_add, native, pointer, splat
+from .llvm import (
+    F32,
+    I32,
+    I64,
+    LANES,
+    VECTOR,
+    address_of_row,
+    constant,
+    element,
+    in_blocks,
+    multiply_add,
+    native,
+    pointer,
+    splat,
+)
+
+AT_ONCE = 2 if LANES == 16 else 1
+"""Vectors of six rows, old and new, that fit the registers: 32 of AVX-512, 16 of most others."""
 
 
 class _Tile:
@@ -41,30 +58,33 @@ class _Tile:
     def _index(self, context: Any, kind: Any, array: Any, first: Any, k: int) -> Any:
         return element(context, self.builder, kind, array, self.builder.add(first, constant(k)))
 
-    def columns(self) -> Any:
-        return cgutils.for_range_slice(self.builder, constant(0), self.bytes, constant(4 * LANES), intp=I64)
-
     def load(self, address: Any, offset: Any) -> Any:
         return self.builder.load(pointer(self.builder, address, offset, VECTOR), align=4)
 
-    def store(self, value: Any, address: Any, offset: Any) -> None:
-        self.builder.store(value, pointer(self.builder, address, offset, VECTOR), align=4)
-
 
 def _emit_dots(tile: _Tile) -> None:
+    """Accumulators for every product; where there are few, two sets in turn, since each waits for its last sum."""
     builder, zero = tile.builder, ir.Constant(VECTOR, [0.0] * LANES)
-    sums = [[cgutils.alloca_once_value(builder, zero) for _ in tile.nj] for _ in tile.ni]
-    for line in sums:
-        for cell in line:
-            builder.store(zero, cell)
-    with tile.columns() as (offset, _):
-        b = [tile.load(address, offset) for address in tile.b]
-        for q in tile.ni:
-            a = tile.load(tile.a[q], offset)
-            for r in tile.nj:
-                builder.store(multiply_add(builder, a, b[r], builder.load(sums[q][r])), sums[q][r])
+    sets = range(2 if len(tile.ni) == 1 else 1)
+    sums = [[[cgutils.alloca_once(builder, VECTOR) for _ in tile.nj] for _ in tile.ni] for _ in sets]
+    for cell in (cell for lines in sums for line in lines for cell in line):
+        builder.store(zero, cell)
+
+    def multiply(offsets: list[Any]) -> None:
+        for k, offset in enumerate(offsets):
+            b = [tile.load(address, offset) for address in tile.b]
+            for q in tile.ni:
+                a = tile.load(tile.a[q], offset)
+                for r in tile.nj:
+                    cell = sums[k % len(sums)][q][r]
+                    builder.store(multiply_add(builder, a, b[r], builder.load(cell)), cell)
+
+    in_blocks(builder, tile.bytes, (4, 1), multiply)
     for q in tile.ni:
-        for k, vector in enumerate(_sums(builder, [builder.load(cell) for cell in sums[q]])):
+        totals = [builder.load(cell) for cell in sums[0][q]]
+        if len(sums) > 1:
+            totals = [builder.fadd(total, builder.load(cell)) for total, cell in zip(totals, sums[1][q], strict=True)]
+        for k, vector in enumerate(_sums(builder, totals)):
             builder.store(vector, builder.bitcast(tile.g[q][k * LANES], VECTOR.as_pointer()), align=4)
 
 
@@ -84,40 +104,63 @@ def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
     return vectors
 
 
-def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int, apart: bool) -> None:
-    """Columns outside, rows of A inside: nj vectors of B stay in registers, old and new, while all rows of A pass."""
-    (at, ait, _, bt, bit, _, gt), (a, ai, n, b, bi, j, g) = signature.args[:7], args[:7]
-    tile_b = range(nj)
-    b_rows = [
-        address_of_row(context, builder, bt, b, element(context, builder, bit, bi, builder.add(j, constant(r))))
-        for r in tile_b
-    ]
-    b_new = [cgutils.alloca_once(builder, VECTOR) for _ in tile_b]
+def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
+    """Columns outside, rows of A inside: nj rows of B stay in registers, old and new, while all rows of A pass."""
+    (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
+    rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
+    b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
     columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
-    size = builder.mul(columns, constant(4))
-    with cgutils.for_range_slice(builder, constant(0), size, constant(4 * LANES), intp=I64) as (offset, _):
-        b_old = [builder.load(pointer(builder, row, offset, VECTOR), align=4) for row in b_rows]
-        for r in tile_b:
-            builder.store(b_old[r], b_new[r])
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(AT_ONCE)]
+
+    def change(offsets: list[Any]) -> None:
+        b_old = [[builder.load(pointer(builder, row, at, VECTOR), align=4) for row in b_rows] for at in offsets]
+        for old, new in ((o, c) for line, to in zip(b_old, cells, strict=False) for o, c in zip(line, to, strict=True)):
+            builder.store(old, new)
         with cgutils.for_range(builder, n, intp=I64) as line:
-            row = element(context, builder, ait, ai, line.index)
-            a_row = pointer(builder, address_of_row(context, builder, at, a, row), offset, VECTOR)
+            a_row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
             g_row = builder.add(address_of_row(context, builder, gt, g, line.index), builder.mul(j, constant(4)))
-            old = builder.load(a_row, align=4)
-            to, new = a_row, old
-            if apart:
-                d_row = address_of_row(context, builder, signature.args[7], args[7], row)
-                to = pointer(builder, d_row, offset, VECTOR)
-                new = builder.load(to, align=4)
-            for r in tile_b:
+            a_at = [pointer(builder, a_row, offset, VECTOR) for offset in offsets]
+            a_old = [builder.load(p, align=4) for p in a_at]
+            a_new = list(a_old)
+            for r in range(nj):
                 c = splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4))
-                changed = builder.load(b_new[r])
-                b_seen = b_old[r] if apart else builder.select(args[7], changed, b_old[r])
-                new = multiply_add(builder, c, b_seen, new)
-                builder.store(multiply_add(builder, c, old, changed), b_new[r])
-            builder.store(new, to, align=4)
-        for r in tile_b:
-            builder.store(builder.load(b_new[r]), pointer(builder, b_rows[r], offset, VECTOR), align=4)
+                for k in range(len(offsets)):
+                    changed = builder.load(cells[k][r])
+                    seen = builder.select(in_turn, changed, b_old[k][r])
+                    a_new[k] = multiply_add(builder, c, seen, a_new[k])
+                    builder.store(multiply_add(builder, c, a_old[k], changed), cells[k][r])
+            for p, new in zip(a_at, a_new, strict=True):
+                builder.store(new, p, align=4)
+        for k, offset in enumerate(offsets):
+            for r, row in enumerate(b_rows):
+                builder.store(builder.load(cells[k][r]), pointer(builder, row, offset, VECTOR), align=4)
+
+    in_blocks(builder, builder.mul(columns, constant(4)), (AT_ONCE, 1) if AT_ONCE > 1 else (1,), change)
+
+
+def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
+    """One row against nj: the coefficients stay in registers."""
+    (ht, bt, bit, _, gt, dt), (h, b, bi, j, g, d) = signature.args, args
+    first = constant(0)
+    h_row, d_row = (address_of_row(context, builder, kind, array, first) for kind, array in ((ht, h), (dt, d)))
+    g_row = builder.add(address_of_row(context, builder, gt, g, first), builder.mul(j, constant(4)))
+    rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
+    b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
+    c = [splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4)) for r in range(nj)]
+    columns = cgutils.unpack_tuple(builder, context.make_array(ht)(context, builder, h).shape)[1]
+
+    def change(offsets: list[Any]) -> None:
+        for offset in offsets:
+            d_at = pointer(builder, d_row, offset, VECTOR)
+            old, change = (builder.load(p, align=4) for p in (pointer(builder, h_row, offset, VECTOR), d_at))
+            for r in range(nj):
+                b_at = pointer(builder, b_rows[r], offset, VECTOR)
+                b_old = builder.load(b_at, align=4)
+                change = multiply_add(builder, c[r], b_old, change)
+                builder.store(multiply_add(builder, c[r], old, b_old), b_at, align=4)
+            builder.store(change, d_at, align=4)
+
+    in_blocks(builder, builder.mul(columns, constant(4)), (2, 1), change)
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:
@@ -165,7 +208,7 @@ def make_update(nj: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(typingctx, A, ai, n, B, bi, j, G, in_turn):
-        return native(partial(_emit_update, nj=nj, apart=False), A, ai, n, B, bi, j, G, in_turn)
+        return native(partial(_emit_update, nj=nj), A, ai, n, B, bi, j, G, in_turn)
 
     @overload(update, jit_options=FORCED)
     def _update(A, ai, n, B, bi, j, G, in_turn):
@@ -174,21 +217,22 @@ def make_update(nj: int) -> Callable[..., None]:
     return update
 
 
-def make_update_apart(nj: int) -> Callable[..., None]:
-    """The same, with A's change going to the same rows of D (N, d) instead."""
+def make_update_one(nj: int) -> Callable[..., None]:
+    """The gradient step of one row H (1, d) and nj rows of B, where H's change goes to D (1, d); the rest as above."""
 
-    def update_apart(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
-        """D += G . B and B += G' . A."""
-        a, b, g = A[ai[:n]], B[bi[j : j + nj]], G[:n, j : j + nj]
-        np.add.at(D, ai[:n], g @ b)
-        B[bi[j : j + nj]] = b + g.T @ a
+    def update_one(H: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
+        """D += G . B and B += G' . H."""
+        rows, g = bi[j : j + nj], G[:1, j : j + nj]
+        b = B[rows]
+        D[:1] += g @ b
+        B[rows] = b + g.T @ H[:1]
 
     @intrinsic
-    def compiled(typingctx, A, ai, n, B, bi, j, G, D):
-        return native(partial(_emit_update, nj=nj, apart=True), A, ai, n, B, bi, j, G, D)
+    def compiled(typingctx, H, B, bi, j, G, D):
+        return native(partial(_emit_update_one, nj=nj), H, B, bi, j, G, D)
 
-    @overload(update_apart, jit_options=FORCED)
-    def _update_apart(A, ai, n, B, bi, j, G, D):
-        return lambda A, ai, n, B, bi, j, G, D: compiled(A, ai, n, B, bi, j, G, D)
+    @overload(update_one, jit_options=FORCED)
+    def _update_one(H, B, bi, j, G, D):
+        return lambda H, B, bi, j, G, D: compiled(H, B, bi, j, G, D)
 
-    return update_apart
+    return update_one

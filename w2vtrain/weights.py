@@ -31,9 +31,9 @@ def initial_input(problem: Problem) -> np.ndarray:
     return rows
 
 
-def initial_output(problem: Problem, rows: int, threads: int, bias: np.ndarray | None = None) -> np.ndarray:
-    """Output rows (rows + threads, padded width): as problem.initial_rows, and a row a thread for padding to go to."""
-    padded = padded_rows(rows + threads, problem.width)
+def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | None = None) -> np.ndarray:
+    """Output rows (rows + more, padded width): as problem.initial_rows, the last ones zeros."""
+    padded = padded_rows(rows + more, problem.width)
     padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
     return padded
 

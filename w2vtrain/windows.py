@@ -10,11 +10,12 @@ import numpy as np
 from numba import float32, int64, uint32, uint64
 from numba.extending import overload
 
-from .architectures import examples, gather_context, learn, make_scratch, position_weights
+from .architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
+from .copies import begin, copies_of, meet, own_row
 from .jit import FORCED, inline, kernel
 from .plan import Schedule, Text, Weights
 from .problem import Problem
-from .rows import prefetch
+from .rows import padded_rows, prefetch
 from .sampling import draw, draw_below, keep_thresholds, seed_stream
 from .weights import decay, initial_input, initial_output, learned_weights
 
@@ -72,7 +73,7 @@ def next_candidates(objective, w_out, scratch, length, position):
     rows = scratch.rows[k]
     m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
     for j in range(prefetch_from(objective, m), m):
-        prefetch(w_out, int64(rows[j]))
+        prefetch(w_out, own_row(scratch.copied, rows[j]))
     return int64(m)
 
 
@@ -109,6 +110,7 @@ def train_chunks(
     weight decay, of the first `dim` columns.
     """
     loss, seen = 0.0, 0
+    begin(scratch.copies)
     for k in range(len(order)):
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
@@ -118,12 +120,13 @@ def train_chunks(
         if shrinkage > 0:
             step = lr * shrinkage * (end - position)
             decay(w_in, dim, chunk, len(starts) - 1, step)
-            decay(w_out, dim, chunk, len(starts) - 1, step)
+            decay(w_out[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
             part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
             loss += part
             seen += count
+        meet(scratch.copies, scratch.threads)
     return loss, seen
 
 
@@ -138,14 +141,27 @@ class WindowEngine:
         self.architecture, self.objective, self.problem = architecture, objective, problem
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
-        threads, rows = schedule.threads, objective.output_rows(len(text.counts))
+        self.rows = objective.output_rows(len(text.counts))
         self.w_in = initial_input(problem)
         bias = objective.initial_bias(problem) if hasattr(objective, "initial_bias") else None
-        self.w_out = initial_output(problem, rows, threads, bias)
-        size, limit, longest = windows.size, objective.candidate_limit, text.longest_sentence
-        self.scratches = [
-            make_scratch(self.w_in, self.w_out, t, threads, size, limit, longest + windows.pads) for t in range(threads)
-        ]
+        busy = objective.busy_rows(self.rows) if hasattr(objective, "busy_rows") else range(0)
+        self.busy = busy if schedule.threads > 1 else range(0)
+        self.w_out = initial_output(problem, self.rows, schedule.threads * (len(self.busy) + 1), bias)
+        self.threads = [self._thread(t) for t in range(schedule.threads)]
+
+    def _thread(self, thread: int) -> tuple[Any, Scratch]:
+        """Architecture and working memory of one thread; of several, each has position weights of its own."""
+        threads, longest = self.schedule.threads, self.text.longest_sentence + self.windows.pads
+        architecture, copies = self.architecture, []
+        if threads > 1:
+            for shared in position_weights(architecture).values():
+                copies.append(copies_of(shared, padded_rows(*shared.shape)))
+                architecture = architecture._replace(weights=copies[-1].own)
+        scratch = make_scratch(
+            self.w_in, self.w_out, thread, threads, self.windows.size, self.objective.candidate_limit, longest,
+            self.busy, tuple(copies),
+        )  # fmt: skip
+        return architecture, scratch
 
     def compile(self) -> None:
         """Compile the kernel or load it from disk, so that no thread waits for it later."""
@@ -154,23 +170,22 @@ class WindowEngine:
 
     def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
         """Learn these chunks in this thread. Returns the summed loss and how many examples."""
-        s = self.schedule
+        s, (architecture, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
-            self.architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
+            architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
             self.w_in, self.w_out, self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay, s.seed,
-            epoch, self.scratches[thread],
+            epoch, scratch,
         )  # fmt: skip
         return loss, examples
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
         learned = self.objective.learned() if hasattr(self.objective, "learned") else {}
-        rows = self.objective.output_rows(len(self.text.counts))
-        return {"input": self.w_in, "output": self.w_out[:rows], **position_weights(self.architecture), **learned}
+        return {"input": self.w_in, "output": self.w_out[: self.rows], **position_weights(self.architecture), **learned}
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""
-        output = self.w_out[: self.objective.output_rows(len(self.text.counts))]
+        output = self.w_out[: self.rows]
         return learned_weights(self.problem, self.architecture, self.w_in, output, self.objective.arrays())
 
 

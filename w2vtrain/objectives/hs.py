@@ -19,6 +19,9 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "weighted": {"alpha": 0.1, "shuffle": True},
 }
+BUSY = 64
+"""Nodes of which each thread has a copy; those further down stand in less than every fiftieth path."""
+
 TREES = ("huffman", "balanced", "cluster")
 
 
@@ -119,6 +122,10 @@ class Hierarchical(NamedTuple):
     def in_turn(self):
         """True: nodes near the root stand in every path; updates from old values overshoot, which costs a point."""
         return True
+
+    def busy_rows(self, rows: int) -> range:
+        """The nodes nearest to the root: it stands in every path, and the numbers fall from there."""
+        return range(max(0, rows - BUSY), rows)
 
     def prefetch_from(self, m):
         """The last six nodes: those nearer to the root are in cache, and asking for them costs 7% of the speed."""

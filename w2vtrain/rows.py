@@ -132,15 +132,39 @@ def _repeats(ids, n):
     return lambda ids, n: _compiled_repeats(ids, n)
 
 
+def _ask(builder: Any, address: Any, to_write: int) -> None:
+    """Prefetch the cache line at an address, into all caches."""
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
+    ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    where = builder.inttoptr(address, ir.IntType(8).as_pointer())
+    builder.call(ask, [where, *(ir.Constant(I32, flag) for flag in (to_write, 3, 1))])
+
+
 def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> None:
     struct = context.make_array(signature.args[0])(context, builder, args[0])
     start = address_of_row(context, builder, signature.args[0], args[0], args[1])
     end = builder.add(start, builder.mul(cgutils.unpack_tuple(builder, struct.shape)[1], constant(4)))
-    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
-    ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    write, keep, data = ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)
     with cgutils.for_range_slice(builder, start, end, constant(64), intp=I64) as (address, _):
-        builder.call(ask, [builder.inttoptr(address, ir.IntType(8).as_pointer()), write, keep, data])
+        _ask(builder, address, 1)
+
+
+def _emit_prefetch_cell(context: Any, builder: Any, signature: Any, args: Any) -> None:
+    struct = context.make_array(signature.args[0])(context, builder, args[0])
+    _ask(builder, builder.ptrtoint(builder.gep(struct.data, [args[1]]), I64), 0)
+
+
+def prefetch_cell(A: Any, i: Any) -> None:
+    """Ask for the cache line of A[i], to be read; i may lie behind the end. Changes nothing."""
+
+
+@intrinsic
+def _compiled_prefetch_cell(typingctx, A, i):
+    return native(_emit_prefetch_cell, A, i)
+
+
+@overload(prefetch_cell, jit_options=FORCED)
+def _prefetch_cell(A, i):
+    return lambda A, i: _compiled_prefetch_cell(A, i)
 
 
 def prefetch(A: Any, row: Any) -> None:

@@ -10,6 +10,7 @@ from ..dense import SCORED
 from ..errors import ConfigError, DataError, InputMissing
 from ..logistic import logistic_errors
 from ..problem import Problem
+from ..rows import prefetch_cell
 from ..trees import Tree, all_log_probs, balanced, clustered, huffman, path_log_prob, read_paths, tree_from_file
 from ..vectors import read_vectors
 
@@ -21,6 +22,9 @@ DEFAULTS = {
 }
 BUSY = 64
 """Nodes of which each thread has a copy; those further down stand in less than every fiftieth path."""
+
+AHEAD, LINE = 4, 16
+"""Targets ahead whose paths memory is asked for, and nodes in a cache line: the paths of a large tree take 5 MB."""
 
 TREES = ("huffman", "balanced", "cluster")
 
@@ -111,13 +115,19 @@ class Hierarchical(NamedTuple):
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The nodes of the target's path, labelled 1 - code."""
+        if position + 2 * AHEAD < len(sentence):  # beyond the sentence stand words of an earlier one
+            prefetch_cell(self.start, sentence[position + 2 * AHEAD])
+            coming = self.start[sentence[position + AHEAD]]
+            prefetch_cell(self.nodes, coming)
+            prefetch_cell(self.nodes, coming + LINE)
+            prefetch_cell(self.codes, coming)
         target = sentence[position]
-        first = self.start[target]
-        m = self.start[target + 1] - first
-        for p in range(m):
-            rows[p] = self.nodes[first + p]
-            labels[p] = float32(1) - float32(self.codes[first + p])
-        return m
+        first, end = self.start[target], self.start[target + 1]
+        nodes, codes = self.nodes[first:end], self.codes[first:end]
+        for p in range(end - first):
+            rows[p] = nodes[p]
+            labels[p] = float32(1) - float32(codes[p])
+        return end - first
 
     def in_turn(self):
         """True: nodes near the root stand in every path; updates from old values overshoot, which costs a point."""

@@ -7,9 +7,9 @@ from test_trainer import chunks, topics
 
 from w2vtrain import copies
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.copies import BUSY
 from w2vtrain.jit import kernel
 from w2vtrain.objectives import objective_class
-from w2vtrain.objectives.hs import BUSY
 from w2vtrain.plan import Schedule, Text
 from w2vtrain.rows import padded_rows
 from w2vtrain.trainer import make_engine, train
@@ -61,7 +61,7 @@ def engine_of(model, threads, name="hs"):
     return make_engine(architecture[model], objective, problem, text, Windows(WINDOW), schedule)
 
 
-@pytest.mark.parametrize("name", ["hs", "neg"])
+@pytest.mark.parametrize("name", ["hs", "nce", "neg"])
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "weighted"])
 def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
     """All but the busy rows to the same bits; those take their share of the change, in both threads' turn."""
@@ -75,7 +75,7 @@ def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])
     np.testing.assert_array_equal(shared["input"], alone["input"])
-    busy = slice(199 - BUSY, 199) if name == "hs" else slice(0)
+    busy = {"hs": slice(199 - BUSY, 199), "nce": slice(BUSY), "neg": slice(0)}[name]
     halves = {"output": busy, "context_weights": slice(None)}
     for what in set(alone) - {"input"}:
         change = alone[what] - start[what]

@@ -13,6 +13,9 @@ from numba import float32, int64
 from .jit import inline
 from .rows import padded_rows
 
+BUSY = 64
+"""Rows of which each thread has a copy: a node of Huffman's tree further down stands in less than every 64th path."""
+
 
 class Copied(NamedTuple):
     """Where one thread finds its rows: `size` of them from `first` on are `shift` further down."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
+from ..copies import BUSY
 from ..dense import SCORED
 from ..errors import ConfigError, DataError, InputMissing
 from ..logistic import logistic_errors
@@ -20,9 +21,6 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "weighted": {"alpha": 0.1, "shuffle": True},
 }
-BUSY = 64
-"""Nodes of which each thread has a copy; those further down stand in less than every fiftieth path."""
-
 AHEAD, LINE = 4, 16
 """Targets ahead whose paths memory is asked for, and nodes in a cache line: the paths of a large tree take 5 MB."""
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
+from ..copies import BUSY
 from ..dense import RowScorer
 from ..logistic import logistic_errors
 from ..problem import Problem, check_ranges
@@ -62,6 +63,10 @@ class NoiseContrastive(NamedTuple):
     def initial_bias(self, problem: Problem) -> np.ndarray:
         """log P(w) by counts alone: scores are to be log-probabilities, and so they are near them from the start."""
         return problem.log_unigram()
+
+    def busy_rows(self, rows: int) -> range:
+        """The most frequent words: noise, most of all."""
+        return range(min(BUSY, rows))
 
     @property
     def candidate_limit(self) -> int:

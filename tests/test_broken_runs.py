@@ -59,7 +59,7 @@ def test_a_thread_that_raises_ends_the_run_with_its_cause(text, tmp_path, engine
     assert done.returncode == 70, done.stderr
     (line,) = done.stderr.splitlines()
     assert "RuntimeError: the thread broke" in line
-    assert checkpoint.load(Path(f"{output}.run")).number >= 2
+    assert checkpoint.load(Path(f"{output}.run")).number >= 1
     assert not output.exists()
 
 
@@ -72,5 +72,5 @@ def test_a_thread_that_says_nothing_ends_the_run_with_all_stacks(text, tmp_path,
     assert line.startswith("w2vtrain: error: thread 1 has finished no chunk for 3 s")
     assert len(re.findall(r"^(?:Current t|T)hread 0x", "\n".join(stacks), re.M)) >= 2
     assert any("in broken" in stack for stack in stacks)
-    assert checkpoint.load(Path(f"{output}.run")).number >= 2
+    assert checkpoint.load(Path(f"{output}.run")).number >= 1
     assert not output.exists()

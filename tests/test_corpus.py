@@ -65,7 +65,7 @@ def test_missing_sources_are_named(tmp_path, source):
 
 
 def test_bad_arguments():
-    with pytest.raises(UsageError, match="whitespace or simple"):
+    with pytest.raises(UsageError, match="whitespace or unicode or simple"):
         Corpus(["-"], tokenizer="fancy")
     with pytest.raises(UsageError, match="at least one"):
         Corpus([])
@@ -301,6 +301,18 @@ def test_the_simple_tokenizer(tmp_path, block):
     assert reader.text_bytes == path.stat().st_size
 
 
+@pytest.mark.parametrize("block", [1, 10, 1 << 22])
+def test_the_unicode_tokenizer_splits_as_python_does(tmp_path, block):
+    spaces = "".join(chr(i) for i in range(sys.maxunicode + 1) if chr(i).isspace() and chr(i) != "\n")
+    text = "".join(f"Wör{i}d{space}" for i, space in enumerate(spaces)) + "\n\u200bX\ufeff \u180e.\n"
+    reader = Corpus([str(write(tmp_path / "x", text.encode() + b"\xff end"))], "unicode", block_bytes=block).read()
+    got = b"".join(reader)
+    assert [re.split(b"[ \t\r\v\f]+", line.strip(SPACES)) for line in got.rstrip(b"\n").split(b"\n")] == [
+        [word.encode() for word in line.split()] for line in (text + "\ufffd end").split("\n")
+    ]
+    assert reader.invalid == 1
+
+
 def test_simple_needs_no_white_space(tmp_path):
     """Chinese has none: what stands between two commas is a word all the same, wherever the file is cut to read it."""
     text = "".join(chr(0x4E00 + i % 5000) + "\u3001" * (i % 3 == 0) for i in range(200_000))
@@ -310,7 +322,7 @@ def test_simple_needs_no_white_space(tmp_path):
         assert text_of(path, tokenizer="simple", block_bytes=block).decode().split() == want
 
 
-@pytest.mark.parametrize("tokenizer", ["whitespace", "simple"])
+@pytest.mark.parametrize("tokenizer", ["whitespace", "unicode", "simple"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize(
     ("data", "byte"),

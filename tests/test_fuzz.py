@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("atheris", reason="atheris is made for Linux: nothing is fuzzed elsewhere")
 
-RUNS = 3000  # two seconds
+SECONDS = 20
 
 
 def check(loader, flags, folder):
@@ -20,7 +20,7 @@ def check(loader, flags, folder):
 @pytest.mark.parametrize("loader", fuzz.LOADERS)
 def test_only_errors_of_this_package_escape(loader, tmp_path):
     """From a fixed seed: who runs into a failure can run into it again."""
-    assert check(loader, ["-seed=1", f"-runs={RUNS}"], tmp_path) >= RUNS
+    assert check(loader, ["-seed=1", f"-max_total_time={SECONDS}"], tmp_path) > 0
 
 
 @pytest.mark.slow

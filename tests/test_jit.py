@@ -84,10 +84,10 @@ def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
     cache, copy = tmp_path / "cache", tmp_path / "copy"
     shutil.copytree(PACKAGE, copy / "w2vtrain", ignore=shutil.ignore_patterns("__pycache__"))
     printed = run_small(copy, cache)
-    first = {f.name: f.stat().st_mtime_ns for f in cache.glob("*.machine")}
+    first = {f.name: f.stat().st_ino for f in cache.glob("*.machine")}
     assert len(first) == 1
     assert run_small(copy, cache) == printed
-    assert {f.name: f.stat().st_mtime_ns for f in cache.glob("*.machine")} == first, "compiled again without need"
+    assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again without need"
     with (copy / "w2vtrain" / "errors.py").open("a") as f:
         f.write("# another file of the package\n")
     run_small(copy, cache)
@@ -96,6 +96,21 @@ def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
     assert len(list(cache.glob("*.machine"))) == 3, "another processor ran this one's code"
     run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
     assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran where they were asked for"
+
+
+def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
+    run_small(PACKAGE.parent, tmp_path)
+    (mine,) = tmp_path.glob("*.machine")
+    old, young = tmp_path / "old.machine", tmp_path / "young.machine"
+    for path, days in ((mine, 40), (old, 31), (young, 29)):
+        path.touch()
+        os.utime(path, (mine.stat().st_atime, path.stat().st_mtime - days * 24 * 3600))
+    run_small(PACKAGE.parent, tmp_path)  # used: as good as new
+    assert old.exists(), "a look-up deletes nothing"
+    run_small(PACKAGE.parent, tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert not old.exists()
+    assert young.exists()
+    assert mine.exists()
 
 
 def test_damaged_cache_file_costs_a_compilation_only(tmp_path):

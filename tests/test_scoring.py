@@ -1,13 +1,15 @@
 """Perplexity against a loop in float64 over the definitions; held-out text while training; what is not to be scored."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
 import reference
 
 import w2vtrain
-from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain import scoring
+from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
 from w2vtrain.model import describe, load_model, save_model
 from w2vtrain.pipeline import Events, perplexity
 
@@ -122,6 +124,24 @@ def test_normalised_language_models_say_how_far_log_z_is_from_0(models, texts):
     assert abs(tamed.log_z_mean) < 0.3
     assert tamed.unnormalised == pytest.approx(tamed.perplexity, rel=0.2)
     assert apart.perplexity < 9
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, threads):
+    going, calls, scores = threading.Event(), itertools.count(), scoring._scores
+
+    def hangs(*arguments):
+        if next(calls) == 2:
+            going.wait()
+        return scores(*arguments)
+
+    monkeypatch.setattr(scoring, "_scores", hangs)
+    settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
+    try:
+        with pytest.raises(Stalled, match="no chunk of the held-out text was scored for 1 s"):
+            w2vtrain.train(texts[0], heldout=texts[1], **settings)
+    finally:
+        going.set()
 
 
 def test_progress_of_scoring_is_told(models, texts):

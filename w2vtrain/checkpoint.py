@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from .container import json_object, open_container, write_container
+from .container import json_object, json_text, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
 from .files import atomic_write, sync_folder
 
@@ -50,7 +50,7 @@ def save(run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[s
     temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
     try:
         temporary.mkdir()
-        write_container(temporary / STATE, arrays, {"about": orjson.dumps(about).decode()})
+        write_container(temporary / STATE, arrays, {"about": json_text(about)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
         with atomic_write(temporary / MANIFEST) as file:
             file.write(orjson.dumps({"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest}))

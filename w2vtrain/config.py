@@ -74,8 +74,8 @@ class Settings:
     max_vocab: int | None = setting(None, "Keep this many of the most frequent words.", low=2)
     max_sentence: int = setting(10_000, "Cut longer lines into sentences of this many tokens.", low=2, high=10_000_000)
     tokenizer: str = setting(
-        "whitespace", "Split at ASCII white space, or lower-case and keep Unicode words only.",
-        choices=("whitespace", "simple"),
+        "whitespace", "Split at ASCII white space, at all that Unicode has, or lower-case and keep Unicode words only.",
+        choices=("whitespace", "unicode", "simple"),
     )  # fmt: skip
     encoding_errors: str = setting(
         "replace", "Bytes that are not UTF-8: make U+FFFD of them, stop at the first, or leave them out.",

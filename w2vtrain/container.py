@@ -48,6 +48,14 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
     return None
 
 
+def json_text(about: Any) -> str:
+    """JSON of plain objects. Names of files that are no UTF-8 come back as Python had them: as escaped surrogates."""
+    try:
+        return orjson.dumps(about).decode()
+    except TypeError:
+        return json.dumps(about)
+
+
 def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
     """A JSON object; DataError where it is none. what: the sentence's beginning, "FILE is"; remedy: its end."""
     try:

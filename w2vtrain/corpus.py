@@ -1,6 +1,7 @@
 """Text files as a stream of blocks of bytes, cut between words: files, directories, globs and standard input.
 
-Nothing here counts or looks at words, except that the tokeniser `simple` rewrites text so that white space parts them.
+Nothing here counts or looks at words, except that the tokenisers `unicode` and `simple` rewrite text so that ASCII
+white space parts them.
 """
 
 import codecs
@@ -10,7 +11,7 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -24,9 +25,9 @@ from .errors import DataError, InputMissing, UsageError
 BLOCK = 1 << 22  # bytes of text handed over at a time
 READ = 1 << 20  # bytes asked of the operating system at a time
 MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
-LONG_RUN = 1 << 16  # bytes without white space after which `simple` no longer waits for some
+LONG_RUN = 1 << 16  # bytes without white space after which a tokeniser that rewrites text no longer waits for some
 
-TOKENIZERS = ("whitespace", "simple")
+TOKENIZERS = ("whitespace", "unicode", "simple")
 ENCODING_ERRORS = ("replace", "strict", "ignore")
 SPACES = b" \t\n\r\v\f"
 _SPACE = re.compile(rb"[ \t\n\r\v\f]")
@@ -44,8 +45,9 @@ class Corpus:
     """What the sources name, listed and opened once so that what is missing is known at the start.
 
     `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
-    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words) or "simple" (lower case;
-    maximal runs of Unicode letters and combining marks are words). `errors` says what becomes of bytes that are not
+    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words), "unicode" (so does all other
+    white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining marks
+    are words). `errors` says what becomes of bytes that are not
     UTF-8, as in `bytes.decode`: "replace" makes U+FFFD of them, "ignore" leaves them out, "strict" is a DataError.
     `block_bytes` changes no result.
 
@@ -85,13 +87,13 @@ class Reader(Iterator[bytes]):
 
     No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
     file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
-    hold), `invalid` (sequences that are not UTF-8; only `simple` sees them here) and `grown` (files that are longer now
-    than when they were listed, of which the rest is left) grow as it goes.
+    hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here) and `grown` (files that
+    are longer now than when they were listed, of which the rest is left) grow as it goes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self.bytes_read = self.text_bytes = self.invalid = self.grown = 0
-        self._simple, self._errors = corpus.tokenizer == "simple", corpus.errors
+        self._rewritten, self._errors = REWRITING.get(corpus.tokenizer), corpus.errors
         self._read = min(READ, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
@@ -103,7 +105,7 @@ class Reader(Iterator[bytes]):
         """The text of a file, rewritten by its tokeniser, with a line end at its end."""
         pieces = self._text(file)
         last = b"\n"
-        for piece in self._words(pieces) if self._simple else pieces:
+        for piece in self._words(pieces, self._rewritten) if self._rewritten else pieces:
             yield piece
             last = piece[-1:] or last
         if last != b"\n":
@@ -144,14 +146,14 @@ class Reader(Iterator[bytes]):
         if left and file.size is not None:
             raise DataError(f"{file.path}: became shorter while it was read, at byte {file.size - left}")
 
-    def _words(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The tokeniser `simple` over pieces cut anywhere."""
+    def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
+        """A tokeniser that rewrites text, over pieces cut anywhere."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
             bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
             if bad:
                 self.invalid, text = self.invalid + bad, piece.decode("utf-8", self._errors)
-            yield text.lower().translate(_KEEP_WORDS).encode()
+            yield rewritten(text).encode()
 
 
 def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -239,6 +241,15 @@ class _KeepWords(dict[int, int]):
 
 
 _KEEP_WORDS = _KeepWords()
+_LAST_SPACE = 0x3000  # U+3000, behind which Unicode has no white space
+_ASCII_SPACES = {code: 32 for code in range(128, _LAST_SPACE + 1) if chr(code).isspace()} | dict.fromkeys(
+    range(28, 32), 32
+)
+
+REWRITING: dict[str, Callable[[str], str]] = {
+    "simple": lambda text: text.lower().translate(_KEEP_WORDS),
+    "unicode": lambda text: text.translate(_ASCII_SPACES),
+}
 
 
 def _paths(source: str) -> list[str]:

@@ -38,7 +38,7 @@ class CorpusStats:
     types: int  # distinct tokens
     out_of_vocabulary: int  # tokens that are not in the vocabulary
     overlong: int  # tokens of more than 1,000 bytes, skipped
-    invalid: int  # tokens that were not UTF-8 (tokenizer simple: sequences), mended as the corpus's `errors` says
+    invalid: int  # tokens that were not UTF-8 (of rewritten text sequences), mended as the corpus's `errors` says
     grown: int  # files that grew meanwhile, read as far as they were at the start
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary

@@ -10,6 +10,7 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from numba.core.serialize import dumps
 from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).parent
+
+UNUSED = 30 * 24 * 3600.0
+"""Seconds after which machine code that was not used is deleted."""
 
 DIGEST = hashlib.sha256().digest_size
 # Not the full fastmath: that lets LLVM assume that there is no NaN, and divergence must be seen.
@@ -85,7 +89,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     Numba's own cache looks at the kernel's file alone, and numbers its data files through an index that two
     processes may race for, so that one loads the other's code. Here a name says everything and never changes its
-    content: there is nothing to race for and nothing to invalidate.
+    content: there is nothing to race for and nothing to invalidate. What was not used for a month is deleted.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
@@ -106,9 +110,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            stored = self.path(sig, target_context.codegen()).read_bytes()
+            path = self.path(sig, target_context.codegen())
+            stored = path.read_bytes()
         except OSError:
             return None
+        with suppress(OSError):
+            os.utime(path)
         digest, data = stored[:DIGEST], stored[DIGEST:]
         if hashlib.sha256(data).digest() != digest:
             return None
@@ -124,8 +131,16 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
             Path(temporary).replace(path)
+            self._forget(path.stat().st_mtime - UNUSED)
         except OSError:  # a full disk costs the cache, not the run
             Path(temporary).unlink(missing_ok=True)
+
+    def _forget(self, since: float) -> None:
+        """Delete what nobody has loaded or saved since then: the kernels of other versions."""
+        for other in self._folder.glob("*.machine"):
+            with suppress(OSError):
+                if other.stat().st_mtime < since:
+                    other.unlink()
 
     def flush(self) -> None:
         """Nothing to do: names never become stale."""

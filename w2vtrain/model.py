@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.container import (
@@ -18,6 +17,7 @@ from w2vtrain.container import (
     encode_words,
     first_not_finite,
     json_object,
+    json_text,
     open_container,
     write_container,
 )
@@ -61,7 +61,7 @@ def save_model(path: str | Path, model: Model, force: bool = False) -> None:
     words = encode_words(model.words, path)
     _check(model, path)
     try:
-        about = {name: orjson.dumps(getattr(model, name)).decode() for name in ("settings", "record")}
+        about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
         raise UsageError(f"{path}: the settings or the record hold something that JSON cannot say: {error}") from error
     tensors: dict[str, NDArray[Any]] = {

@@ -176,7 +176,12 @@ class _Fit:
             return
 
         def about() -> dict[str, Any]:
-            kept = {"epochs": self.epochs, "lowest": self.lowest, "waited": self.waited, "best": self.best is not None}
+            kept = {
+                "epochs": list(self.epochs),
+                "lowest": self.lowest,
+                "waited": self.waited,
+                "best": self.best is not None,
+            }
             return {"state": asdict(state), "corpus": self.identity, **kept}
 
         def arrays() -> dict[str, np.ndarray]:
@@ -196,17 +201,19 @@ class _Fit:
     def _take(self, found: Checkpoint) -> None:
         about, mine = found.about, self.engine.state()
         check_fingerprint(about["corpus"], self.identity)
-        for name, array in mine.items():
+        best = {f"best.{name}": array for name, array in _named(self.engine.weights()).items()} if about["best"] else {}
+        for name, array in (mine | best).items():
             theirs = found.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
                 raise DataError(f"checkpoint {found.number}: its array {name} does not fit this run")
-            array[...] = theirs
+        for name, array in mine.items():
+            array[...] = found.arrays[name]
         state = about["state"]
         self.state = State(**{**state, "epochs": tuple(Epoch(**epoch) for epoch in state["epochs"])})
         self.epochs, self.waited = about["epochs"], about["waited"]
         self.lowest = np.inf if about["lowest"] is None else about["lowest"]
         if about["best"]:
-            kept = {name.removeprefix("best."): a for name, a in found.arrays.items() if name.startswith("best.")}
+            kept = {name.removeprefix("best."): found.arrays[name] for name in best}
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
 
     def ready(self) -> None:
@@ -222,7 +229,7 @@ class _Fit:
         about, found = asdict(epoch), None
         if self.heldout:
             weights = self.engine.weights()
-            found = _score(predictor(self.settings, self.ids.vocabulary, weights), self.heldout, self.schedule.threads)
+            found = _score(predictor(self.settings, self.ids.vocabulary, weights), self.heldout, self.schedule)
             about["heldout"] = asdict(found)
             self.waited += 1
             if found.perplexity < self.lowest or not self.epochs:
@@ -305,8 +312,8 @@ def perplexity(
     settings, vocabulary, found = model_predictor(model)
     text, coverage = heldout_text(sources, settings, vocabulary)
     with one_thread():
-        return _score(found, text, threads, (events or Events()).scoring), coverage
+        return _score(found, text, Schedule(threads=threads), (events or Events()).scoring), coverage
 
 
-def _score(found: Any, text: Text, threads: int, on_progress: Callable[[int, int], None] = lambda *_: None) -> Score:
-    return score(found.scorer, found.mixing, found.windows, text, threads, on_progress)
+def _score(found: Any, text: Text, s: Schedule, on_progress: Callable[[int, int], None] = lambda *_: None) -> Score:
+    return score(found.scorer, found.mixing, found.windows, text, s.threads, on_progress, s.stall_timeout)

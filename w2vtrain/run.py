@@ -25,6 +25,7 @@ from .outputs import FitRequest, cache_folder, preflight, streamed, write_result
 from .pipeline import effective, fit
 from .runs import CONFIG, Run, listening, stored
 from .vocab import Vocabulary
+from .writer import SLOW
 
 
 def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) -> None:
@@ -51,6 +52,9 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
         try:
             _fit(request, settings, reason, run)
             run.finish()
+        except Exception:
+            run.settle(SLOW)
+            raise
         finally:
             run.tidy()
 
@@ -77,7 +81,7 @@ def run_folder(request: FitRequest) -> Path | None:
 def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) -> None:
     found = None
     if run:
-        about = {"cwd": str(Path.cwd()), "request": asdict(request)}
+        about = {"cwd": working_folder(), "request": asdict(request)}
         found = run.begin(settings, about, anew=request.force)
     if found:  # outputs that are there were written by this run, before it was killed
         request = replace(request, force=True)
@@ -87,6 +91,8 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
         vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
     with json_lines(request.log_json) as log:
         console = Console(request.quiet, request.progress_every, log)
+        if run:
+            run.warn = lambda line: console.say(f"warning     {line}")
         try:
             console.say(headline(settings, reason))
             if warning := crowded(settings.threads):
@@ -110,6 +116,14 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
             console.summary(model, files, time.monotonic() - started)
         finally:
             console.close()
+
+
+def working_folder() -> str:
+    """Where relative names start; InputMissing where it was deleted."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise InputMissing("the working folder is gone: change to one that exists") from None
 
 
 @contextmanager

@@ -4,6 +4,7 @@ It knows neither engine nor trainer: the pipeline hands in arrays, and gets them
 is checkpoint.py's matter.
 """
 
+import json
 import signal
 import threading
 import time
@@ -15,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from . import checkpoint
 from .config import Settings
-from .container import json_object
+from .container import json_object, json_text
 from .corpus import Corpus
-from .errors import ConfigError, DataError, Stopped
+from .errors import ConfigError, DataError, Stopped, W2VError
 from .files import atomic_write
 from .ids import Ids
+from .machine import available_memory
+from .writer import Writer
 
 CONFIG = "config.json"
 FREE = ("threads", "stall_timeout")
@@ -36,13 +38,21 @@ About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """One folder, whose lock the caller holds. every: seconds between checkpoints."""
+    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: to be told of slow storage.
+
+    Checkpoints are written while training goes on, from copies of its arrays, one at a time; where there is no room
+    for copies, training waits.
+    """
 
     def __init__(self, folder: Path, every: float = 600.0) -> None:
         self.folder, self.every = folder, every
         self.stopping = self.saving = self.learning = False
         self.last, self.number = time.monotonic(), 0
         self.unsaved: tuple[Arrays, About] | None = None
+        self.warn: Callable[[str], None] = lambda _: None
+        self.writer = Writer(
+            lambda line: self.warn(f"{line}: the storage is slow or hangs; training goes on meanwhile")
+        )
 
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
         """Note what the folder is a run of, and load the checkpoint to go on from, if there is one.
@@ -50,9 +60,9 @@ class Run:
         ConfigError where the folder is of other settings, unless `anew`: then what is there is deleted.
         """
         path = self.folder / CONFIG
-        text = orjson.dumps({**about, "settings": asdict(settings)}, option=orjson.OPT_INDENT_2)
+        text = json_text({**about, "settings": asdict(settings)})
         before = _read(path)
-        if before and (changed := _changes(before, orjson.loads(text))):
+        if before and (changed := _changes(before, json.loads(text))):
             if not anew:
                 raise ConfigError(
                     f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
@@ -61,7 +71,7 @@ class Run:
             for number in checkpoint.numbers(self.folder):
                 checkpoint.remove(self.folder, number)
         with atomic_write(path, force=True) as file:
-            file.write(text)
+            file.write(text.encode())
         found = checkpoint.load(self.folder)
         if found is not None:
             self.number = found.number
@@ -72,36 +82,61 @@ class Run:
 
     def due(self) -> bool:
         """Whether training should pause for `pause`; asked by any thread."""
-        return self.stopping or self.saving or time.monotonic() - self.last >= self.every
+        if self.stopping or self.saving or self.writer.failed:
+            return True
+        return not self.writer.busy and time.monotonic() - self.last >= self.every
 
     def pause(self, arrays: Arrays, about: About) -> None:
         """Save if it is time or was asked for; Stopped if that was asked for. arrays and about are only then called.
 
-        At the end of an epoch, too, where a tenth of the interval is over.
+        At the end of an epoch, too, where a tenth of the interval is over. What went wrong with an earlier checkpoint
+        is raised here.
         """
         self.unsaved = arrays, about
-        if not self.due() and time.monotonic() - self.last < self.every / 10:
-            return
-        self.saving = False
-        self.save()
+        if self.writer.failed:
+            self.writer.wait()
         if self.stopping:
+            self.save()
             raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
+        soon = not self.writer.busy and time.monotonic() - self.last >= self.every / 10
+        if self.saving or soon:
+            self.saving = False
+            self._save_behind(arrays(), about())
 
     def save(self) -> None:
         """Save what `pause` was last told of, unless that is done."""
+        self.writer.wait()
         if self.unsaved:
             arrays, about = self.unsaved
             self.number += 1
             checkpoint.save(self.folder, self.number, arrays(), about())
             self.last, self.unsaved = time.monotonic(), None
 
+    def _save_behind(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
+        if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
+            self.save()
+            return
+        self.writer.wait()
+        self.number += 1
+        number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
+        self.last, self.unsaved = time.monotonic(), None
+        self.writer.start(
+            f"{self.folder}, checkpoint {number}", lambda: checkpoint.save(self.folder, number, copies, about)
+        )
+
     def tidy(self) -> None:
         """Leave no folder behind that nothing can go on from."""
-        if self.folder.exists() and not checkpoint.numbers(self.folder):
+        if not self.writer.busy and self.folder.exists() and not checkpoint.numbers(self.folder):
             self.finish()
+
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait for the checkpoint that is being written, however it ends, but not longer than so many seconds."""
+        with suppress(W2VError):
+            self.writer.wait(timeout)
 
     def finish(self) -> None:
         """The results are written: nothing here is needed any more."""
+        self.settle()
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
         with suppress(OSError):  # what is held open cannot be deleted everywhere

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .dense import Workspace
-from .errors import DataError
+from .errors import DataError, Stalled
 from .hidden import Mixing, forward, gather
 from .plan import Text
 
@@ -50,10 +50,11 @@ def score(
     text: Text,
     threads: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    stall_timeout: float = 600.0,
 ) -> Score:
     """Score every target of a text in full windows. on_progress(chunks done, chunks) as it goes.
 
-    DataError where the text has no word with a context.
+    DataError where the text has no word with a context, Stalled where no chunk is done for so many seconds.
     """
     local, chunks = threading.local(), len(text.words)
     # An objective may say of how many examples it can compute log Z in reasonable time.
@@ -73,10 +74,19 @@ def score(
         return sums
 
     total = np.zeros(6)
-    with ThreadPoolExecutor(threads) as pool:
-        for done, sums in enumerate(pool.map(work, range(chunks)), 1):
-            total += sums
+    pool = ThreadPoolExecutor(threads, "w2vtrain scorer")
+    try:
+        for done, future in enumerate([pool.submit(work, chunk) for chunk in range(chunks)], 1):
+            total += future.result(stall_timeout)
             on_progress(done, chunks)
+        pool.shutdown()
+    except TimeoutError:
+        raise Stalled(
+            f"no chunk of the held-out text was scored for {stall_timeout:g} s: the stacks above say where threads are;"
+            " if chunks are that slow, say a longer --stall-timeout"
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
     n, raw, normalised, z, z2, seconds = total.tolist()
     if n == 0:
         raise DataError("the held-out text has no word with a context")

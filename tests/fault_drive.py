@@ -55,10 +55,11 @@ class Job:
     def running(self) -> bool:
         """Whether it still runs; notes how it ended as soon as it has."""
         if self.process.returncode is None:
+            self._peak = max(self._peak, high_water(self.process.pid))
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
                 self.process.returncode = os.waitstatus_to_exitcode(status)
-                self._peak = usage.ru_maxrss * UNIT
+                self._peak = self._peak or usage.ru_maxrss * UNIT
         return self.process.returncode is None
 
     def wait_until(self, ready: Callable[[], object], seconds: float) -> bool:
@@ -82,6 +83,18 @@ class Job:
         run = Run(code, self.said(), self._peak)
         self._log.close()
         return run
+
+
+def high_water(pid: int) -> int:
+    """Most memory that a process had, 0 where the system does not tell.
+
+    What `wait4` says counts this process, too, from which the other was forked.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM")), 0)
 
 
 @dataclass(frozen=True)

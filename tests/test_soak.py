@@ -18,8 +18,8 @@ from reference import first_lines
 from w2vtrain import checkpoint
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
-CODES = {0, -signal.SIGKILL, 74, 75}
-"""How a start may end: done, killed, the disk was full, or stopped and saved."""
+CODES = {0, -signal.SIGKILL, -signal.SIGTERM, 74, 75}
+"""How a start may end: done, killed (by SIGTERM before Python listens to it), the disk was full, stopped and saved."""
 
 
 def small_files():

@@ -18,8 +18,8 @@ from reference import first_lines
 from w2vtrain import checkpoint
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
-CODES = {0, -signal.SIGKILL, -signal.SIGTERM, 74, 75}
-"""How a start may end: done, killed (by SIGTERM before Python listens to it), the disk was full, stopped and saved."""
+CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
+"""How a start may end: done, killed (before Python listens to signals, or when it no longer does), full disk, saved."""
 
 
 def small_files():

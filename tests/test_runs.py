@@ -15,9 +15,10 @@ from reference import first_lines
 
 from w2vtrain import checkpoint
 from w2vtrain.config import Settings
-from w2vtrain.errors import DataError
-from w2vtrain.pipeline import effective
+from w2vtrain.errors import DataError, Stopped
+from w2vtrain.pipeline import Events, effective
 from w2vtrain.pipeline import fit as pipeline_fit
+from w2vtrain.runs import Run
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
@@ -268,6 +269,25 @@ def test_a_checkpoint_that_knows_too_little_is_refused(corpus, about):
     settings, _ = effective(Settings(vector_size=16, threads=1))
     with pytest.raises(DataError, match="checkpoint 1: what it says about its run is not sound"):
         pipeline_fit([str(corpus / "short.txt")], settings, found=checkpoint.Checkpoint(1, {}, about, []))
+
+
+def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
+    """Kernels look at no bounds: rows that a tampered state lacks must not be read."""
+    settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
+    text = [str(corpus / "short.txt")]
+    with checkpoint.locked(tmp_path):
+        stopped = Run(tmp_path, every=0.0)
+        stopped.begin(settings, {})
+        events = Events(epoch=lambda epoch, score: setattr(stopped, "stopping", epoch.epoch == 1))
+        with pytest.raises(Stopped):
+            pipeline_fit(text, settings, heldout=text, run=stopped, events=events)
+        for name in ("input", "output", "best.input", "best.output"):
+            for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
+                found = checkpoint.load(tmp_path)
+                array = found.arrays.pop(name)
+                found.arrays.update({name: change(array)} if change else {})
+                with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
+                    pipeline_fit(text, settings, heldout=text, run=Run(tmp_path), found=found)
 
 
 def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):

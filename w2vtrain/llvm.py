@@ -43,6 +43,12 @@ def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
     return builder.add(builder.ptrtoint(struct.data, I64), builder.mul(row, stride))
 
 
+def row_bytes(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """LLVM code for the bytes of a row of a 2-d array of float32."""
+    shape = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, array).shape)
+    return builder.mul(shape[1], constant(4))
+
+
 def element(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
     """Element i of a 1-d int32 array, widened to 64 bits."""
     struct = context.make_array(kind)(context, builder, array)

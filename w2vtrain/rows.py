@@ -11,7 +11,20 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from .jit import FORCED
-from .llvm import I32, I64, LANES, VECTOR, address_of_row, constant, element, in_blocks, native, pointer, splat
+from .llvm import (
+    I32,
+    I64,
+    LANES,
+    VECTOR,
+    address_of_row,
+    constant,
+    element,
+    in_blocks,
+    native,
+    pointer,
+    row_bytes,
+    splat,
+)
 
 ROW = 16
 """Rows are padded to a multiple of this many float32, one cache line."""
@@ -27,7 +40,6 @@ BLOCKS = (8, 4, 1)
 def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
     (tt, at, ait, _, _), (to, a, ai, n, scale) = signature.args, args
     t_row, factor = address_of_row(context, builder, tt, to, constant(0)), splat(builder, scale)
-    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
     cells = [cgutils.alloca_once(builder, VECTOR) for _ in range(BLOCKS[0])]
 
     def add(offsets: list[Any]) -> None:
@@ -42,7 +54,7 @@ def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> Non
             total = builder.fmul(builder.load(cell), factor)
             builder.store(total, pointer(builder, t_row, offset, VECTOR), align=4)
 
-    in_blocks(builder, builder.mul(columns, constant(4)), BLOCKS, add)
+    in_blocks(builder, row_bytes(context, builder, at, a), BLOCKS, add)
 
 
 def sum_rows(T: Any, A: Any, ai: Any, n: Any, scale: Any) -> None:
@@ -63,7 +75,6 @@ def _sum_rows(T, A, ai, n, scale):
 def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
     (at, ait, _, dt, _), (a, ai, n, d, scale) = signature.args, args
     d_row, factor = address_of_row(context, builder, dt, d, constant(0)), splat(builder, scale)
-    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
 
     def add(offsets: list[Any]) -> None:
         changes = [builder.load(pointer(builder, d_row, offset, VECTOR), align=4) for offset in offsets]
@@ -74,7 +85,7 @@ def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> 
                 cell = pointer(builder, row, offset, VECTOR)
                 builder.store(builder.fadd(builder.load(cell, align=4), change), cell, align=4)
 
-    in_blocks(builder, builder.mul(columns, constant(4)), BLOCKS, add)
+    in_blocks(builder, row_bytes(context, builder, at, a), BLOCKS, add)
 
 
 def add_to_rows(A: Any, ai: Any, n: Any, D: Any, scale: Any) -> None:
@@ -141,9 +152,8 @@ def _ask(builder: Any, address: Any, to_write: int) -> None:
 
 
 def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> None:
-    struct = context.make_array(signature.args[0])(context, builder, args[0])
     start = address_of_row(context, builder, signature.args[0], args[0], args[1])
-    end = builder.add(start, builder.mul(cgutils.unpack_tuple(builder, struct.shape)[1], constant(4)))
+    end = builder.add(start, row_bytes(context, builder, signature.args[0], args[0]))
     with cgutils.for_range_slice(builder, start, end, constant(64), intp=I64) as (address, _):
         _ask(builder, address, 1)
 

@@ -31,6 +31,7 @@ from .llvm import (
     multiply_add,
     native,
     pointer,
+    row_bytes,
     splat,
 )
 
@@ -39,7 +40,7 @@ AT_ONCE = 2 if LANES == 16 else 1
 
 
 class _Tile:
-    """Addresses of the rows and coefficients of one tile, and loops over its columns."""
+    """Addresses of the rows and coefficients of one tile."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, ni: int, nj: int) -> None:
         at, ait, _, bt, bit, _, gt = signature.args[:7]
@@ -52,8 +53,7 @@ class _Tile:
             builder.add(address_of_row(context, builder, gt, g, builder.add(i, constant(q))), column) for q in self.ni
         ]
         self.g = [[pointer(builder, line, constant(4 * r), F32) for r in self.nj] for line in lines]
-        shape = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)
-        self.bytes = builder.mul(shape[1], constant(4))
+        self.bytes = row_bytes(context, builder, at, a)
 
     def _index(self, context: Any, kind: Any, array: Any, first: Any, k: int) -> Any:
         return element(context, self.builder, kind, array, self.builder.add(first, constant(k)))
@@ -109,13 +109,13 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
-    columns = cgutils.unpack_tuple(builder, context.make_array(at)(context, builder, a).shape)[1]
     cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(AT_ONCE)]
 
     def change(offsets: list[Any]) -> None:
-        b_old = [[builder.load(pointer(builder, row, at, VECTOR), align=4) for row in b_rows] for at in offsets]
-        for old, new in ((o, c) for line, to in zip(b_old, cells, strict=False) for o, c in zip(line, to, strict=True)):
-            builder.store(old, new)
+        b_old = [[builder.load(pointer(builder, row, o, VECTOR), align=4) for row in b_rows] for o in offsets]
+        for olds, news in zip(b_old, cells, strict=False):
+            for old, new in zip(olds, news, strict=True):
+                builder.store(old, new)
         with cgutils.for_range(builder, n, intp=I64) as line:
             a_row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
             g_row = builder.add(address_of_row(context, builder, gt, g, line.index), builder.mul(j, constant(4)))
@@ -135,7 +135,7 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
             for r, row in enumerate(b_rows):
                 builder.store(builder.load(cells[k][r]), pointer(builder, row, offset, VECTOR), align=4)
 
-    in_blocks(builder, builder.mul(columns, constant(4)), (AT_ONCE, 1) if AT_ONCE > 1 else (1,), change)
+    in_blocks(builder, row_bytes(context, builder, at, a), (AT_ONCE, 1) if AT_ONCE > 1 else (1,), change)
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
@@ -147,7 +147,6 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
     c = [splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4)) for r in range(nj)]
-    columns = cgutils.unpack_tuple(builder, context.make_array(ht)(context, builder, h).shape)[1]
 
     def change(offsets: list[Any]) -> None:
         for offset in offsets:
@@ -160,7 +159,7 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
                 builder.store(multiply_add(builder, c[r], old, b_old), b_at, align=4)
             builder.store(change, d_at, align=4)
 
-    in_blocks(builder, builder.mul(columns, constant(4)), (2, 1), change)
+    in_blocks(builder, row_bytes(context, builder, ht, h), (2, 1), change)
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:

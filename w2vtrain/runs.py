@@ -19,7 +19,7 @@ import numpy as np
 
 from . import checkpoint
 from .config import Settings
-from .container import json_object, json_text
+from .container import json_object
 from .corpus import Corpus
 from .errors import ConfigError, DataError, Stopped, W2VError
 from .files import atomic_write
@@ -60,7 +60,7 @@ class Run:
         ConfigError where the folder is of other settings, unless `anew`: then what is there is deleted.
         """
         path = self.folder / CONFIG
-        text = json_text({**about, "settings": asdict(settings)})
+        text = json.dumps({**about, "settings": asdict(settings)}, indent=2)
         before = _read(path)
         if before and (changed := _changes(before, json.loads(text))):
             if not anew:

@@ -52,8 +52,9 @@ def save(run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[s
         temporary.mkdir()
         write_container(temporary / STATE, arrays, {"about": json_text(about)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
-        with atomic_write(temporary / MANIFEST) as file:
-            file.write(orjson.dumps({"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest}))
+        manifest = orjson.dumps({"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest})
+        with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
+            file.write(manifest)
         temporary.rename(final)
         sync_folder(run)
     except OSError as error:

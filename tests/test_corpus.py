@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from w2vtrain import corpus as module
 from w2vtrain.compression import OUTPUT
-from w2vtrain.corpus import MAX_TOKEN, SPACES, Corpus, blocks
+from w2vtrain.corpus import MAX_TOKEN, SPACES, TOKENIZERS, Corpus, blocks
 from w2vtrain.errors import DataError, InputMissing, UsageError
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
@@ -166,6 +166,14 @@ def test_a_skippable_zstd_frame_comes_first(tmp_path):
 def test_what_is_not_text(tmp_path, data, message, pack):
     with pytest.raises(DataError, match="^.*x: " + message):
         text_of(write(tmp_path / "x", pack(data)))
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_nul_bytes_are_white_space_where_that_is_asked_for(tmp_path, tokenizer):
+    data = b"\0ab\0cd " * 500_000 + b"\0\0e"
+    reader = Corpus([str(write(tmp_path / "x", data))], tokenizer, allow_nul=True).read()
+    assert b"".join(reader).split() == data.replace(b"\0", b" ").split()
+    assert (reader.nul, reader.text_bytes) == (1_000_002, len(data))
 
 
 def test_byte_order_marks_are_dropped_at_file_starts_only(tmp_path):

@@ -5,6 +5,7 @@ import errno
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -293,7 +294,7 @@ def test_a_disk_that_fills_while_checkpoints_are_written(text, tmp_path, small_d
     assert " are needed and " in said
     assert len(said.splitlines()) == 1
     assert checkpoint.load(folder) is not None
-    assert {path.name[:5] for path in folder.iterdir()} == {"ckpt-", "confi", "lock"}
+    assert {path.name[:5] for path in folder.iterdir()} == {"ckpt-", "confi", "lock", "vocab"}
     (small_disk / "filler").unlink()
     again = run(words)
     assert again.returncode == 0, again.stderr
@@ -318,3 +319,63 @@ def test_a_disk_that_is_full_when_results_are_written(text, tmp_path, small_disk
     assert again.returncode == 0, again.stderr
     assert (small_disk / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
     assert not folder.exists()
+
+
+def until(process, what):
+    """Read what a process says up to a line that holds some text."""
+    for line in process.stderr:
+        if what in line:
+            return line
+    raise AssertionError(f"{what!r} was never said")
+
+
+def test_a_run_that_waits_for_room_for_its_checkpoints(text, tmp_path, small_disk):
+    """It trains on without them, and saves again when there is room."""
+    folder, more = small_disk / "run", ["--epochs", "1000", "--checkpoint-every", "0.005", "--progress-every", "1000"]
+    words = [
+        word for word in fit(text, tmp_path / "v.bin", "--run", folder, *more, "--on-full", "wait") if word != "-q"
+    ]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and len(checkpoint.numbers(folder)) < 2:
+            time.sleep(0.01)
+        while "No space left on device" not in (line := process.stderr.readline()):
+            fill(small_disk / "filler")
+            assert process.poll() is None
+        assert line.startswith("warning")
+        assert "training goes on, and the next checkpoint is tried" in line
+        last = checkpoint.load(folder).number
+        (small_disk / "filler").unlink()
+        while process.poll() is None and checkpoint.numbers(folder)[-1:] <= [last]:
+            time.sleep(0.01)
+        assert process.poll() is None, "the run went on, and saved again"
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+    assert process.returncode == 75
+    assert checkpoint.load(folder).number > last
+
+
+def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
+    output = small_disk / "vectors.bin"
+    assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
+    fill(small_disk / "filler")
+    words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        line = until(process, "tried again every 10 s until there is room")
+        assert "No space left on device" in line
+        (small_disk / "filler").unlink()
+        process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_who_waits_for_room_can_be_stopped(text, tmp_path, small_disk):
+    folder = tmp_path / "run"
+    fill(small_disk / "filler")
+    words = [word for word in fit(text, small_disk / "v.bin", "--run", folder, "--on-full", "wait") if word != "-q"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        until(process, "until there is room")
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 74, said
+    assert f"w2vtrain resume {folder}" in said
+    assert checkpoint.load(folder) is not None

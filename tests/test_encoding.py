@@ -59,3 +59,14 @@ def test_strict_stops_at_the_first_bad_byte(texts, tokenizer):
     assert told in w2vtrain(65, texts, *good, "--heldout", "bad.txt")
     w2vtrain(0, texts, *good, "--save-model", "model.safetensors")
     assert told in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
+
+
+def test_nul_bytes_are_taken_for_white_space_if_that_is_asked_for(texts):
+    (texts / "nul.txt").write_bytes(b"some\0words\0 here\n" * 40)
+    assert "NUL at byte 4 of the text" in w2vtrain(65, texts, "vocab", "nul.txt")
+    assert "say --allow-nul" in w2vtrain(65, texts, "fit", "nul.txt", "-o", "vectors.txt", *FIT)
+    counted = w2vtrain(0, texts, "vocab", "nul.txt", "-q", "--allow-nul")
+    assert counted == "here 40\nsome 40\nwords 40\n"
+    w2vtrain(0, texts, "fit", "nul.txt", "-o", "vectors.txt", "--allow-nul", *FIT)
+    record = json.loads((texts / "vectors.txt.json").read_text())
+    assert record["record"]["corpus"]["nul"] == 80

@@ -84,7 +84,7 @@ def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer, 
     stats = CorpusStats(
         files=len(files), bytes_read=size, text_bytes=size, lines=len(lines), tokens=tokens, types=len(counts),
         out_of_vocabulary=tokens - words, overlong=overlong, invalid=invalid, cut=cut, sentences=len(sentences),
-        grown=0,
+        grown=0, nul=0,
     )  # fmt: skip
     return array, pairs, stats
 

@@ -21,7 +21,7 @@ Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
 73 output exists, cannot be created or is in use; 74 error while writing;
 75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
-COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "threads")
+COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
 KINDS = {"int": "N", "float": "X", "str": "NAME"}
 
@@ -120,6 +120,10 @@ def cli() -> None:
     "--checkpoint-every", type=click.FloatRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Between two checkpoints; SIGUSR1 makes one at once, SIGTERM or Ctrl-C makes one and stops.",
 )  # fmt: skip
+@click.option(
+    "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
+    help="On a full disk stop, or train on without the checkpoint and keep results until there is room.",
+)  # fmt: skip
 @setting_options(*TRAINING)
 @debug_option
 def fit(corpus: tuple[str, ...], **values: Any) -> None:
@@ -174,6 +178,23 @@ def resume(run: str, force: bool, quiet: bool) -> None:
     byte; with more, every part of the text is learned exactly as often.
     """
     module("run").run_resume(run, quiet, force)
+
+
+@cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")
+@click.argument("run")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Word vectors: .txt or .vec text, .bin binary; - is stdout."
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
+)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@debug_option
+def export(run: str, output: str, format_: str | None, force: bool) -> None:
+    """Write the vectors of the last checkpoint in folder RUN, which may be training: neither is the run touched, nor
+    the corpus needed. With --heldout text they are those of the best epoch.
+    """
+    module("export").run_export(run, output, format_, force)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")

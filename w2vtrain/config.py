@@ -81,6 +81,7 @@ class Settings:
         "replace", "Bytes that are not UTF-8: make U+FFFD of them, stop at the first, or leave them out.",
         choices=("replace", "strict", "ignore"),
     )  # fmt: skip
+    allow_nul: bool = setting(False, "Take a NUL byte for white space; by default it ends the run, as in binary data.")
     cbow_gradient: str = setting(
         "word2vec", "CBOW: a context row takes the mean's whole gradient as in word2vec.c, or its share, 1/n of it.",
         choices=("corrected", "word2vec"),

@@ -159,6 +159,7 @@ class Console:
             f" read in {duration(seconds)}"
         )
         odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 mended": stats.invalid}
+        odd["NUL bytes taken for white space"] = stats.nul
         odd["sentences cut at --max-sentence"] = stats.cut
         odd["files grew meanwhile: read as far as they were at the start"] = stats.grown
         for what, count in odd.items():

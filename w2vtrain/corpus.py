@@ -49,20 +49,22 @@ class Corpus:
     white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining marks
     are words). `errors` says what becomes of bytes that are not
     UTF-8, as in `bytes.decode`: "replace" makes U+FFFD of them, "ignore" leaves them out, "strict" is a DataError.
-    `block_bytes` changes no result.
+    With `allow_nul` a NUL byte is white space; else it is a DataError. `block_bytes` changes no result.
 
     Raises InputMissing if a source is not there or cannot be read, UsageError for an unknown tokeniser.
     """
 
     def __init__(
-        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK, errors: str = "replace"
-    ) -> None:
+        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK, errors: str = "replace",
+        allow_nul: bool = False,
+    ) -> None:  # fmt: skip
         for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("errors", errors, ENCODING_ERRORS)):
             if value not in known:
                 raise UsageError(f"no {what} {value!r}: choose {' or '.join(known)}")
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
-        self.tokenizer, self.errors, self.block_bytes = tokenizer, errors, max(1, block_bytes)
+        self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
+        self.block_bytes = max(1, block_bytes)
         self.files = tuple(_file(path) for source in sources for path in _paths(source))
 
     @property
@@ -87,13 +89,14 @@ class Reader(Iterator[bytes]):
 
     No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
     file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
-    hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here) and `grown` (files that
-    are longer now than when they were listed, of which the rest is left) grow as it goes.
+    hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul` (bytes) and
+    `grown` (files that are longer now than when they were listed, of which the rest is left) grow as it goes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        self.bytes_read = self.text_bytes = self.invalid = self.grown = 0
+        self.bytes_read = self.text_bytes = self.invalid = self.grown = self.nul = 0
         self._rewritten, self._errors = REWRITING.get(corpus.tokenizer), corpus.errors
+        self._allow_nul = corpus.allow_nul
         self._read = min(READ, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
@@ -123,13 +126,17 @@ class Reader(Iterator[bytes]):
         pieces = chain([head], pieces)
         offset = 0
         for piece in _utf8(pieces, name) if self._errors == "strict" else pieces:
-            if (at := piece.find(0)) >= 0:
-                raise DataError(
-                    f"{name}: NUL at byte {offset + at} of the text, usually binary data or UTF-16: convert with iconv"
-                )
-            yield piece.removeprefix(b"\xef\xbb\xbf") if not offset else piece
             offset += len(piece)
             self.text_bytes += len(piece)
+            if (at := piece.find(0)) >= 0:
+                piece = self._without_nul(piece, f"{name}: NUL at byte {offset - len(piece) + at} of the text")
+            yield piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
+
+    def _without_nul(self, piece: bytes, where: str) -> bytes:
+        if not self._allow_nul:
+            raise DataError(f"{where}, usually binary data or UTF-16: convert with iconv, or say --allow-nul")
+        self.nul += piece.count(0)
+        return piece.replace(b"\0", b" ")
 
     def _raw(self, file: File) -> Iterator[bytes]:
         """The bytes of a file, as many as it had when it was listed: a log that grows meanwhile is no trouble."""

@@ -39,6 +39,7 @@ class CorpusStats:
     out_of_vocabulary: int  # tokens that are not in the vocabulary
     overlong: int  # tokens of more than 1,000 bytes, skipped
     invalid: int  # tokens that were not UTF-8 (of rewritten text sequences), mended as the corpus's `errors` says
+    nul: int  # bytes taken for white space
     grown: int  # files that grew meanwhile, read as far as they were at the start
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
@@ -175,6 +176,7 @@ class Counting:
             out_of_vocabulary=types.tokens - words,
             overlong=self.total(tokens.OVERLONG),
             invalid=types.invalid + self.reader.invalid,
+            nul=self.reader.nul,
             grown=self.reader.grown,
             cut=cut,
             sentences=sentences,

@@ -227,6 +227,15 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
         raise WriteError(f"{shown} cannot be written: {_reason(error)}") from error
 
 
+def disk_is_full(error: BaseException | None) -> bool:
+    """Whether an error comes from a disk or a quota without room."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk, where its file system can say so; else OSError."""
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .config import Settings
-from .errors import ConfigError, UsageError
+from .errors import ConfigError, UsageError, WriteError
 from .files import STDOUT, atomic_write, check_writable
 from .model import Model, save_model
 from .objectives import objective_class
@@ -45,6 +45,7 @@ class FitRequest:
     progress_every: float = 30.0
     run: str | None = None
     checkpoint_every: float = 10.0
+    on_full: str = "stop"
 
 
 def outputs(request: FitRequest) -> list[str]:
@@ -106,8 +107,11 @@ def cache_folder(output: str) -> Path | None:
     return None if streamed(output) else Path(output).resolve().parent
 
 
-def write_results(request: FitRequest, model: Model) -> None:
-    """The vectors first; what else was asked for after them, and standard output last: its reader may leave early."""
+def write_results(request: FitRequest, model: Model, again: Callable[[WriteError], bool] = lambda error: False) -> None:
+    """The vectors first; what else was asked for after them, and standard output last: its reader may leave early.
+
+    again: asked whether to try once more after a file could not be written.
+    """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     record = {"settings": model.settings, "record": model.record}
@@ -122,8 +126,14 @@ def write_results(request: FitRequest, model: Model) -> None:
         (record_file(request), lambda file: write_json(file, record, request.force)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
-        if file:
-            write(file)
+        while file:
+            try:
+                write(file)
+            except WriteError as error:
+                if streamed(file) or not again(error):
+                    raise
+            else:
+                break
 
 
 def write_json(path: str, about: dict[str, Any], force: bool) -> None:

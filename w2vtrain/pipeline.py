@@ -73,7 +73,7 @@ def effective(settings: Settings) -> tuple[Settings, str]:
 
 def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:
     """The text that the sources name, to be read as the settings say."""
-    return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors)
+    return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
 
 
 def _variant(settings: Settings) -> str:
@@ -128,6 +128,7 @@ def fit(
         fitting = _Fit(settings, ids, heldout, folder, events, run)
         if run:
             fitting.identity = fingerprint(corpus, ids)
+            run.keep(ids.vocabulary)
         if found:
             fitting.go_on(found)
         fitting.train()

@@ -48,7 +48,7 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
         _fit(request, settings, reason, None)
         return
     with locked(folder):
-        run = Run(folder, request.checkpoint_every * 60)
+        run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
             _fit(request, settings, reason, run)
             run.finish()
@@ -112,7 +112,7 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
                 )
                 started = time.monotonic()
                 with rescued(run):
-                    write_results(request, model)
+                    write_results(request, model, run.await_room if run else lambda error: False)
             console.summary(model, files, time.monotonic() - started)
         finally:
             console.close()

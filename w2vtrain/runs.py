@@ -21,17 +21,21 @@ from . import checkpoint
 from .config import Settings
 from .container import json_object
 from .corpus import Corpus
-from .errors import ConfigError, DataError, Stopped, W2VError
-from .files import atomic_write
+from .errors import ConfigError, DataError, Stopped, W2VError, WriteError
+from .files import atomic_write, disk_is_full
 from .ids import Ids
 from .machine import available_memory
+from .vocab import Vocabulary
 from .writer import Writer
 
-CONFIG = "config.json"
+CONFIG, VOCABULARY = "config.json", "vocab.txt"
 FREE = ("threads", "stall_timeout")
 """Settings that may differ between a run and its continuation."""
 DECIDING = ("sources", "heldout", "read_vocab")
 """What the result depends on beside the settings."""
+
+RETRY = 10.0
+"""Seconds after which results that found no room on the disk are written again."""
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
@@ -41,12 +45,12 @@ class Run:
     """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: to be told of slow storage.
 
     Checkpoints are written while training goes on, from copies of its arrays, one at a time; where there is no room
-    for copies, training waits.
+    for copies, training waits. patient: a disk without room for a checkpoint is told, and training goes on.
     """
 
-    def __init__(self, folder: Path, every: float = 600.0) -> None:
-        self.folder, self.every = folder, every
-        self.stopping = self.saving = self.learning = False
+    def __init__(self, folder: Path, every: float = 600.0, patient: bool = False) -> None:
+        self.folder, self.every, self.patient = folder, every, patient
+        self.stopping = self.saving = self.learning = self.awaiting = False
         self.last, self.number = time.monotonic(), 0
         self.unsaved: tuple[Arrays, About] | None = None
         self.warn: Callable[[str], None] = lambda _: None
@@ -80,6 +84,10 @@ class Run:
                     checkpoint.remove(self.folder, number)
         return found
 
+    def keep(self, vocabulary: Vocabulary) -> None:
+        """Write the vocabulary beside the checkpoints: with it `export` needs no corpus."""
+        vocabulary.save(self.folder / VOCABULARY, force=True)
+
     def due(self) -> bool:
         """Whether training should pause for `pause`; asked by any thread."""
         if self.stopping or self.saving or self.writer.failed:
@@ -93,8 +101,7 @@ class Run:
         is raised here.
         """
         self.unsaved = arrays, about
-        if self.writer.failed:
-            self.writer.wait()
+        self._written(0)
         if self.stopping:
             self.save()
             raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
@@ -103,9 +110,22 @@ class Run:
             self.saving = False
             self._save_behind(arrays(), about())
 
+    def _written(self, timeout: float | None = None) -> None:
+        """Raise what went wrong with the last checkpoint; or, where room is to be made, say so."""
+        try:
+            self.writer.wait(timeout)
+        except WriteError as error:
+            self._without(error)
+
+    def _without(self, error: WriteError) -> None:
+        if not self.patient or not disk_is_full(error):
+            raise error
+        self.last = time.monotonic()
+        self.warn(f"{error}; training goes on, and the next checkpoint is tried in {self.every / 60:g} minutes")
+
     def save(self) -> None:
         """Save what `pause` was last told of, unless that is done."""
-        self.writer.wait()
+        self._written()
         if self.unsaved:
             arrays, about = self.unsaved
             self.number += 1
@@ -114,15 +134,30 @@ class Run:
 
     def _save_behind(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
         if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
-            self.save()
+            try:
+                self.save()
+            except WriteError as error:
+                self._without(error)
             return
-        self.writer.wait()
+        self._written()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.unsaved = time.monotonic(), None
         self.writer.start(
             f"{self.folder}, checkpoint {number}", lambda: checkpoint.save(self.folder, number, copies, about)
         )
+
+    def await_room(self, error: WriteError) -> bool:
+        """Whether results without room on the disk shall be written again: after a while, unless asked to stop."""
+        if not self.patient or not disk_is_full(error):
+            return False
+        if not self.awaiting:
+            self.warn(f"{error}; tried again every {RETRY:g} s until there is room")
+        self.awaiting = True
+        end = time.monotonic() + RETRY
+        while not self.stopping and time.monotonic() < end:
+            time.sleep(0.1)
+        return not self.stopping
 
     def tidy(self) -> None:
         """Leave no folder behind that nothing can go on from."""
@@ -140,7 +175,7 @@ class Run:
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
         with suppress(OSError):  # what is held open cannot be deleted everywhere
-            for name in (CONFIG, checkpoint.LOCK):
+            for name in (CONFIG, VOCABULARY, checkpoint.LOCK):
                 (self.folder / name).unlink(missing_ok=True)
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()
@@ -213,8 +248,13 @@ def fingerprint(corpus: Corpus, ids: Ids) -> dict[str, Any]:
         if file.path != "-":
             about = Path(file.path).stat()
             files.append({"path": file.path, "bytes": about.st_size, "modified": about.st_mtime_ns})
-    words = zlib.crc32("\n".join(ids.vocabulary.words).encode(), zlib.crc32(ids.vocabulary.counts.tobytes()))
-    return {"tokens": zlib.crc32(np.asarray(ids.tokens).data), "vocabulary": words, "files": files}
+    tokens = zlib.crc32(np.asarray(ids.tokens).data)
+    return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
+
+
+def vocabulary_checksum(vocabulary: Vocabulary) -> int:
+    """Of words and counts in their order."""
+    return zlib.crc32("\n".join(vocabulary.words).encode(), zlib.crc32(vocabulary.counts.tobytes()))
 
 
 def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:

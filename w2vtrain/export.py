@@ -1,0 +1,45 @@
+"""The command `export`: the vectors of a run as far as it has come, from its folder alone."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from .checkpoint import Checkpoint, load
+from .errors import DataError, InputMissing
+from .run import asked_before
+from .runs import VOCABULARY, stored, vocabulary_checksum
+from .vectors import format_of, write_vectors
+from .vocab import Vocabulary
+
+
+def run_export(run: str, output: str, format_: str | None, force: bool) -> None:
+    """Write the vectors of the newest sound checkpoint. It takes no lock: the run may go on meanwhile."""
+    folder = Path(run)
+    format_of(output, format_)
+    request, _ = asked_before(folder, stored(folder))
+    found = load(folder)
+    if found is None:
+        raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
+    vocabulary = Vocabulary.load(folder / VOCABULARY)
+    try:
+        best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
+        where = f"epoch {found.about['state']['epoch'] + 1} of {request.flags['epochs']}"
+    except (KeyError, TypeError) as error:
+        raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
+    if vocabulary_checksum(vocabulary) != identity:
+        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
+    rows = _rows(found, "best.input" if best else "input", len(vocabulary), request.flags["vector_size"])
+    write_vectors(output, vocabulary.words, rows, format_, force)
+    for why in found.skipped:
+        click.echo(f"warning: {why}; took the checkpoint before it", err=True)
+    which = "those of the best epoch so far, by held-out text" if best else "as they were"
+    click.echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, in {where}, {which}", err=True)
+
+
+def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
+    """The vectors (size, dim) of a checkpoint, whose rows may be padded."""
+    rows = found.arrays.get(name, np.empty(0))
+    if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
+        raise DataError(f"checkpoint {found.number}: its array {name} is not of {size:,} vectors of {dim} dimensions")
+    return rows[:, :dim]

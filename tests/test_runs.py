@@ -89,6 +89,31 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, object
         assert [e[key] for e in records[0]["epochs"]] == [e[key] for e in records[1]["epochs"]]
 
 
+# Killed when the vectors are written, and the record is not.
+KILLED = """
+import os, signal
+from w2vtrain import cli, outputs
+outputs.write_json = lambda *about: os.kill(os.getpid(), signal.SIGKILL)
+cli.main()
+"""
+
+
+def test_a_run_killed_among_its_results_before_its_first_checkpoint(corpus, tmp_path):
+    """The vectors that are there are its own, and no reason to refuse the same command; another's are."""
+    output, rare = tmp_path / "vectors.bin", ["--checkpoint-every", "1000"]
+    words = fit(corpus, output, *rare)
+    done = run([sys.executable, "-c", KILLED, *words[3:]])
+    assert done.returncode == -signal.SIGKILL
+    whole = output.read_bytes()
+    assert checkpoint.numbers(Path(f"{output}.run")) == []
+    assert "exists: use --force" in run(fit(corpus, output, *rare, "--run", tmp_path / "other")).stderr
+    again = run(words)
+    assert again.returncode == 0, again.stderr
+    assert output.read_bytes() == whole
+    assert not Path(f"{output}.run").exists()
+    assert "exists: use --force" in run(words).stderr
+
+
 def kill_loop(corpus, tmp_path, kills, seed):
     """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"

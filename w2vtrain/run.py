@@ -83,7 +83,7 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
     if run:
         about = {"cwd": working_folder(), "request": asdict(request)}
         found = run.begin(settings, about, anew=request.force)
-    if found:  # outputs that are there were written by this run, before it was killed
+    if run and run.wrote:
         request = replace(request, force=True)
     files = preflight(request, settings)
     vocabulary = None
@@ -111,6 +111,8 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
                     found=found,
                 )
                 started = time.monotonic()
+                if run:
+                    run.writing()
                 with rescued(run):
                     write_results(request, model, run.await_room if run else lambda error: False)
             console.summary(model, files, time.monotonic() - started)

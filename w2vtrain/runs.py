@@ -28,7 +28,7 @@ from .machine import available_memory
 from .vocab import Vocabulary
 from .writer import Writer
 
-CONFIG, VOCABULARY = "config.json", "vocab.txt"
+CONFIG, VOCABULARY, WRITING = "config.json", "vocab.txt", "writing"
 FREE = ("threads", "stall_timeout")
 """Settings that may differ between a run and its continuation."""
 DECIDING = ("sources", "heldout", "read_vocab")
@@ -74,6 +74,7 @@ class Run:
                 )
             for number in checkpoint.numbers(self.folder):
                 checkpoint.remove(self.folder, number)
+            (self.folder / WRITING).unlink(missing_ok=True)
         with atomic_write(path, force=True) as file:
             file.write(text.encode())
         found = checkpoint.load(self.folder)
@@ -83,6 +84,16 @@ class Run:
                 if number > found.number:  # damaged, and the next ones will have these names
                     checkpoint.remove(self.folder, number)
         return found
+
+    @property
+    def wrote(self) -> bool:
+        """Whether outputs that are there may be this run's own, from before it was killed."""
+        return self.number > 0 or (self.folder / WRITING).exists()
+
+    def writing(self) -> None:
+        """Note that results are about to be written; with a checkpoint that goes without saying."""
+        with suppress(OSError):  # on a full disk, say: the results are what matters
+            (self.folder / WRITING).touch()
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Write the vocabulary beside the checkpoints: with it `export` needs no corpus."""
@@ -161,7 +172,8 @@ class Run:
 
     def tidy(self) -> None:
         """Leave no folder behind that nothing can go on from."""
-        if not self.writer.busy and self.folder.exists() and not checkpoint.numbers(self.folder):
+        begun = checkpoint.numbers(self.folder) or (self.folder / WRITING).exists()
+        if not self.writer.busy and self.folder.exists() and not begun:
             self.finish()
 
     def settle(self, timeout: float | None = None) -> None:
@@ -175,7 +187,7 @@ class Run:
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
         with suppress(OSError):  # what is held open cannot be deleted everywhere
-            for name in (CONFIG, VOCABULARY, checkpoint.LOCK):
+            for name in (CONFIG, VOCABULARY, checkpoint.LOCK, WRITING):
                 (self.folder / name).unlink(missing_ok=True)
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()

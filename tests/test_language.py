@@ -375,11 +375,11 @@ def test_the_end_takes_its_place_in_the_vocabulary(counts, sentences, seed):
     names = ["!", "</a>", "</s", "</sz>", "</s>x", "<", "=", "</", "z", "é", "0", "</t>"][: len(counts)]
     given_words = np.random.default_rng(seed).permutation(names).tolist()
     values = np.array(counts)
-    order = select(values, lambda i: given_words[i].encode())
+    order = select(values, lambda numbers: [given_words[i].encode() for i in numbers])
     vocabulary = Vocabulary([given_words[i] for i in order], values[order])
     found, place = vocabulary.with_sentence_end(sentences)
     both, all_counts = [*given_words, "</s>"], np.append(values, sentences)
-    expected = select(all_counts, lambda i: both[i].encode())
+    expected = select(all_counts, lambda numbers: [both[i].encode() for i in numbers])
     assert found.words == [both[i] for i in expected]
     assert found.counts.tolist() == all_counts[expected].tolist()
     assert found.words[place] == "</s>"

@@ -13,7 +13,7 @@ ORDER = [
     ["errors"],
     ["blas", "jit", "machine", "compression", "config", "scores", "problem", "plan", "writer"],
     ["files", "llvm", "corpus"],
-    ["tiles", "rows", "simd"],
+    ["tiles", "rows", "simd", "scan"],
     ["normalise", "room", "copies"],
     ["container", "dense", "logistic", "sampling", "spelling", "trees", "vocab", "tokens"],
     ["counting", "vectorparse", "ngrams", "subset"],
@@ -33,6 +33,7 @@ ORDER = [
     ["bench"],
     ["outputs"],
     ["run", "queries", "shell", "texts"],
+    ["export"],
     ["cli"],
     ["__main__", "__init__"],
 ]

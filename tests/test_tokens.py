@@ -10,6 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain import tokens
+from w2vtrain.jit import kernel
+from w2vtrain.scan import PIECE, piece, piece_by_bytes
 from w2vtrain.tokens import LINE_END
 
 
@@ -21,7 +23,7 @@ def add(text, table=None):
 
 
 def words_of(table):
-    return [table.word(i) for i in range(table.types)]
+    return table.words(np.arange(table.types))
 
 
 @settings(deadline=None)
@@ -42,6 +44,28 @@ def test_numbers_and_counts(text):
     assert state[tokens.LINES] == text.count(b"\n")
     assert state[tokens.OVERLONG] == len(found) - len(kept)
     assert state[tokens.TAIL] == sum(len(t) <= 1000 for t in text.split(b"\n")[-1].split())
+
+
+@kernel()
+def pieces(text, ends, found):
+    """`piece` as it is compiled, at every place and with these ends."""
+    for i in range(len(text)):
+        found[i, 0], found[i, 1], found[i, 2] = piece(text, i, ends[i])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=80) | st.text("ab\u00e9 \n\0", max_size=40).map(str.encode), st.data())
+def test_pieces_of_words(text, data):
+    """Sixteen bytes at once, and in Python, against Python's own split; the bytes come back."""
+    array, found = np.frombuffer(text, np.uint8), np.zeros((len(text), 3), np.uint64)
+    ends = np.array([data.draw(st.integers(i, len(text))) for i in range(len(text))], np.int64)
+    pieces(array, ends, found)
+    for i, end in enumerate(ends.tolist()):
+        word = re.match(rb"[^ \t\n\r\v\f]*", text[i:end])[0][:PIECE]
+        assert tuple(map(int, piece_by_bytes(array, i, end))) == tuple(found[i].tolist())
+        assert found[i, :2].tobytes()[: len(word)] == word
+        assert found[i, :2].tobytes()[len(word) :] == bytes(PIECE - len(word))
+        assert found[i, 2] == len(word)
 
 
 @pytest.mark.parametrize("space", [9, 10, 11, 12, 13, 32])
@@ -91,7 +115,7 @@ def test_merge_adds_counts_and_grows():
     source = add(b" ".join(b"%d" % n for n in range(1000)) + b" 7 7")[0]
     into, _, _ = add(b"500 x 500", tokens.empty(types=2, arena=8))
     into, numbers = tokens.merge(source, into)
-    assert [into.word(n) for n in numbers] == words_of(source)
+    assert into.words(numbers) == words_of(source)
     assert numbers[500] == 0
     assert into.counts[numbers[500]] == 3
     assert into.counts[numbers[7]] == 3
@@ -109,10 +133,11 @@ def test_listed_words_keep_their_places():
 
 def test_words_with_the_same_hash_stay_apart():
     table = tokens.empty(types=8, arena=64)
-    words = [b"ab", b"ac", b"abc", b"b", b"a"]
+    words = [b"ab", b"ac", b"abc", b"b", b"a", b"x" * 16 + b"a", b"x" * 16 + b"b"]
     for _ in range(2):
-        found = [tokens._number(table, np.frombuffer(w, np.uint8), 0, len(w), np.uint64(0)) for w in words]
-        assert found == [0, 1, 2, 3, 4]
+        pieces = [(np.frombuffer(w, np.uint8), *piece_by_bytes(w, 0, len(w))[:2]) for w in words]
+        found = [tokens._number(table, text, 0, text.size, *head, np.uint64(0)) for text, *head in pieces]
+        assert found == [0, 1, 2, 3, 4, 5, 6]
     assert words_of(table) == words
 
 
@@ -142,6 +167,6 @@ def test_every_two_byte_word_is_flagged_as_python_does():
     words += [bytes([a, b, 0x80]) for a in range(0xE0, 0xF0) for b in range(0x80, 0xC0)]
     words += [bytes([a, b, 0x80, 0xBF]) for a in range(0xF0, 0x100) for b in range(0x80, 0xC0)]
     table = add(b" ".join(words))[0]
+    assert words_of(table) == words
     for i, word in enumerate(words):
-        assert table.word(i) == word
         assert bool(table.invalid[i]) == (word.decode("utf-8", "ignore").encode() != word), word

@@ -202,7 +202,7 @@ class Types:
             table, numbers = tokens.merge(source, table)
             self.numbers.append(numbers)
         bad = np.flatnonzero(table.invalid[: table.types])
-        mended = [table.word(i).decode("utf-8", errors).encode() for i in bad.tolist()]
+        mended = [word.decode("utf-8", errors).encode() for word in table.words(bad)]
         table, good = tokens.merge(tokens.listed(mended), table)
         self.table, self.counts = table, table.counts[: table.types]
         self.invalid = int(self.counts[bad].sum())
@@ -220,9 +220,9 @@ class Types:
         ids = np.full(self.table.types, -1, np.int32)
         name, size = first.corpus.name, first.reader.text_bytes
         if given is None:
-            order = select(self.counts, self.table.word, min_count, max_vocab)
+            order = select(self.counts, self.table.words, min_count, max_vocab)
             require_words(self.counts, len(order), min_count, name, size)
-            given = Vocabulary([self.table.word(i).decode() for i in order.tolist()], self.counts[order])
+            given = Vocabulary([word.decode() for word in self.table.words(order)], self.counts[order])
             ids[order] = np.arange(len(order), dtype=np.int32)
         elif not self.tokens:
             raise DataError(f"no tokens in {name} ({size} bytes)")

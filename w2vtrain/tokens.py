@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .corpus import MAX_TOKEN
 from .jit import inline, kernel
+from .scan import PIECE, is_space, piece
 
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
@@ -24,8 +25,7 @@ LINE_END = -1  # stands among the numbers of words
 TYPES, USED = 0, 1  # Table.state
 POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # the state of `tokenise`
 
-_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
@@ -33,6 +33,7 @@ class Table(NamedTuple):
     """Words and how often each was seen. Arrays are longer than what they hold."""
 
     slots: npt.NDArray[np.uint64]  # (a power of 2,): 32 bits of the word's hash, then its number + 1; 0 where free
+    heads: npt.NDArray[np.uint64]  # (types, 2): the first 16 bytes of each, zeros behind: most words are no longer
     arena: Bytes  # all words, one behind the other
     starts: Int64  # (types + 1,): word i is arena[starts[i]:starts[i + 1]]
     counts: Int64  # (types,)
@@ -44,15 +45,17 @@ class Table(NamedTuple):
         """How many words are in the table."""
         return int(self.state[TYPES])
 
-    def word(self, i: int) -> bytes:
-        """Word number i."""
-        return self.arena[self.starts[i] : self.starts[i + 1]].tobytes()
+    def words(self, numbers: npt.NDArray[np.integer[Any]]) -> list[bytes]:
+        """The words of these numbers (n,)."""
+        arena, starts, ends = self.arena.data, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
+        return [arena[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
 
 
 def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
     """A table with room for so many types (a power of 2) and so many bytes of words."""
     return Table(
         np.zeros(2 * types, np.uint64),
+        np.zeros((types, 2), np.uint64),
         np.empty(arena, np.uint8),
         np.zeros(types + 1, np.int64),
         np.zeros(types, np.int64),
@@ -66,7 +69,7 @@ def grown(table: Table) -> Table:
     larger = empty(2 * table.counts.size, 2 * table.arena.size)
     arrays: list[tuple[Any, Any]] = list(zip(table[1:], larger[1:], strict=True))
     for old, new in arrays:
-        new[: old.size] = old
+        new[: len(old)] = old
     _rehash(table.slots, larger.slots)
     return larger
 
@@ -94,14 +97,13 @@ def merge(source: Table, into: Table) -> tuple[Table, Int32]:
 
 
 def listed(words: Sequence[bytes]) -> Table:
-    """Words, all with count 0, in a table that only `merge` can use, as its source."""
+    """Words without ASCII white space, all with count 0, in a table that only `merge` can use, as its source."""
     starts = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) for word in words], out=starts[1:])
     arena = np.frombuffer(bytearray(b"".join(words)), np.uint8)
     state = np.array([len(words), starts[-1]], np.int64)
-    return Table(
-        np.zeros(1, np.uint64), arena, starts, np.zeros(len(words), np.int64), np.zeros(len(words), np.uint8), state
-    )
+    numbers, flags = np.zeros(len(words), np.int64), np.zeros(len(words), np.uint8)
+    return Table(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, numbers, flags, state)
 
 
 @kernel()
@@ -112,7 +114,7 @@ def tokenise(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
     full = False
     while position < text.size:
         byte = text[position]
-        if byte == 32 or (byte >= 9 and byte <= 13):
+        if is_space(byte):
             if byte == 10:
                 out[written] = LINE_END
                 written += 1
@@ -120,17 +122,16 @@ def tokenise(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
                 tail = 0
             position += 1
             continue
-        start, value = position, _BASIS
-        while not (byte == 32 or (byte >= 9 and byte <= 13)):
-            value = (value ^ np.uint64(byte)) * _PRIME
-            position += 1
-            if position == text.size:
-                break
-            byte = text[position]
+        start = position
+        low, high, n = piece(text, start, text.size)
+        position, value = start + n, _hashed(np.uint64(0), low, high)
+        while n == PIECE:
+            more, most, n = piece(text, position, text.size)
+            position, value = position + n, _hashed(value, more, most)
         if position - start > MAX_TOKEN:
             state[OVERLONG] += 1
             continue
-        number = _number(table, text, start, position, value)
+        number = _number(table, text, start, position, low, high, value)
         if number < 0:
             position, full = start, True
             break
@@ -148,10 +149,12 @@ def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
     """Add the words of `source` from number `done` on; returns the number in front of which there was no room."""
     for i in range(done, source.state[TYPES]):
         start, end = source.starts[i], source.starts[i + 1]
-        value = _BASIS
-        for j in range(start, end):
-            value = (value ^ np.uint64(source.arena[j])) * _PRIME
-        number = _number(into, source.arena, start, end, value)
+        low, high, n = piece(source.arena, start, end)
+        position, value = start + n, _hashed(np.uint64(0), low, high)
+        while n == PIECE:
+            more, most, n = piece(source.arena, position, end)
+            position, value = position + n, _hashed(value, more, most)
+        number = _number(into, source.arena, start, end, low, high, value)
         if number < 0:
             return i
         into.counts[number] += source.counts[i]
@@ -160,9 +163,17 @@ def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
 
 
 @inline
-def _number(table: Table, text: Bytes, start: int, end: int, value: Any) -> Any:
-    """The number of the word text[start:end], whose FNV-1a hash is `value`; a new one if need be, -1 without room."""
-    tag = ((value ^ (value >> _HALF)) * _MIX) >> _HALF
+def _hashed(value: Any, low: Any, high: Any) -> Any:
+    """The hash of a word by that of its pieces before this one."""
+    value = (value ^ low) * _MIX_LOW
+    value = (value ^ (value >> _HALF) ^ high) * _MIX_HIGH
+    return value ^ (value >> _HALF)
+
+
+@inline
+def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any, value: Any) -> Any:
+    """The number of the word text[start:end], whose first piece and hash these are; a new one, or -1 without room."""
+    tag = (value * _MIX_LOW) >> _HALF
     mask = table.slots.size - 1
     slot = np.int64(tag) & mask
     while table.slots[slot] != np.uint64(0):
@@ -170,11 +181,12 @@ def _number(table: Table, text: Bytes, start: int, end: int, value: Any) -> Any:
         if entry >> _HALF == tag:
             number = np.int64(entry & _LOW) - 1
             at = table.starts[number]
-            if table.starts[number + 1] - at == end - start:
-                same = 0
+            heads = table.heads[number, 0] == low and table.heads[number, 1] == high
+            if heads and table.starts[number + 1] - at == end - start:
+                same = PIECE
                 while same < end - start and table.arena[at + same] == text[start + same]:
                     same += 1
-                if same == end - start:
+                if same >= end - start:
                     return number
         slot = (slot + 1) & mask
     number, used = table.state[TYPES], table.state[USED]
@@ -182,6 +194,7 @@ def _number(table: Table, text: Bytes, start: int, end: int, value: Any) -> Any:
         return -1
     for j in range(end - start):
         table.arena[used + j] = text[start + j]
+    table.heads[number, 0], table.heads[number, 1] = low, high
     table.slots[slot] = (tag << _HALF) | np.uint64(number + 1)
     table.starts[number + 1] = used + end - start
     table.invalid[number] = not is_utf8(text, start, end)

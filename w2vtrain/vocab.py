@@ -76,7 +76,7 @@ class Vocabulary:
         values = np.array(list(counts.values()), np.int64)
         if len(words) < 2:
             raise DataError(f"{path}: {len(words)} words; a vocabulary needs at least 2 distinct words")
-        order = select(values, words.__getitem__)
+        order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])
         return cls([words[i].decode() for i in order], values[order])
 
 
@@ -95,17 +95,19 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     return word, count
 
 
-def select(counts: Int64, word: Callable[[int], bytes], min_count: int = 1, max_vocab: int | None = None) -> Int64:
+def select(
+    counts: Int64, words: Callable[[Int64], list[bytes]], min_count: int = 1, max_vocab: int | None = None
+) -> Int64:
     """Which words to keep, in the vocabulary's order: those seen `min_count` times, of these the first `max_vocab`.
 
-    `counts` (n,) int64; `word(i)` gives the UTF-8 bytes of word i and is called for few more words than are kept.
+    `counts` (n,) int64; `words(numbers)` gives the UTF-8 bytes of words, and is asked for few more than are kept.
     Returns their numbers, (V,) int64.
     """
     kept = np.flatnonzero(counts >= max(1, min_count))
     if max_vocab is not None and 0 < max_vocab < kept.size:
         least = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
         kept = kept[counts[kept] >= least]
-    by_word = np.array(sorted(kept.tolist(), key=word), np.int64)
+    by_word = kept[np.array(sorted(range(kept.size), key=words(kept).__getitem__), np.int64)]
     return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
 
 

@@ -1,6 +1,7 @@
 """What is measured is what is said: operations against a count by hand, the command's tables, JSON and picture."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -74,6 +75,13 @@ def test_systems_stand_side_by_side(corpus, tmp_path):
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["machine"]["limits"]["flops"] == 1e11
     mine, gensim = found["measurements"]
+    assert mine["tokens"] == gensim["tokens"] == 300 * 12
+    assert 0 < mine["reading"] + mine["preparing"] < mine["whole_wall"]
+    assert (theirs[columns.index("ready s")], gensim["preparing"]) == ("-", None)
+    whole = gensim["whole_wall"] / mine["whole_wall"]
+    assert re.search(
+        rf"cbow hs beside gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$", done.stdout.strip()
+    )
     assert mine["operations"] > 1e5
     assert gensim["operations"] is None
     assert mine["words"] == gensim["words"]

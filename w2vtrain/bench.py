@@ -11,7 +11,7 @@ import os
 import platform
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -49,22 +49,50 @@ def compare(
 def table(measurements: list[Measurement]) -> str:
     """Medians over seeds for what takes time, means with their range for scores; Markdown."""
     names = sorted({name for m in measurements for name in m.scores})
-    head = ["model", "objective", "system", "alpha", "words/CPU s", "GFLOP/CPU s", "whole job s", "peak MiB", *names]
+    head = ["model", "objective", "system", "alpha", "words/CPU s", "GFLOP/CPU s", "read words/s", "ready s"]
+    head += ["whole job s", "peak MiB", *names]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for group in _groups(measurements):
         job = group[0].job
-        speeds = [m.speed for m in group if m.speed]
         cells = [job.model, job.objective, job.system, f"{job.alpha:g}" if job.alpha else "default"]
-        cells.append(f"{statistics.median(speeds):,.0f}" if speeds else "-")
-        rates = [m.flops for m in group if m.flops]
-        cells.append(f"{statistics.median(rates) / 1e9:.0f}" if rates else "-")
-        cells.append(f"{statistics.median(m.whole_wall for m in group):.1f}")
-        cells.append(f"{statistics.median(m.peak_memory for m in group) / 2**20:,.0f}")
+        cells.append(_median([m.speed for m in group]))
+        cells.append(_median([m.flops and m.flops / 1e9 for m in group]))
+        cells.append(_median([m.read_speed for m in group]))
+        cells.append(_median([m.preparing for m in group], ".2f"))
+        cells.append(_median([m.whole_wall for m in group], ".1f"))
+        cells.append(_median([m.peak_memory / 2**20 for m in group]))
         for name in names:
             values = [m.scores[name] for m in group]
             cells.append(f"{statistics.mean(values):.4f} ({min(values):.4f}-{max(values):.4f})")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _median(values: Sequence[float | None], form: str = ",.0f") -> str:
+    known = [value for value in values if value is not None]
+    return format(statistics.median(known), form) if known else "-"
+
+
+def ratios(measurements: list[Measurement]) -> list[str]:
+    """How many times as fast as the others w2vtrain is, line by line: medians of each divided."""
+    groups = {(g[0].job.model, g[0].job.objective, g[0].job.system): g for g in _groups(measurements)}
+    what: dict[str, Callable[[Measurement], float | None]] = {
+        "words a CPU second": lambda m: m.speed,
+        "whole job": lambda m: 1 / m.whole_wall,
+        "reading": lambda m: m.read_speed,
+    }
+    lines = []
+    for (model, objective, system), theirs in groups.items():
+        ours = groups.get((model, objective, "w2vtrain"))
+        if system == "w2vtrain" or ours is None:
+            continue
+        found = []
+        for name, of in what.items():
+            pair = [[value for m in group if (value := of(m))] for group in (ours, theirs)]
+            if all(pair):
+                found.append(f"{name} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
+        lines.append(f"{model} {objective} beside {system}: {', '.join(found)}")
+    return lines
 
 
 def _groups(measurements: list[Measurement]) -> list[list[Measurement]]:
@@ -134,4 +162,6 @@ def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
         )
         click.echo(line, err=True)
     click.echo(table(results))
+    for line in ratios(results):
+        click.echo(line)
     return results

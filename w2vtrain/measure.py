@@ -47,7 +47,8 @@ class Measurement:
     """words: of the corpus as the system counts them in its vocabulary, times epochs. Seconds of CPU and of wall time.
 
     training: from the first trained word to the last; whole: from the text to written vectors, without imports;
-    operations: float32 operations that the training did in products and updates, where they can be told.
+    operations: float32 operations that the training did in products and updates, where they can be told; reading: from
+    the text to the vocabulary, and for w2vtrain to ids, of `tokens` words; preparing: from there to the first word.
     """
 
     job: Job
@@ -59,11 +60,19 @@ class Measurement:
     peak_memory: int
     scores: dict[str, float]
     operations: float | None = None
+    tokens: int | None = None
+    reading: float | None = None
+    preparing: float | None = None
 
     @property
     def speed(self) -> float | None:
         """Words a CPU second of training."""
         return self.words / self.training_cpu if self.training_cpu else None
+
+    @property
+    def read_speed(self) -> float | None:
+        """Words of the text a second of counting them, and for w2vtrain of encoding."""
+        return self.tokens / self.reading if self.tokens and self.reading else None
 
     @property
     def flops(self) -> float | None:
@@ -96,7 +105,9 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     write_vectors(output, model.words, model.input, force=True)
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs
-    return {"words": words, "training": training, "operations": examples * _operations(job, model.counts)}
+    phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
+    done = {"words": words, "training": training, "operations": examples * _operations(job, model.counts)}
+    return {**done, **phases, "tokens": model.record["corpus"]["tokens"]}
 
 
 def _operations(job: Job, counts: np.ndarray) -> float:
@@ -114,14 +125,15 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
         sg=int(job.model == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
         min_count=job.min_count, alpha=job.alpha or 0.025,
     )  # fmt: skip
-    model.build_vocab(corpus_file=job.corpus)
     clock = Clock()
+    model.build_vocab(corpus_file=job.corpus)
+    reading, clock = clock.read()[1], Clock()
     total = int(model.corpus_total_words)
     model.train(corpus_file=job.corpus, total_words=total, epochs=job.epochs)
     training = clock.read()
     model.wv.save_word2vec_format(output)
     words = int(sum(model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key))
-    return {"words": words * job.epochs, "training": training}
+    return {"words": words * job.epochs, "training": training, "reading": reading, "tokens": total}
 
 
 def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
@@ -169,7 +181,8 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
         scores = evaluate(output, questions, pairs)
     (cpu, wall), whole = result["training"], result["whole"]
     times = cpu, wall, whole[0], whole[1]
-    return Measurement(job, result["words"], *times, result["peak_memory"], scores, result.get("operations"))
+    more = {name: result.get(name) for name in ("operations", "tokens", "reading", "preparing")}
+    return Measurement(job, result["words"], *times, result["peak_memory"], scores, **more)
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

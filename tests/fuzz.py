@@ -9,6 +9,7 @@ import bz2
 import gzip
 import hashlib
 import inspect
+import itertools
 import json
 import lzma
 import os
@@ -371,7 +372,16 @@ def fuzz(loader, folder, flags):
 
     before = resource.getrlimit(resource.RLIMIT_AS)
 
+    def allow_more():
+        """The fuzzer itself grows, in ten minutes by as much as an input may take."""
+        size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
+
+    inputs = itertools.count(1)
+
     def one_input(data):
+        if next(inputs) % 1000 == 0:
+            allow_more()
         path.write_bytes(data)
         try:
             refused(read, path)
@@ -381,8 +391,7 @@ def fuzz(loader, folder, flags):
 
     for seed in sorted(Path("seeds").iterdir()):  # what is imported and compiled on the way does not count
         one_input(seed.read_bytes())
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
+    allow_more()
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
     atheris.Fuzz()
 

@@ -360,7 +360,7 @@ def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
     fill(small_disk / "filler")
     words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        line = until(process, "tried again every 10 s until there is room")
+        line = until(process, "tried again every 5 s until there is room")
         assert "No space left on device" in line
         (small_disk / "filler").unlink()
         process.communicate(timeout=120)

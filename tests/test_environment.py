@@ -244,7 +244,7 @@ def test_a_writer_warns_once_of_a_task_that_takes_long():
 def test_a_run_on_a_slow_disk(text, tmp_path):
     """It is told, training goes on meanwhile, SIGTERM saves, and the run goes on from there to the same bytes."""
     whole, output = tmp_path / "whole.txt", tmp_path / "v.txt"
-    more = ["--epochs", "300", "--checkpoint-every", "0", "--progress-every", "0.1"]  # 5 s or more
+    more = ["--epochs", "150", "--checkpoint-every", "0", "--progress-every", "0.1"]  # some seconds
     assert fit(text, whole, *more).returncode == 0
     words = [sys.executable, "-c", SLOW_DISK, "fit", text, "-o", output, *SMALL, *more]
     said = []

@@ -34,7 +34,7 @@ FREE = ("threads", "stall_timeout")
 DECIDING = ("sources", "heldout", "read_vocab")
 """What the result depends on beside the settings."""
 
-RETRY = 10.0
+RETRY = 5.0
 """Seconds after which results that found no room on the disk are written again."""
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]

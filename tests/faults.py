@@ -96,7 +96,7 @@ GENSIM = System(
     {"vector_size": 16, "epochs": 2, "workers": 2, "min_count": 1}, (GENSIM_TRAINS, GENSIM_LOADS),
 )  # fmt: skip
 FASTTEXT = System(
-    "fastText", sys.executable, "", "out.bin", r"Progress: +[1-9]\d\.",
+    "fastText", sys.executable, "", "out.bin", r"Progress: +[1-9]\d{1,2}\.",
     {"dim": 16, "epoch": 2, "thread": 2, "minCount": 1, "minn": 0, "maxn": 0}, (FASTTEXT_TRAINS, FASTTEXT_LOADS),
 )  # fmt: skip
 

@@ -224,6 +224,25 @@ def test_what_goes_wrong_behind_training_ends_it(tmp_path, monkeypatch):
     assert not run.due()
 
 
+def test_what_could_not_be_saved_behind_is_saved_in_the_end(tmp_path, monkeypatch):
+    """As when there is room again after the last checkpoint of a run failed."""
+    save, calls = checkpoint.save, []
+
+    def fails_once(*about):
+        calls.append(about)
+        if len(calls) == 1:
+            raise WriteError("no room")
+        save(*about)
+
+    monkeypatch.setattr(checkpoint, "save", fails_once)
+    run = Run(tmp_path, every=0.0)
+    run.pause(arrays, lambda: {"n": 1})
+    run.save()
+    assert checkpoint.load(tmp_path).about == {"n": 1}
+    run.save()
+    assert len(calls) == 2, "once is enough"
+
+
 def test_a_writer_warns_once_of_a_task_that_takes_long():
     said, let = [], []
     writer = Writer(said.append, slow=0.05)

@@ -110,3 +110,48 @@ def test_what_cannot_be_exported(stopped):
         checkpoint.remove(run, number)
     assert "there is no checkpoint yet" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
     assert not (folder / "v.txt").exists()
+
+
+def test_a_refused_resume_changes_nothing(stopped):
+    """The vocabulary that is kept is that of the checkpoint, also when the corpus has changed since."""
+    folder = stopped()
+    with (folder / "text.txt").open("a", encoding="utf-8") as file:
+        file.write("some more words\n" * 5)
+    assert "the corpus changed" in w2vtrain(65, folder, "resume", "v.bin.run", "-q")
+    w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
+
+
+def test_a_checkpoint_that_goes_while_it_is_read(stopped, monkeypatch):
+    """The run has written others meanwhile: the newest of these is taken."""
+    folder = stopped("--checkpoint-every", "0")
+    run, digest, calls = folder / "v.bin.run", checkpoint._digest, []
+    first, last = checkpoint.numbers(run)
+
+    def gone(path):
+        calls.append(path)
+        if len(calls) == 1:
+            (run / f"ckpt-{last:06d}").rename(run / f"ckpt-{last + 2:06d}")
+            manifest = run / f"ckpt-{last + 2:06d}" / checkpoint.MANIFEST
+            text = manifest.read_text().replace(f'"number":{last}', f'"number":{last + 2}')
+            manifest.write_text(text)
+            checkpoint.remove(run, first)
+        return digest(path)
+
+    monkeypatch.setattr(checkpoint, "_digest", gone)
+    done = CliRunner().invoke(cli, ["export", str(run), "-o", "v.txt"])
+    assert done.exception is None, done.output
+    assert f"checkpoint {last + 2}," in done.output
+
+
+def test_of_a_run_that_has_learned_all(stopped, monkeypatch):
+    """Its results could not be written: what is exported is the end of training."""
+    folder = stopped()
+    monkeypatch.undo()
+    (folder / "v.bin").write_text("in the way")
+    assert "exists: use --force" in w2vtrain(73, folder, "resume", "v.bin.run")
+    (folder / "v.bin").unlink()
+    spoil = "from w2vtrain import cli, outputs\nfrom w2vtrain.errors import WriteError\n"
+    spoil += "def full(*about): raise WriteError('no room')\noutputs.write_vectors = full\ncli.main()"
+    words = [sys.executable, "-c", spoil, "resume", "v.bin.run"]
+    assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 74
+    assert "at the end of training" in w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")

@@ -327,3 +327,11 @@ print(peak() - before)
     results, grew = done.stdout.splitlines()
     assert results == "(4, 0, 1, 1, 1) (5000000, 4999, 5000, 0, 1)"
     assert int(grew) < 25, "MiB"
+
+
+def test_given_words_that_no_text_can_hold(tmp_path):
+    """White space in words would make two of them the same to the tokeniser, and shift all ids behind."""
+    (tmp_path / "text").write_text("x y x y z a b c d\n")
+    given = Vocabulary(["new york", "new yard", "x", "y"], np.array([4, 3, 2, 1]))
+    with pytest.raises(DataError, match="white space"):
+        encode(Corpus([str(tmp_path / "text")]), vocabulary=given)

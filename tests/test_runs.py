@@ -114,6 +114,51 @@ def test_a_run_killed_among_its_results_before_its_first_checkpoint(corpus, tmp_
     assert "exists: use --force" in run(words).stderr
 
 
+def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
+    """Not a file that was there before the results were begun, nor another name, nor by a marker that was left."""
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    words = fit(corpus, output)
+    code, said = stopped_by(words, signal.SIGTERM, lambda: checkpoint.numbers(folder))
+    assert code == 75, said
+    output.write_text("mine")
+    assert "exists: use --force" in run(words).stderr
+    assert "exists: use --force" in run(command("resume", folder)).stderr
+    other = fit(corpus, tmp_path / "other.bin", "--run", folder)
+    (tmp_path / "other.bin").write_text("mine")
+    assert "exists: use --force" in run(other).stderr
+    output.unlink()
+    assert run(words).returncode == 0
+    folder.mkdir()
+    (folder / "writing").write_text(json.dumps([str(output.resolve())]))
+    assert "exists: use --force" in run(words).stderr
+
+
+def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
+    folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
+    code, said = stopped_by(words, signal.SIGTERM, lambda: checkpoint.numbers(folder))
+    assert code == 75, said
+    config = json.loads((folder / "config.json").read_text())
+    del config["settings"]["allow_nul"], config["request"]["on_full"]
+    (folder / "config.json").write_text(json.dumps(config))
+    done = run(words)
+    assert done.returncode == 0, done.stderr
+    assert "resumed" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_what_cannot_be_said_costs_no_training(corpus, tmp_path):
+    """stderr, and with --on-full wait the log, on a full disk."""
+    words = fit(corpus, tmp_path / "v.bin", text="short.txt")
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(words, stderr=full, check=False).returncode == 0
+        assert subprocess.run(words, stderr=full, check=False).returncode == 73, "the code says what the line cannot"
+    words = fit(corpus, tmp_path / "w.bin", "--log-json", "/dev/full", text="short.txt")
+    assert run(words).returncode == 74
+    done = run([*words, "--on-full", "wait"])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("lines are lost until there is room") == 1
+
+
 def kill_loop(corpus, tmp_path, kills, seed):
     """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"

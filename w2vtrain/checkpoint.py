@@ -75,6 +75,9 @@ def load(run: Path) -> Checkpoint | None:
         except W2VError as error:
             skipped.append(str(error))
             continue
+        except OSError as error:
+            skipped.append(f"{run / f'ckpt-{number:06d}'}: {error.strerror or error}")
+            continue
         return Checkpoint(number, arrays, about, skipped)
     if skipped:
         raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start anew")

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from .errors import OutputError, WriteError
-from .files import STDOUT
+from .files import STDOUT, disk_is_full
 from .ids import Ids
 from .model import Model
 from .pipeline import Events
@@ -42,11 +42,18 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
 
 
+def warn(text: str) -> None:
+    """A line on stderr, also to who asked for quiet."""
+    with suppress(OSError):  # no reader, or no room where stderr goes, is no reason to lose the training
+        click.echo(text, err=True)
+
+
 @contextmanager
-def json_lines(path: str | None) -> Iterator[Log]:
+def json_lines(path: str | None, patient: bool = False) -> Iterator[Log]:
     """Give what writes an object a line to a new file, seen at once by who follows it; `-` is standard output.
 
-    Raises OutputError where the file cannot be created, WriteError where it cannot be written.
+    Raises OutputError where the file cannot be created, WriteError where it cannot be written; patient: lines for which
+    the disk has no room are lost, and that is said once.
     """
     if path is None:
         yield lambda _: None
@@ -63,8 +70,13 @@ def json_lines(path: str | None) -> Iterator[Log]:
         except BrokenPipeError:  # no reader is no reason to lose the training
             pass
         except OSError as error:
-            raise WriteError(f"{path} cannot be written: {error.strerror}") from error
+            if not patient or not disk_is_full(error):
+                raise WriteError(f"{path} cannot be written: {error.strerror}") from error
+            if not lost:
+                warn(f"warning     {path} cannot be written: {error.strerror}; lines are lost until there is room")
+            lost.append(True)
 
+    lost: list[bool] = []
     try:
         yield write
     finally:
@@ -115,8 +127,7 @@ class Console:
         """One line."""
         if not self.quiet:
             self._close_bar()
-            with suppress(BrokenPipeError):  # no reader is no reason to lose the training
-                click.echo(text, err=True)
+            warn(text)
 
     def events(self) -> Events:
         """The callbacks for `fit`."""

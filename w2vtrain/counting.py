@@ -198,6 +198,8 @@ class Types:
             self.numbers.append(np.arange(table.types, dtype=np.int32))
         else:  # first, so that a word's id is its number
             table, _ = tokens.merge(tokens.listed([w.encode() for w in vocabulary.words]), tokens.empty())
+            if table.types != len(vocabulary):
+                raise DataError("the vocabulary has a word twice, or words with white space in them")
         for source in tables[len(self.numbers) :]:
             table, numbers = tokens.merge(source, table)
             self.numbers.append(numbers)

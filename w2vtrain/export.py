@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from .checkpoint import Checkpoint, load
+from .checkpoint import Checkpoint, load, numbers
 from .errors import DataError, InputMissing
 from .run import asked_before
 from .runs import VOCABULARY, stored, vocabulary_checksum
@@ -18,13 +18,14 @@ def run_export(run: str, output: str, format_: str | None, force: bool) -> None:
     folder = Path(run)
     format_of(output, format_)
     request, _ = asked_before(folder, stored(folder))
-    found = load(folder)
+    found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
     vocabulary = Vocabulary.load(folder / VOCABULARY)
     try:
         best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
-        where = f"epoch {found.about['state']['epoch'] + 1} of {request.flags['epochs']}"
+        epoch, epochs = found.about["state"]["epoch"], request.flags["epochs"]
+        where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
     except (KeyError, TypeError) as error:
         raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
@@ -34,7 +35,19 @@ def run_export(run: str, output: str, format_: str | None, force: bool) -> None:
     for why in found.skipped:
         click.echo(f"warning: {why}; took the checkpoint before it", err=True)
     which = "those of the best epoch so far, by held-out text" if best else "as they were"
-    click.echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, in {where}, {which}", err=True)
+    click.echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
+
+
+def _newest(folder: Path) -> Checkpoint | None:
+    """The newest checkpoint, of a run that may write and delete some meanwhile."""
+    while True:
+        before = numbers(folder)
+        try:
+            if (found := load(folder)) or before == numbers(folder):
+                return found
+        except DataError:
+            if before == numbers(folder):
+                raise
 
 
 def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:

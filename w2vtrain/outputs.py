@@ -5,7 +5,7 @@ It trains nothing.
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .config import Settings
-from .errors import ConfigError, UsageError, WriteError
+from .errors import ConfigError, OutputError, UsageError, W2VError, WriteError
 from .files import STDOUT, atomic_write, check_writable
 from .model import Model, save_model
 from .objectives import objective_class
@@ -64,8 +64,8 @@ def streamed(output: str) -> bool:
     return output == STDOUT or (Path(output).exists() and not Path(output).is_file() and not Path(output).is_dir())
 
 
-def preflight(request: FitRequest, settings: Settings) -> list[str]:
-    """Look at every input and try every output file; returns the outputs' names."""
+def preflight(request: FitRequest, settings: Settings, mine: Collection[str] = ()) -> list[str]:
+    """Look at every input and try every output file; returns the outputs' names. mine: see `write_results`."""
     built = check_options(settings)
     if request.save_output_vectors and hasattr(built, "output") and not len(built.output):
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output rows, no vectors to save")
@@ -86,7 +86,7 @@ def preflight(request: FitRequest, settings: Settings) -> list[str]:
     if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
         raise UsageError(f"{lost[0]}: named for input and output; choose another name")
     for file in all_files:
-        check_writable(file, request.force)
+        check_writable(file, request.force or os.path.realpath(file) in mine)
     return files
 
 
@@ -107,29 +107,35 @@ def cache_folder(output: str) -> Path | None:
     return None if streamed(output) else Path(output).resolve().parent
 
 
-def write_results(request: FitRequest, model: Model, again: Callable[[WriteError], bool] = lambda error: False) -> None:
+def write_results(
+    request: FitRequest,
+    model: Model,
+    mine: Collection[str] = (),
+    again: Callable[[W2VError], bool] = lambda error: False,
+) -> None:
     """The vectors first; what else was asked for after them, and standard output last: its reader may leave early.
 
-    again: asked whether to try once more after a file could not be written.
+    mine: real paths of outputs that may be overwritten though nobody said --force; again: asked whether to try once
+    more after a file could not be written.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     record = {"settings": model.settings, "record": model.record}
-    writers: list[tuple[str | None, Callable[[str], None]]] = [
-        (request.output, lambda file: write_vectors(file, model.words, model.input, request.format_, request.force)),
+    writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
+        (request.output, lambda file, force: write_vectors(file, model.words, model.input, request.format_, force)),
         (
             request.save_output_vectors,
-            lambda file: write_vectors(file, names, model.output, request.format_, request.force),
+            lambda file, force: write_vectors(file, names, model.output, request.format_, force),
         ),
-        (request.save_model, lambda file: save_model(file, model, request.force)),
-        (request.save_vocab, lambda file: Vocabulary(model.words, model.counts).save(file, request.force)),
-        (record_file(request), lambda file: write_json(file, record, request.force)),
+        (request.save_model, lambda file, force: save_model(file, model, force)),
+        (request.save_vocab, lambda file, force: Vocabulary(model.words, model.counts).save(file, force)),
+        (record_file(request), lambda file, force: write_json(file, record, force)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:
             try:
-                write(file)
-            except WriteError as error:
+                write(file, request.force or os.path.realpath(file) in mine)
+            except (WriteError, OutputError) as error:
                 if streamed(file) or not again(error):
                     raise
             else:

@@ -23,7 +23,7 @@ from .machine import peak_memory, threads_of, versions
 from .model import Model
 from .objectives import checked_options, engine_of, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
-from .room import check_disk, check_memory
+from .room import check_memory
 from .runs import Run, check_fingerprint, fingerprint
 from .scoring import Score, score
 from .trainer import Engine, make_engine, train
@@ -122,15 +122,16 @@ def fit(
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
     check_memory(words, width, copies=2 if heldout else 1)  # with held-out text the best epoch is kept beside
     if run:
-        check_disk(run.folder, words, width)
+        run.check_room(words, width)
     products = heldout or engine_of(settings.objective) == "blocks"
     with one_thread() if products else nullcontext():
         fitting = _Fit(settings, ids, heldout, folder, events, run)
         if run:
             fitting.identity = fingerprint(corpus, ids)
-            run.keep(ids.vocabulary)
         if found:
             fitting.go_on(found)
+        if run:
+            run.keep(ids.vocabulary)
         fitting.train()
     return fitting.model(seconds | fitting.seconds)
 

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -15,9 +15,9 @@ from typing import Any, get_type_hints
 import click
 
 from .api import cut_vocabulary
-from .checkpoint import locked, numbers
+from .checkpoint import Checkpoint, locked, numbers
 from .config import Settings, resolve, validated
-from .console import Console, json_lines
+from .console import Console, json_lines, warn
 from .errors import ConfigError, DataError, InputMissing, W2VError
 from .machine import automatic_threads
 from .objectives import engine_of
@@ -83,16 +83,16 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
     if run:
         about = {"cwd": working_folder(), "request": asdict(request)}
         found = run.begin(settings, about, anew=request.force)
-    if run and run.wrote:
-        request = replace(request, force=True)
-    files = preflight(request, settings)
+    mine = own_outputs(run, request, found) if run else set()
+    files = preflight(request, settings, mine)
     vocabulary = None
     if request.read_vocab:
         vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
-    with json_lines(request.log_json) as log:
+    with json_lines(request.log_json, request.on_full == "wait") as log:
         console = Console(request.quiet, request.progress_every, log)
         if run:
             run.warn = lambda line: console.say(f"warning     {line}")
+            run.alarm = lambda line: warn(f"warning     {line}")
         try:
             console.say(headline(settings, reason))
             if warning := crowded(settings.threads):
@@ -112,12 +112,19 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
                 )
                 started = time.monotonic()
                 if run:
-                    run.writing()
+                    run.writing(files)
                 with rescued(run):
-                    write_results(request, model, run.await_room if run else lambda error: False)
+                    write_results(request, model, mine, *([run.await_room] if run else []))
             console.summary(model, files, time.monotonic() - started)
         finally:
             console.close()
+
+
+def own_outputs(run: Run, request: FitRequest, found: Checkpoint | None) -> set[str]:
+    """Real paths of the files that are there, if they are, because this run was writing them when it was killed."""
+    log = request.log_json
+    followed = found and log and run.asked.get("log_json") == log  # it is written from the start on
+    return run.mine | ({os.path.realpath(log)} if followed and log else set())
 
 
 def working_folder() -> str:
@@ -136,12 +143,14 @@ def rescued(run: Run | None) -> Iterator[None]:
     except W2VError as error:
         if run is None:
             raise
-        with suppress(W2VError):
+        try:
             run.save()
+            what, does = "what was learned is saved", "writes it once this is mended"
+        except W2VError:
+            what, does = "the last checkpoint stays", "goes on from it"
         if not numbers(run.folder):
             raise
-        hint = f"what was learned is saved: w2vtrain resume {run.folder} writes it once this is mended"
-        raise type(error)(f"{error}; {hint}") from error
+        raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
 def run_resume(folder: str, quiet: bool, force: bool) -> None:

@@ -5,11 +5,12 @@ is checkpoint.py's matter.
 """
 
 import json
+import os
 import signal
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -18,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from . import checkpoint
-from .config import Settings
+from .config import FIELDS, Settings
 from .container import json_object
 from .corpus import Corpus
-from .errors import ConfigError, DataError, Stopped, W2VError, WriteError
-from .files import atomic_write, disk_is_full
+from .errors import ConfigError, DataError, OutputError, ResourceError, Stopped, W2VError, WriteError
+from .files import STDOUT, atomic_write, disk_is_full
 from .ids import Ids
 from .machine import available_memory
+from .room import check_disk
 from .vocab import Vocabulary
 from .writer import Writer
 
@@ -34,15 +36,16 @@ FREE = ("threads", "stall_timeout")
 DECIDING = ("sources", "heldout", "read_vocab")
 """What the result depends on beside the settings."""
 
-RETRY = 5.0
-"""Seconds after which results that found no room on the disk are written again."""
+RETRY, LONGEST_RETRY = 5.0, 60.0
+"""Seconds after which results that found no room are written again: each time so much later, up to the longest."""
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: to be told of slow storage.
+    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: to be told of slow storage;
+    alarm: to be told that results wait for room.
 
     Checkpoints are written while training goes on, from copies of its arrays, one at a time; where there is no room
     for copies, training waits. patient: a disk without room for a checkpoint is told, and training goes on.
@@ -50,10 +53,14 @@ class Run:
 
     def __init__(self, folder: Path, every: float = 600.0, patient: bool = False) -> None:
         self.folder, self.every, self.patient = folder, every, patient
-        self.stopping = self.saving = self.learning = self.awaiting = False
-        self.last, self.number = time.monotonic(), 0
+        self.stopping = self.saving = self.learning = False
+        self.last, self.number, self.waits = time.monotonic(), 0, 0
         self.unsaved: tuple[Arrays, About] | None = None
+        self.behind: tuple[Arrays, About] | None = None  # what the writer is writing, or could not
+        self.mine: set[str] = set()  # real paths of outputs that this run began to write before it was killed
+        self.asked: dict[str, Any] = {}  # the request that the folder is of
         self.warn: Callable[[str], None] = lambda _: None
+        self.alarm: Callable[[str], None] = lambda _: None
         self.writer = Writer(
             lambda line: self.warn(f"{line}: the storage is slow or hangs; training goes on meanwhile")
         )
@@ -66,6 +73,8 @@ class Run:
         path = self.folder / CONFIG
         text = json.dumps({**about, "settings": asdict(settings)}, indent=2)
         before = _read(path)
+        if before:
+            self.asked, self.mine = before.get("request", {}), _begun(self.folder / WRITING)
         if before and (changed := _changes(before, json.loads(text))):
             if not anew:
                 raise ConfigError(
@@ -74,6 +83,8 @@ class Run:
                 )
             for number in checkpoint.numbers(self.folder):
                 checkpoint.remove(self.folder, number)
+            self.mine = set()
+        if not self.mine:
             (self.folder / WRITING).unlink(missing_ok=True)
         with atomic_write(path, force=True) as file:
             file.write(text.encode())
@@ -85,19 +96,31 @@ class Run:
                     checkpoint.remove(self.folder, number)
         return found
 
-    @property
-    def wrote(self) -> bool:
-        """Whether outputs that are there may be this run's own, from before it was killed."""
-        return self.number > 0 or (self.folder / WRITING).exists()
-
-    def writing(self) -> None:
-        """Note that results are about to be written; with a checkpoint that goes without saying."""
+    def writing(self, outputs: Sequence[str]) -> None:
+        """Note which results are about to be written where there was no file: killed on the way, the run goes on."""
+        new = {os.path.realpath(file) for file in outputs if file != STDOUT and not Path(file).exists()}
+        self.mine |= new
         with suppress(OSError):  # on a full disk, say: the results are what matters
-            (self.folder / WRITING).touch()
+            (self.folder / WRITING).write_text(json.dumps(sorted(self.mine)), encoding="ascii")
+
+    def check_room(self, words: int, width: int) -> None:
+        """ResourceError where checkpoints will not fit on the disk; a warning to who waits for room."""
+        try:
+            check_disk(self.folder, words, width)
+        except ResourceError as error:
+            if not self.patient:
+                raise
+            self.warn(f"{error}; training goes on without those for which there is none")
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """Write the vocabulary beside the checkpoints: with it `export` needs no corpus."""
-        vocabulary.save(self.folder / VOCABULARY, force=True)
+        """Write the vocabulary beside the checkpoints, once: with it `export` needs no corpus."""
+        with suppress(W2VError, OSError):
+            if vocabulary_checksum(Vocabulary.load(self.folder / VOCABULARY)) == vocabulary_checksum(vocabulary):
+                return
+        try:
+            vocabulary.save(self.folder / VOCABULARY, force=True)
+        except (WriteError, OutputError) as error:
+            self._without(error)
 
     def due(self) -> bool:
         """Whether training should pause for `pause`; asked by any thread."""
@@ -125,18 +148,22 @@ class Run:
         """Raise what went wrong with the last checkpoint; or, where room is to be made, say so."""
         try:
             self.writer.wait(timeout)
-        except WriteError as error:
+        except (WriteError, OutputError) as error:
+            self.unsaved = self.unsaved or self.behind
             self._without(error)
 
-    def _without(self, error: WriteError) -> None:
+    def _without(self, error: W2VError) -> None:
         if not self.patient or not disk_is_full(error):
             raise error
         self.last = time.monotonic()
-        self.warn(f"{error}; training goes on, and the next checkpoint is tried in {self.every / 60:g} minutes")
+        self.warn(f"{error}; training goes on without it, and the next checkpoint is tried when it is due")
 
     def save(self) -> None:
-        """Save what `pause` was last told of, unless that is done."""
-        self._written()
+        """Save what `pause` was last told of, unless that is done. What went wrong with an earlier one is no matter."""
+        try:
+            self.writer.wait()
+        except (WriteError, OutputError):
+            self.unsaved = self.unsaved or self.behind
         if self.unsaved:
             arrays, about = self.unsaved
             self.number += 1
@@ -147,31 +174,38 @@ class Run:
         if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
             try:
                 self.save()
-            except WriteError as error:
+            except (WriteError, OutputError) as error:
                 self._without(error)
             return
         self._written()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
-        self.last, self.unsaved = time.monotonic(), None
+        self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}", lambda: checkpoint.save(self.folder, number, copies, about)
         )
 
-    def await_room(self, error: WriteError) -> bool:
-        """Whether results without room on the disk shall be written again: after a while, unless asked to stop."""
+    def await_room(self, error: W2VError) -> bool:
+        """Whether results without room on the disk shall be written again: after a while, unless asked to stop.
+
+        Meanwhile what was learned is saved, if there is room for that.
+        """
         if not self.patient or not disk_is_full(error):
             return False
-        if not self.awaiting:
-            self.warn(f"{error}; tried again every {RETRY:g} s until there is room")
-        self.awaiting = True
-        end = time.monotonic() + RETRY
+        if not self.waits:
+            self.alarm(f"{error}; tried again until there is room")
+        self.waits += 1
+        end = time.monotonic() + min(RETRY * self.waits, LONGEST_RETRY)
         while not self.stopping and time.monotonic() < end:
+            if self.unsaved or self.saving:
+                self.saving = False
+                with suppress(WriteError, OutputError):
+                    self.save()
             time.sleep(0.1)
         return not self.stopping
 
     def tidy(self) -> None:
-        """Leave no folder behind that nothing can go on from."""
+        """Leave no folder behind that nothing can go on from, and that knows of no results half written."""
         begun = checkpoint.numbers(self.folder) or (self.folder / WRITING).exists()
         if not self.writer.busy and self.folder.exists() and not begun:
             self.finish()
@@ -186,17 +220,26 @@ class Run:
         self.settle()
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
-        with suppress(OSError):  # what is held open cannot be deleted everywhere
-            for name in (CONFIG, VOCABULARY, checkpoint.LOCK, WRITING):
+        for name in (WRITING, CONFIG, VOCABULARY, checkpoint.LOCK):
+            with suppress(OSError):  # what is held open cannot be deleted everywhere
                 (self.folder / name).unlink(missing_ok=True)
-            if not any(self.folder.iterdir()):
-                self.folder.rmdir()
+        with suppress(OSError):
+            self.folder.rmdir()
+
+
+def _begun(path: Path) -> set[str]:
+    """The outputs that a marker names; none where it is not whole."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return set()
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         return json_object(path.read_bytes(), f"{path} is", "; remove the folder to start anew")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; remove the folder to start anew") from error
@@ -210,8 +253,9 @@ def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
         if not isinstance(old, dict) or not isinstance(new, dict):
             continue
         for name in names:
-            if name not in FREE and old.get(name) != new.get(name):
-                found.append(f"{name} {old.get(name)!r}, not {new.get(name)!r}")
+            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older versions lack some
+            if name not in FREE and first != new.get(name):
+                found.append(f"{name} {first!r}, not {new.get(name)!r}")
     return found
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -36,7 +37,8 @@ def execute(command: click.Command) -> None:
         if isinstance(error, Stalled):
             faulthandler.dump_traceback()
         if message:
-            click.echo(f"{NAME}: error: {one_line(message)}", err=True)
+            with suppress(OSError):  # where stderr goes is no room: the code says it
+                click.echo(f"{NAME}: error: {one_line(message)}", err=True)
         drop_output()
     leave(code)
 

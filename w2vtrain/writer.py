@@ -49,6 +49,8 @@ class Writer:
         """Until the task is done, or so many seconds; raises its error, once."""
         if self._thread is not None:
             self._thread.join(timeout)
+            if self._thread.is_alive():
+                return
         error, self._error = self._error, None
         if error is not None:
             raise error

@@ -19,6 +19,7 @@ ORDER = [
     ["counting", "vectorparse", "ngrams", "subset"],
     ["vectors"],
     ["ids", "objectives", "model", "checkpoint"],
+    ["fingerprint"],
     ["runs"],
     ["architectures", "limits"],
     ["weights"],

@@ -31,7 +31,7 @@ KEPT = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
 # Of checkpoints, and of the run's other files, which files.atomic_write was writing.
-LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}")
+LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|writing)\.tmp-\d+-[0-9a-f]{8}")
 LARGEST_MANIFEST = 1 << 20
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from .checkpoint import Checkpoint, load, numbers
 from .errors import DataError, InputMissing
+from .fingerprint import vocabulary_checksum
 from .run import asked_before
-from .runs import VOCABULARY, stored, vocabulary_checksum
+from .runs import VOCABULARY, stored
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 

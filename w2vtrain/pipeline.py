@@ -17,6 +17,7 @@ from .checkpoint import Checkpoint
 from .config import Settings
 from .corpus import Corpus
 from .errors import ConfigError, DataError
+from .fingerprint import check_fingerprint, fingerprint
 from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
 from .machine import peak_memory, threads_of, versions
@@ -24,7 +25,7 @@ from .model import Model
 from .objectives import checked_options, engine_of, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
 from .room import check_memory
-from .runs import Run, check_fingerprint, fingerprint
+from .runs import Run
 from .scoring import Score, score
 from .trainer import Engine, make_engine, train
 from .vocab import Vocabulary

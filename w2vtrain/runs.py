@@ -9,7 +9,6 @@ import os
 import signal
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -21,10 +20,9 @@ import numpy as np
 from . import checkpoint
 from .config import FIELDS, Settings
 from .container import json_object
-from .corpus import Corpus
 from .errors import ConfigError, DataError, OutputError, ResourceError, Stopped, W2VError, WriteError
 from .files import STDOUT, atomic_write, disk_is_full
-from .ids import Ids
+from .fingerprint import vocabulary_checksum
 from .machine import available_memory
 from .room import check_disk
 from .vocab import Vocabulary
@@ -74,7 +72,8 @@ class Run:
         text = json.dumps({**about, "settings": asdict(settings)}, indent=2)
         before = _read(path)
         if before:
-            self.asked, self.mine = before.get("request", {}), _begun(self.folder / WRITING)
+            asked = before.get("request")
+            self.asked, self.mine = asked if isinstance(asked, dict) else {}, _begun(self.folder / WRITING)
         if before and (changed := _changes(before, json.loads(text))):
             if not anew:
                 raise ConfigError(
@@ -100,8 +99,8 @@ class Run:
         """Note which results are about to be written where there was no file: killed on the way, the run goes on."""
         new = {os.path.realpath(file) for file in outputs if file != STDOUT and not Path(file).exists()}
         self.mine |= new
-        with suppress(OSError):  # on a full disk, say: the results are what matters
-            (self.folder / WRITING).write_text(json.dumps(sorted(self.mine)), encoding="ascii")
+        with suppress(W2VError), atomic_write(self.folder / WRITING, force=True) as file:  # the results matter more
+            file.write(json.dumps(sorted(self.mine)).encode())
 
     def check_room(self, words: int, width: int) -> None:
         """ResourceError where checkpoints will not fit on the disk; a warning to who waits for room."""
@@ -194,13 +193,11 @@ class Run:
             return False
         if not self.waits:
             self.alarm(f"{error}; tried again until there is room")
+        with suppress(WriteError, OutputError):
+            self.save()
         self.waits += 1
         end = time.monotonic() + min(RETRY * self.waits, LONGEST_RETRY)
         while not self.stopping and time.monotonic() < end:
-            if self.unsaved or self.saving:
-                self.saving = False
-                with suppress(WriteError, OutputError):
-                    self.save()
             time.sleep(0.1)
         return not self.stopping
 
@@ -295,39 +292,3 @@ def listening(run: Run) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def fingerprint(corpus: Corpus, ids: Ids) -> dict[str, Any]:
-    """What the encoded corpus is, and which files it came from."""
-    files = []
-    for file in corpus.files:
-        if file.path != "-":
-            about = Path(file.path).stat()
-            files.append({"path": file.path, "bytes": about.st_size, "modified": about.st_mtime_ns})
-    tokens = zlib.crc32(np.asarray(ids.tokens).data)
-    return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
-
-
-def vocabulary_checksum(vocabulary: Vocabulary) -> int:
-    """Of words and counts in their order."""
-    return zlib.crc32("\n".join(vocabulary.words).encode(), zlib.crc32(vocabulary.counts.tobytes()))
-
-
-def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """DataError where the corpus is not the one that the run began with; names the files that look changed."""
-    if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
-        return
-    old = {file["path"]: file for file in before.get("files", [])}
-    new = {file["path"]: file for file in now["files"]}
-    changed = []
-    for path in [*new, *(path for path in old if path not in new)]:
-        if path not in old or path not in new:
-            changed.append(f"{path} is {'gone' if path in old else 'new'}")
-        elif old[path]["bytes"] != new[path]["bytes"]:
-            changed.append(f"{path} had {old[path]['bytes']:,} bytes, has {new[path]['bytes']:,}")
-        elif old[path]["modified"] != new[path]["modified"]:
-            changed.append(f"{path} was written to")
-    raise DataError(
-        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'};"
-        " restore it, or remove the run's folder to start anew"
-    )

@@ -24,13 +24,13 @@ from w2vtrain.writer import Writer
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
 SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
-# A disk on which nothing is synced within a second.
+# A disk on which nothing is synced within 0.4 seconds.
 SLOW_DISK = """
 import os, sys, time
 from w2vtrain import cli, writer
 sync, writer.SLOW = os.fsync, 0.2
 def slow(handle):
-    time.sleep(1)
+    time.sleep(0.4)
     sync(handle)
 os.fsync = slow
 cli.main()

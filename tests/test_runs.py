@@ -273,7 +273,22 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     assert done.returncode == 65
     assert "the corpus changed since the run began" in done.stderr
     assert f"{text} had" in done.stderr
-    assert checkpoint.numbers(folder), "the checkpoints are kept"
+    assert "say --allow-changed" in done.stderr
+    kept = checkpoint.numbers(folder)
+    assert kept, "the checkpoints are kept"
+    code, said = stopped_by(
+        [*words, "--allow-changed"], signal.SIGTERM, lambda: min(checkpoint.numbers(folder), default=0) > max(kept)
+    )
+    assert code == 75, said
+    assert "the corpus changed since the run began" in said
+    assert "this starts anew" in said
+    assert "resumed" not in said
+    done = run(command("resume", folder))
+    assert done.returncode == 0, done.stderr
+    assert "resumed" in done.stderr
+    again = command("fit", text, "-o", tmp_path / "whole.bin", *EXAMPLE, "--epochs", "50")
+    assert run(again).returncode == 0
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
 def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):

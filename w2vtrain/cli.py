@@ -120,6 +120,7 @@ def cli() -> None:
     "--checkpoint-every", type=click.FloatRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Between two checkpoints; SIGUSR1 makes one at once, SIGTERM or Ctrl-C makes one and stops.",
 )  # fmt: skip
+@click.option("--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew.")
 @click.option(
     "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
     help="On a full disk stop, or train on without the checkpoint and keep results until there is room.",
@@ -169,15 +170,16 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 @cli.command(epilog=CODES, short_help="Go on with a run that was stopped or killed.")
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
+@click.option("--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
-def resume(run: str, force: bool, quiet: bool) -> None:
+def resume(run: str, force: bool, quiet: bool, allow_changed: bool) -> None:
     """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
 
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("run").run_resume(run, quiet, force)
+    module("run").run_resume(run, quiet, force, allow_changed)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")

@@ -34,6 +34,10 @@ class DataError(W2VError):
     exit_code = 65
 
 
+class CorpusChanged(DataError):
+    """Text that is not the one with which a run began."""
+
+
 class InputMissing(W2VError):
     """Input that is not there or cannot be opened."""
 

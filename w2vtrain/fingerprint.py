@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .corpus import Corpus
-from .errors import DataError
+from .errors import CorpusChanged
 from .ids import Ids
 from .vocab import Vocabulary
 
@@ -29,7 +29,7 @@ def vocabulary_checksum(vocabulary: Vocabulary) -> int:
 
 
 def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """DataError where the corpus is not the one that the run began with; names the files that look changed."""
+    """CorpusChanged where the corpus is not the one that the run began with; names the files that look changed."""
     if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
         return
     old = {file["path"]: file for file in before.get("files", [])}
@@ -42,7 +42,6 @@ def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
             changed.append(f"{path} had {old[path]['bytes']:,} bytes, has {new[path]['bytes']:,}")
         elif old[path]["modified"] != new[path]["modified"]:
             changed.append(f"{path} was written to")
-    raise DataError(
-        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'};"
-        " restore it, or remove the run's folder to start anew"
+    raise CorpusChanged(
+        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'}"
     )

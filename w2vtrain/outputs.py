@@ -46,6 +46,7 @@ class FitRequest:
     run: str | None = None
     checkpoint_every: float = 10.0
     on_full: str = "stop"
+    allow_changed: bool = False
 
 
 def outputs(request: FitRequest) -> list[str]:

@@ -16,7 +16,7 @@ from .blas import one_thread
 from .checkpoint import Checkpoint
 from .config import Settings
 from .corpus import Corpus
-from .errors import ConfigError, DataError
+from .errors import ConfigError, CorpusChanged, DataError
 from .fingerprint import check_fingerprint, fingerprint
 from .ids import Ids, encode
 from .language import architecture_of, model_predictor, predictor, problem_of, windows_of
@@ -94,12 +94,14 @@ def fit(
     events: Events | None = None,
     run: Run | None = None,
     found: Checkpoint | None = None,
+    allow_changed: bool = False,
 ) -> Model:
     """Train on text files. `settings` as `effective` gives them; folder: where the encoded corpus lies meanwhile.
 
-    With a `run` its folder gets checkpoints, and training goes on from the one `found` there. With `heldout` text the
-    model is that of the epoch that predicts it best. The model's record says what was read and learned, and how long
-    it took. Errors are W2VError's subclasses.
+    With a `run` its folder gets checkpoints, and training goes on from the one `found` there; where the corpus is
+    another since then, it starts anew if that is allowed. With `heldout` text the model is that of the epoch that
+    predicts it best. The model's record says what was read and learned, and how long it took. Errors are W2VError's
+    subclasses.
     """
     events = events or Events()
     if settings.patience and not heldout:
@@ -130,7 +132,13 @@ def fit(
         if run:
             fitting.identity = fingerprint(corpus, ids)
         if found:
-            fitting.go_on(found)
+            try:
+                fitting.go_on(found)
+            except CorpusChanged as error:
+                if not run or not allow_changed:
+                    raise CorpusChanged(f"{error}; restore it, or say --allow-changed to start anew") from None
+                run.warn(f"{error}; this starts anew")
+                run.forget()
         if run:
             run.keep(ids.vocabulary)
         fitting.train()

@@ -109,6 +109,7 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) 
                     events=console.events(),
                     run=run,
                     found=found,
+                    allow_changed=request.allow_changed,
                 )
                 started = time.monotonic()
                 if run:
@@ -153,7 +154,7 @@ def rescued(run: Run | None) -> Iterator[None]:
         raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
-def run_resume(folder: str, quiet: bool, force: bool) -> None:
+def run_resume(folder: str, quiet: bool, force: bool, allow_changed: bool) -> None:
     """Go on with a run that was stopped or killed, as it was asked for then."""
     run = Path(folder).resolve()
     request, cwd = asked_before(run, stored(run))
@@ -161,7 +162,8 @@ def run_resume(folder: str, quiet: bool, force: bool) -> None:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
         raise InputMissing(f"{cwd}: the folder that the run was started in is gone") from error
-    run_fit(replace(request, quiet=quiet, force=force or request.force), environment={})
+    asked = replace(request, quiet=quiet, force=force or request.force, allow_changed=allow_changed)
+    run_fit(asked, environment={})
 
 
 def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:

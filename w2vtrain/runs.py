@@ -80,8 +80,7 @@ class Run:
                     f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
                     f" `w2vtrain resume {self.folder}`, or say --force to start anew"
                 )
-            for number in checkpoint.numbers(self.folder):
-                checkpoint.remove(self.folder, number)
+            self.forget()
             self.mine = set()
         if not self.mine:
             (self.folder / WRITING).unlink(missing_ok=True)
@@ -101,6 +100,11 @@ class Run:
         self.mine |= new
         with suppress(W2VError), atomic_write(self.folder / WRITING, force=True) as file:  # the results matter more
             file.write(json.dumps(sorted(self.mine)).encode())
+
+    def forget(self) -> None:
+        """Delete what was saved: the run starts anew."""
+        for number in checkpoint.numbers(self.folder):
+            checkpoint.remove(self.folder, number)
 
     def check_room(self, words: int, width: int) -> None:
         """ResourceError where checkpoints will not fit on the disk; a warning to who waits for room."""
@@ -215,8 +219,7 @@ class Run:
     def finish(self) -> None:
         """The results are written: nothing here is needed any more."""
         self.settle()
-        for number in checkpoint.numbers(self.folder):
-            checkpoint.remove(self.folder, number)
+        self.forget()
         for name in (WRITING, CONFIG, VOCABULARY, checkpoint.LOCK):
             with suppress(OSError):  # what is held open cannot be deleted everywhere
                 (self.folder / name).unlink(missing_ok=True)

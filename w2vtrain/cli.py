@@ -26,6 +26,14 @@ TRAINING = tuple(name for name in FIELDS if name != "options")
 KINDS = {"int": "N", "float": "X", "str": "NAME"}
 
 
+format_option: Any = click.option(
+    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
+)
+allow_changed_option: Any = click.option(
+    "--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew."
+)
+
+
 def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """--debug, wherever it stands; read by `main` from the arguments themselves."""
     return click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")(command)
@@ -85,9 +93,7 @@ def cli() -> None:
 @click.option(
     "-o", "--output", metavar="FILE", help="Word vectors: .txt or .vec text, .bin binary; - is stdout.  [required]"
 )
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
-)
+@format_option
 @click.option("--save-output-vectors", metavar="FILE", help="Also the output matrix's rows, as vectors.")
 @click.option("--save-model", metavar="FILE", help="Also both matrices, counts, tree or noise, settings and record.")
 @click.option("--save-vocab", metavar="FILE", help="Also the vocabulary, one `word count` a line.")
@@ -120,7 +126,7 @@ def cli() -> None:
     "--checkpoint-every", type=click.FloatRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Between two checkpoints; SIGUSR1 makes one at once, SIGTERM or Ctrl-C makes one and stops.",
 )  # fmt: skip
-@click.option("--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew.")
+@allow_changed_option
 @click.option(
     "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
     help="On a full disk stop, or train on without the checkpoint and keep results until there is room.",
@@ -170,7 +176,7 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 @cli.command(epilog=CODES, short_help="Go on with a run that was stopped or killed.")
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
-@click.option("--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew.")
+@allow_changed_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
 def resume(run: str, force: bool, quiet: bool, allow_changed: bool) -> None:
@@ -187,9 +193,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool) -> None:
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="Word vectors: .txt or .vec text, .bin binary; - is stdout."
 )
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
-)
+@format_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @debug_option
 def export(run: str, output: str, format_: str | None, force: bool) -> None:

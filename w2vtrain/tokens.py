@@ -123,11 +123,7 @@ def tokenise(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
             position += 1
             continue
         start = position
-        low, high, n = piece(text, start, text.size)
-        position, value = start + n, _hashed(np.uint64(0), low, high)
-        while n == PIECE:
-            more, most, n = piece(text, position, text.size)
-            position, value = position + n, _hashed(value, more, most)
+        low, high, position, value = _word(text, start, text.size)
         if position - start > MAX_TOKEN:
             state[OVERLONG] += 1
             continue
@@ -149,17 +145,24 @@ def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
     """Add the words of `source` from number `done` on; returns the number in front of which there was no room."""
     for i in range(done, source.state[TYPES]):
         start, end = source.starts[i], source.starts[i + 1]
-        low, high, n = piece(source.arena, start, end)
-        position, value = start + n, _hashed(np.uint64(0), low, high)
-        while n == PIECE:
-            more, most, n = piece(source.arena, position, end)
-            position, value = position + n, _hashed(value, more, most)
+        low, high, _, value = _word(source.arena, start, end)
         number = _number(into, source.arena, start, end, low, high, value)
         if number < 0:
             return i
         into.counts[number] += source.counts[i]
         numbers[i] = number
     return source.state[TYPES]
+
+
+@inline
+def _word(text: Bytes, start: int, end: int) -> Any:
+    """The word that begins at text[start]: its first piece as two numbers, where it ends, its hash."""
+    low, high, n = piece(text, start, end)
+    position, value = start + n, _hashed(np.uint64(0), low, high)
+    while n == PIECE:
+        more, most, n = piece(text, position, end)
+        position, value = position + n, _hashed(value, more, most)
+    return low, high, position, value
 
 
 @inline

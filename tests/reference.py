@@ -196,8 +196,9 @@ class Hs:
 
     def candidates(self, target, stream):
         o = self.objective
+        tree = o.arrays()
         path = range(o.start[target], o.start[target + 1])
-        return [(int(o.nodes[p]), 1.0 - int(o.codes[p]), 0.0) for p in path]
+        return [(int(tree["tree.nodes"][p]), 1.0 - int(tree["tree.codes"][p]), 0.0) for p in path]
 
 
 TWINS = {"neg": Neg, "nce": Nce, "hs": Hs}

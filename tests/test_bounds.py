@@ -1,8 +1,8 @@
 """Small trainings with bounds checks in every kernel, in a process and with a cache of their own.
 
-The loops over rows that are written with LLVM's vectors (rows.py, tiles.py, logistic.py, normalise.py) take raw
-pointers, which have no bounds: there the number of every row is checked (llvm.check_bounds), what is read along a row
-is not: the columns, and the ids that `rows.repeats` compares.
+The loops over rows that are written with LLVM's vectors (rows.py, tiles.py, logistic.py, normalise.py, cells.py) take
+raw pointers, which have no bounds: there the number of every row is checked (llvm.check_bounds), what is read along a
+row is not: the columns, and the cells of cells.py, which are read beyond the end on purpose.
 """
 
 import os

@@ -36,7 +36,7 @@ def vector_file(tmp_path, words, rng, name="vectors.bin"):
 
 
 def same(objective, tree):
-    return all(np.array_equal(a, b) for a, b in zip(objective, tree, strict=True))
+    return all(np.array_equal(a, b) for a, b in zip(objective.arrays().values(), tree, strict=True))
 
 
 def naive_log_probs(tree, output, h):
@@ -124,7 +124,7 @@ def tree(request, rng, tree_file):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scorer_is_the_naive_loop(rng, tree, dtype):
-    objective = hs.Hierarchical(*tree)
+    objective = hs.Hierarchical.of(tree)
     output = rng.normal(size=(10, 6)).astype(dtype)
     H, targets = rng.normal(size=(33, 6)).astype(dtype) * 2, rng.integers(0, 11, 33).astype(np.int32)
     scorer = hs.Hierarchical.scorer(PROBLEM, {}, output, objective.arrays())
@@ -194,8 +194,9 @@ def test_output_may_be_a_view_into_padded_rows(rng):
 )
 def test_damaged_trees_are_refused_before_a_kernel_follows_them(damage):
     tree = damage(huffman(COUNTS))
+    arrays = {f"tree.{name}": array for name, array in tree._asdict().items()}
     with pytest.raises(DataError, match="tree does not fit"):
-        hs.Hierarchical.scorer(PROBLEM, {}, np.zeros((10, 3)), hs.Hierarchical(*tree).arrays())
+        hs.Hierarchical.scorer(PROBLEM, {}, np.zeros((10, 3)), arrays)
 
 
 def test_the_tree_can_be_named_on_the_command_line(tmp_path):

@@ -14,6 +14,7 @@ ORDER = [
     ["blas", "jit", "machine", "compression", "config", "scores", "problem", "plan", "writer"],
     ["files", "llvm", "corpus"],
     ["tiles", "rows", "simd", "scan"],
+    ["cells"],
     ["normalise", "room", "copies"],
     ["container", "dense", "logistic", "sampling", "spelling", "trees", "vocab", "tokens"],
     ["counting", "vectorparse", "ngrams", "subset"],
@@ -87,6 +88,7 @@ def test_objectives_know_only_their_tools():
         for ours, _ in imports(path):
             assert ours in (
                 None,
+                "cells",
                 "copies",
                 "dense",
                 "errors",

@@ -118,23 +118,6 @@ def test_sums_of_rows_and_adding_to_rows(rng, dim, n):
     assert (before != A).any() == (n > 0)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 16, 17, 33, 40])
-def test_repeats_finds_every_pair(rng, n):
-    @kernel()
-    def call(ids, n):
-        return rows.repeats(ids, n)
-
-    ids = np.zeros(n + rows.ROW, np.int32)
-    ids[:n] = rng.permutation(100)[:n]
-    assert not call(ids, n)
-    assert not rows.repeats(ids, n)
-    for i in range(n):
-        for j in range(i + 1, n):
-            twice = ids.copy()
-            twice[j] = twice[i]
-            assert call(twice, n)
-
-
 def test_padded_rows_start_on_cache_lines():
     for dim in (1, 16, 100):
         m = rows.padded_rows(5, dim)

@@ -18,9 +18,10 @@ import numpy as np
 from numba import float32, int64
 from numba.extending import overload
 
-from .copies import Copied, Copies, copied_rows, own_row
+from .cells import copy_cells, repeats
+from .copies import Copied, Copies, copied_rows, own_rows
 from .jit import FORCED, inline
-from .rows import ROW, add_to_rows, apart_zeros, padded_rows, repeats, sum_rows
+from .rows import ROW, add_to_rows, apart_zeros, padded_rows, sum_rows
 from .tiles import make_dots, make_update, make_update_one
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
@@ -63,7 +64,7 @@ def make_scratch(
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
-        sentence=apart_zeros((longest + window + 1,), np.int32),
+        sentence=apart_zeros((longest + window + ROW,), np.int32),
         context=apart_zeros((contexts,), np.int32),
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
@@ -121,11 +122,14 @@ def _in_turn(self):
     return getattr(self.instance_class, "in_turn", lambda self: False)
 
 
-@inline
-def own_rows(copied, rows, n, found):
-    """Where this thread finds rows (n,)."""
-    for i in range(n):
-        found[i] = own_row(copied, rows[i])
+def distinct(self):
+    """Does no row stand twice among a target's candidates? The objective's own, or False: then it is looked at."""
+    return self.distinct() if hasattr(self, "distinct") else False
+
+
+@overload(distinct, jit_options=FORCED)
+def _distinct(self):
+    return getattr(self.instance_class, "distinct", lambda self: False)
 
 
 @inline
@@ -146,9 +150,9 @@ def segments(rows, m, sink):
 
 
 @inline
-def merge_candidates(logits, n, rows, m, sink):
+def merge_candidates(objective, logits, n, rows, m, sink):
     """A row that stands twice in a tile would keep one of its two changes: add up its coefficients instead."""
-    if not repeats(rows, m):
+    if distinct(objective) or not repeats(rows, m):
         return
     for j in range(1, m):
         for first in range(j):
@@ -187,7 +191,7 @@ class SkipGram(NamedTuple):
         for i in range(n):
             for j in range(m, end):
                 g[i, j] = float32(0)
-        merge_candidates(g, n, outputs, m, scratch.sink)
+        merge_candidates(objective, g, n, outputs, m, scratch.sink)
         one_by_one = in_turn(objective)
         for j in range(0, sixes, 6):
             update_6(w_in, context, n, w_out, outputs, j, g, one_by_one)
@@ -228,7 +232,7 @@ def learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch
     loss = errors(objective, g, 1, m, context, n, rows, labels, shifts, lr)
     for j in range(m, end):
         g[0, j] = float32(0)
-    merge_candidates(g, 1, outputs, m, scratch.sink)
+    merge_candidates(objective, g, 1, outputs, m, scratch.sink)
     for j in range(0, sixes, 6):
         update_one_6(hidden, w_out, outputs, j, g, gradient)
     for j in range(sixes, fours, 4):
@@ -328,12 +332,13 @@ class Windows(NamedTuple):
 
 @inline
 def gather_context(sentence, length, position, reach, windows, context):
-    """The words within `reach` of a position, without the word there. Returns how many, and how many stand before."""
+    """The words within `reach` of a position, without the word there. Returns how many, and how many stand before.
+
+    Behind both arrays there is room, as cells.py says.
+    """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position
     left, right = position - first, last - position
-    for k in range(left):
-        context[k] = sentence[first + k]
-    for k in range(right):
-        context[left + k] = sentence[position + 1 + k]
+    copy_cells(context, 0, sentence, first, left)
+    copy_cells(context, left, sentence, position + 1, right)
     return int64(left + right), int64(left)

@@ -25,8 +25,9 @@ DTYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-# Values that are copied or checked at a time: 4 MiB of float32, so that no second copy of a matrix is ever held.
-BLOCK = 1 << 20
+# Values that are copied, checked or written at a time: 128 KiB of float32, and what is made of them, stay in cache.
+# With 4 MiB the first 160 MB of text that a process wrote took 1.0 s in place of 0.55 s.
+BLOCK = 1 << 15
 ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, int64
 
+from .cells import move_cells
 from .jit import inline
 from .rows import padded_rows
 
@@ -49,6 +50,12 @@ def copied_rows(matrix: np.ndarray, rows: int, busy: range, thread: int) -> tupl
 def own_row(copied, row):
     """The row that this thread changes for a row of the matrix."""
     return int64(row + copied.shift if 0 <= row - copied.first < copied.size else row)
+
+
+@inline
+def own_rows(copied, rows, n, found):
+    """To `found` the rows that this thread changes for rows (n,)."""
+    move_cells(found, rows, n, copied.first, copied.size, copied.shift)
 
 
 @inline

@@ -10,6 +10,7 @@ from numba import float32, int64
 
 from .architectures import gather_context, place
 from .jit import inline, kernel
+from .rows import ROW
 from .sampling import draw_below, seed_stream
 from .windows import read_sentence
 
@@ -59,13 +60,13 @@ def gather(
     n = last - first + 2
     most = n * 2 * windows.size
     arrays = Examples(
-        work.array("contexts", (most + 1,), np.int32),
+        work.array("contexts", (most + ROW,), np.int32),
         work.array("places", (most + 1,), np.int32),
         work.array("starts", ((most if pairs else n) + 2,), np.int64),
         work.array("targets", ((most if pairs else n) + 1,), np.int32),
         work.array("before", ((most if pairs else n) + 1,), np.int32),
     )
-    sentence = work.array("sentence", (last - first + windows.pads + 2,), np.int32)
+    sentence = work.array("sentence", (last - first + windows.pads + ROW,), np.int32)
     rng = np.zeros(1, np.uint64)
     count, width = _gather(tokens, first, last, keep, windows, pairs, *stream, rng, sentence, arrays)
     return Examples(

@@ -1,13 +1,13 @@
-"""Whole rows of a matrix: sums, adding to several, asking memory for one, repeated row numbers, aligned matrices.
+"""Whole rows of a matrix: sums, adding to several, asking memory for one, aligned matrices.
 
-Products of rows are in tiles.py.
+Products of rows are in tiles.py, row numbers in cells.py.
 """
 
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from .jit import FORCED
@@ -101,46 +101,6 @@ def _compiled_add_to_rows(typingctx, A, ai, n, D, scale):
 @overload(add_to_rows, jit_options=FORCED)
 def _add_to_rows(A, ai, n, D, scale):
     return lambda A, ai, n, D, scale: _compiled_add_to_rows(A, ai, n, D, scale)
-
-
-def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    ids, n = args
-    kind = ir.VectorType(I32, LANES)
-    data = builder.ptrtoint(context.make_array(signature.args[0])(context, builder, ids).data, I64)
-    found = cgutils.alloca_once_value(builder, ir.Constant(kind, [0] * LANES))
-    builder.store(ir.Constant(kind, [0] * LANES), found)
-    lanes = ir.Constant(kind, list(range(LANES)))
-
-    with (
-        cgutils.for_range(builder, n, intp=I64) as word,
-        cgutils.for_range_slice(builder, constant(0), word.index, constant(LANES), intp=I64) as (first, _),
-    ):
-        this = builder.load(pointer(builder, data, builder.mul(word.index, constant(4)), I32), align=4)
-        those = builder.load(pointer(builder, data, builder.mul(first, constant(4)), kind), align=4)
-        before = builder.icmp_signed(
-            "<", lanes, splat(builder, builder.trunc(builder.sub(word.index, first), I32), kind)
-        )
-        same = builder.and_(builder.icmp_signed("==", those, splat(builder, this, kind)), before)
-        builder.store(builder.or_(builder.load(found), builder.sext(same, kind)), found)
-    reduce = ir.FunctionType(I32, [kind])
-    name = f"llvm.vector.reduce.or.v{LANES}i32"
-    any_lane = builder.call(cgutils.get_or_insert_function(builder.module, reduce, name), [builder.load(found)])
-    return builder.icmp_signed("!=", any_lane, ir.Constant(I32, 0))
-
-
-def repeats(ids: Any, n: Any) -> Any:
-    """Does one of ids (n,) int32 stand there twice? May read up to ROW cells beyond."""
-    return len(set(ids[:n].tolist())) < n
-
-
-@intrinsic
-def _compiled_repeats(typingctx, ids, n):
-    return types.boolean(ids, types.int64), _emit_repeats
-
-
-@overload(repeats, jit_options=FORCED)
-def _repeats(ids, n):
-    return lambda ids, n: _compiled_repeats(ids, n)
 
 
 def _ask(builder: Any, address: Any, to_write: int) -> None:

@@ -123,9 +123,10 @@ def write_vectors(
 
 
 def _write_text(file: BinaryIO, names: list[bytes], block: NDArray[np.float32]) -> None:
-    # orjson prints the shortest decimals ten times as fast as repr(); "[[1.0,2.0],[3.0,4.0]]" then becomes lines.
-    values = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].replace(b",", b" ").split(b"] [")
-    file.write(b"".join([b"%b %b\n" % pair for pair in zip(names, values, strict=True)]))
+    # orjson prints the shortest decimals ten times as fast as repr(). "[[1.0,2.0],[3.0,4.0]]" becomes lines: one byte
+    # is looked for, which takes a tenth of the time of several, and two are then left out.
+    lists = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY).replace(b",", b" ").split(b"]")[:-2]
+    file.write(b"".join([b"%b %b\n" % (name, values[2:]) for name, values in zip(names, lists, strict=True)]))
 
 
 def _write_binary(file: BinaryIO, names: list[bytes], block: NDArray[np.float32]) -> None:

@@ -30,14 +30,14 @@ def _candidates(self, sentence, position, rng, rows, labels, shifts):
     return self.instance_class.candidates
 
 
-def prefetch_from(self, m):
-    """The first candidate whose row is worth asking memory for; the objective's own, or 0."""
-    return self.prefetch_from(m) if hasattr(self, "prefetch_from") else 0
+def prefetch_from(self, rows, m):
+    """The first of the candidates rows (m,) whose row is worth asking memory for; the objective's own, or 0."""
+    return self.prefetch_from(rows, m) if hasattr(self, "prefetch_from") else 0
 
 
 @overload(prefetch_from, jit_options=FORCED)
-def _prefetch_from(self, m):
-    return getattr(self.instance_class, "prefetch_from", lambda self, m: 0)
+def _prefetch_from(self, rows, m):
+    return getattr(self.instance_class, "prefetch_from", lambda self, rows, m: 0)
 
 
 @inline
@@ -72,7 +72,7 @@ def next_candidates(objective, w_out, scratch, length, position):
     k = position & 1
     rows = scratch.rows[k]
     m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    for j in range(prefetch_from(objective, m), m):
+    for j in range(prefetch_from(objective, rows, m), m):
         prefetch(w_out, own_row(scratch.copied, rows[j]))
     return int64(m)
 

@@ -11,9 +11,10 @@ The registry knows none of them by name. An objective for the window engine is a
         in place, logits (n, m) -> lr * coefficient, where the coefficient of row r is -dL/ds_r; the summed loss
 
 `context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
-Three more may be left out: `prefetch_from(m)`, from which candidate on rows are likely not to be in cache (0);
-`in_turn()`, whether skip-gram's context words are learned one after the other rather than all from the old values
-(False); `busy_rows(rows)`, called from Python, a range of output rows of which each thread shall have a copy (none).
+Four more may be left out: `prefetch_from(rows, m)`, from which candidate on rows are likely not to be in cache (0);
+`distinct()`, whether no row ever stands twice among a target's candidates (False); `in_turn()`, whether skip-gram's
+context words are learned one after the other rather than all from the old values (False); `busy_rows(rows)`, called
+from Python, a range of output rows of which each thread shall have a copy (none).
 
 What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command
 line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what

@@ -48,7 +48,6 @@ class Scratch(NamedTuple):
     output_rows: int  # without copies and sinks
     copied: Copied
     copies: tuple[Copies, ...]
-    threads: int
 
 
 def make_scratch(
@@ -60,7 +59,7 @@ def make_scratch(
     At the end of w_out each thread has copies of the busy rows, and behind all those a sink. more: its other copies.
     """
     output_rows = len(w_out) - threads * (len(busy) + 1)
-    copied, copies = copied_rows(w_out, output_rows, busy, thread)
+    copied, copies = copied_rows(w_out, output_rows, busy, thread, threads)
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
@@ -78,7 +77,6 @@ def make_scratch(
         output_rows=output_rows,
         copied=copied,
         copies=(copies, *more),
-        threads=threads,
     )
 
 

@@ -1,21 +1,27 @@
-"""Rows that nearly every window changes: each of several threads has copies of its own, which meet after every chunk.
+"""Rows that are changed all the time: each of several threads has copies of its own, which meet every few chunks.
 
 Two threads that write to one row wait for one another's cache lines at every window, and overwrite each other's
-changes: hierarchical softmax on two threads was as slow as on one. Which rows are busy, and how they learn, others
-say.
+changes: hierarchical softmax on two threads was as slow as on one, and on two cores without a common cache it is half
+as fast. Which rows are busy, and how they learn, others say.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, int64
+from numba import int64
 
 from .cells import move_cells
 from .jit import inline
 from .rows import padded_rows
 
-BUSY = 64
-"""Rows of which each thread has a copy: a node of Huffman's tree further down stands in less than every 64th path."""
+BUSY = 256
+"""Rows of which each thread has a copy; a node of Huffman's tree further down stands in less than every 256th path."""
+
+BUSIEST = 64
+"""Rows in nearly every window: between two meetings they come near to where they are best for each of the threads."""
+
+MEET = 4
+"""Chunks between two meetings of a thread's copies with the shared rows: these are 0.6 MB to be read and written."""
 
 
 class Copied(NamedTuple):
@@ -27,23 +33,33 @@ class Copied(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """shared (count, width) float32, a thread's own, and what both were when they last met."""
+    """shared (count, width) float32, a thread's own, and what both were when they last met.
+
+    share (count,) float32: how much of what a thread has learned the shared rows take: all of it, as if it had been
+    written there; of the busiest a share, since the sum of what all threads learned would overshoot.
+    """
 
     shared: np.ndarray
     own: np.ndarray
     start: np.ndarray
+    share: np.ndarray
 
 
-def copies_of(shared: np.ndarray, own: np.ndarray) -> Copies:
-    """The two of one shape; `own` is filled where a kernel begins."""
-    return Copies(shared, own, padded_rows(*shared.shape))
+def copies_of(shared: np.ndarray, own: np.ndarray, threads: int) -> Copies:
+    """Of rows that are all among the busiest; `own`, of the same shape, is filled where a kernel begins."""
+    return Copies(shared, own, padded_rows(*shared.shape), np.full(len(shared), 1 / threads, np.float32))
 
 
-def copied_rows(matrix: np.ndarray, rows: int, busy: range, thread: int) -> tuple[Copied, Copies]:
-    """A thread's copies of the busy ones among the first `rows` of a matrix; they stand behind those."""
-    first, count = busy.start, len(busy)
+def copied_rows(matrix: np.ndarray, rows: int, busy: range, thread: int, threads: int) -> tuple[Copied, Copies]:
+    """A thread's copies of the busy ones among the first `rows` of a matrix; they stand behind those.
+
+    busy: rows next to one another, the busiest first; its step may be -1.
+    """
+    first, count = min(busy, default=0), len(busy)
     at = rows + thread * count
-    return Copied(first, count, at - first), copies_of(matrix[first : first + count], matrix[at : at + count])
+    copies = copies_of(matrix[first : first + count], matrix[at : at + count], threads)
+    copies.share[[row - first for row in busy[BUSIEST:]]] = 1
+    return Copied(first, count, at - first), copies
 
 
 @inline
@@ -68,15 +84,10 @@ def begin(copies):
 
 
 @inline
-def meet(copies, threads):
-    """The shared rows take a share of what this thread has learned since they last met, and it goes on from there.
-
-    The sum of what all threads learned would overshoot: between two meetings a busy row comes near to where it is
-    best for each of them.
-    """
-    share = float32(1) / float32(threads)
+def meet(copies):
+    """The shared rows take what this thread learned since they last met, or a share of it; it goes on from there."""
     for part in copies:
         for r in range(len(part.shared)):
             for c in range(part.shared.shape[1]):
-                met = part.shared[r, c] + share * (part.own[r, c] - part.start[r, c])
+                met = part.shared[r, c] + part.share[r] * (part.own[r, c] - part.start[r, c])
                 part.shared[r, c] = part.own[r, c] = part.start[r, c] = met

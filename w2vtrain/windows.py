@@ -11,7 +11,7 @@ from numba import float32, int64, uint32, uint64
 from numba.extending import overload
 
 from .architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
-from .copies import begin, copies_of, meet, own_row
+from .copies import MEET, begin, copies_of, meet, own_row
 from .jit import FORCED, inline, kernel
 from .plan import Schedule, Text, Weights
 from .problem import Problem
@@ -126,7 +126,8 @@ def train_chunks(
             part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
             loss += part
             seen += count
-        meet(scratch.copies, scratch.threads)
+        if k % MEET == MEET - 1 or k == len(order) - 1:
+            meet(scratch.copies)
     return loss, seen
 
 
@@ -155,7 +156,7 @@ class WindowEngine:
         architecture, copies = self.architecture, []
         if threads > 1:
             for shared in position_weights(architecture).values():
-                copies.append(copies_of(shared, padded_rows(*shared.shape)))
+                copies.append(copies_of(shared, padded_rows(*shared.shape), threads))
                 architecture = architecture._replace(weights=copies[-1].own)
         scratch = make_scratch(
             self.w_in, self.w_out, thread, threads, self.windows.size, self.objective.candidate_limit, longest,

@@ -14,7 +14,7 @@ The registry knows none of them by name. An objective for the window engine is a
 Four more may be left out: `prefetch_from(rows, m)`, from which candidate on rows are likely not to be in cache (0);
 `distinct()`, whether no row ever stands twice among a target's candidates (False); `in_turn()`, whether skip-gram's
 context words are learned one after the other rather than all from the old values (False); `busy_rows(rows)`, called
-from Python, a range of output rows of which each thread shall have a copy (none).
+from Python, a range of output rows, the busiest first, of which each thread shall have a copy (none).
 
 What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command
 line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what

@@ -141,7 +141,7 @@ class Hierarchical(NamedTuple):
 
     def busy_rows(self, rows: int) -> range:
         """The nodes nearest to the root: it stands in every path, and the numbers fall from there."""
-        return range(max(0, rows - BUSY), rows)
+        return range(rows - 1, max(0, rows - BUSY) - 1, -1)
 
     def prefetch_from(self, rows, m):
         """The last six nodes at most, and none of those near the root: they are in cache, and asking takes its time."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
+from ..copies import BUSY
 from ..dense import RowScorer
 from ..logistic import logistic_errors
 from ..problem import Problem, check_ranges
@@ -42,6 +43,10 @@ class Negative(NamedTuple):
     def output_rows(self, size: int) -> int:
         """One row a word."""
         return size
+
+    def busy_rows(self, rows: int) -> range:
+        """The most frequent words: noise, most of all."""
+        return range(min(BUSY, rows))
 
     @property
     def candidate_limit(self) -> int:

@@ -26,7 +26,7 @@ def with_room(array: np.ndarray) -> np.ndarray:
 def _cells(context: Any, builder: Any, kind: Any, array: Any, first: Any = None) -> Any:
     """The address of a cell of a 1-d array of four bytes a cell, as an integer; without `first` of the first."""
     data = builder.ptrtoint(context.make_array(kind)(context, builder, array).data, I64)
-    return builder.add(data, builder.mul(first, constant(4))) if first else data
+    return data if first is None else builder.add(data, builder.mul(first, constant(4)))
 
 
 def _vectors(builder: Any, n: Any, body: Callable[[Any], None]) -> None:
@@ -43,7 +43,7 @@ def _store(builder: Any, value: Any, address: Any, offset: Any) -> None:
     builder.store(value, pointer(builder, address, offset, value.type), align=4)
 
 
-def _same(builder: Any, n: int) -> ir.Constant:
+def _same(n: int) -> ir.Constant:
     return ir.Constant(INTEGERS, [n] * LANES)
 
 
@@ -104,8 +104,8 @@ def _emit_unpack(context: Any, builder: Any, signature: Any, args: Any) -> None:
 
     def unpack(offset: Any) -> None:
         cells = _load(builder, here, offset)
-        _store(builder, builder.lshr(cells, _same(builder, 1)), left, offset)
-        _store(builder, builder.sitofp(builder.and_(cells, _same(builder, 1)), VECTOR), right, offset)
+        _store(builder, builder.lshr(cells, _same(1)), left, offset)
+        _store(builder, builder.sitofp(builder.and_(cells, _same(1)), VECTOR), right, offset)
 
     _vectors(builder, n, unpack)
 
@@ -129,8 +129,7 @@ def _unpack_cells(halves, bits, packed, first, n):
 def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     ids, n = args
     data = _cells(context, builder, signature.args[0], ids)
-    found = cgutils.alloca_once_value(builder, _same(builder, 0))
-    builder.store(_same(builder, 0), found)
+    found = cgutils.alloca_once_value(builder, _same(0))
     lanes = ir.Constant(INTEGERS, list(range(LANES)))
 
     with (

@@ -18,7 +18,7 @@ BUSY = 256
 """Rows of which each thread has a copy; a node of Huffman's tree further down stands in less than every 256th path."""
 
 BUSIEST = 64
-"""Rows in nearly every window: between two meetings they come near to where they are best for each of the threads."""
+"""Rows that change so often that between two meetings they come near to where they are best for each thread."""
 
 MEET = 4
 """Chunks between two meetings of a thread's copies with the shared rows: these are 0.6 MB to be read and written."""

@@ -6,7 +6,7 @@ DEMO := .venv/demo
 PARALLEL := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench faults lock clean
+.PHONY: help install demo test test-all lint format bench faults lock audit clean
 
 help: ## List these verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -15,7 +15,7 @@ install: .venv/installed ## Install the package and its tools into .venv
 
 .venv/installed: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -50,11 +50,20 @@ bench: install ## Speed and accuracy beside gensim: BENCH="CORPUS [options]", se
 faults: install ## Faults and what w2vtrain, gensim and fastText do about them: FAULTS="--fasttext-python PYTHON"
 	$(BIN)/python tests/faults.py $(FAULTS)
 
-lock: ## Renew requirements.lock from pyproject.toml
+# One lock serves all platforms and Python versions. uv keeps the versions that it finds there if pyproject.toml allows.
+lock: ## Rewrite requirements.lock from pyproject.toml; LOCK=--upgrade moves to the newest versions
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
-	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
-	.venv/lock/bin/python -m pip freeze --exclude w2vtrain | sed "s/^atheris==.*/&; sys_platform == 'linux' and platform_machine == 'x86_64'/" > requirements.lock
+	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
+	.venv/lock/bin/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --custom-compile-command 'make lock' --quiet --output-file requirements.lock $(LOCK)
 	rm -rf .venv/lock
+
+# --strict: a package that the service does not answer for is a failure, not a pass.
+audit: ## Look up known vulnerabilities of what requirements.lock names; needs the network
+	rm -rf .venv/audit && $(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.9,<3'
+	.venv/audit/bin/python -m pip_audit --strict --require-hashes --disable-pip --requirement requirements.lock
+	rm -rf .venv/audit
 
 clean: ## Remove .venv and everything made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

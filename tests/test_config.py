@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from w2vtrain import machine
 from w2vtrain.config import FIELDS, Settings, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
-from w2vtrain.machine import automatic_threads, cgroup_cpus, peak_memory, versions
+from w2vtrain.machine import automatic_threads, peak_memory, versions
 from w2vtrain.pipeline import effective
 
 
@@ -96,6 +97,39 @@ def test_files_are_checked(tmp_path, text, message):
         resolve({}, {}, toml(tmp_path, text))
 
 
+def test_files_of_settings_are_small(tmp_path):
+    rest = "#" * ((1 << 20) - len("window = 3\n"))
+    assert read_toml(toml(tmp_path, f"window = 3\n{rest}"))["window"] == 3
+    with pytest.raises(ConfigError, match="more than 1,048,576 bytes: settings are short"):
+        read_toml(toml(tmp_path, f"window = 3\n#{rest}"))
+
+
+def test_a_key_of_hundreds_of_parts_is_refused_before_it_takes_seconds(tmp_path):
+    for text in ("window = 3\n" + "a." * 400 + "b = 1", "x = {" + "a." * 400 + "b = 1}", "[" + "a." * 400 + "b]"):
+        with pytest.raises(ConfigError, match=r"toml:\d: 400 dots in a line"):
+            read_toml(toml(tmp_path, text))
+    assert read_toml(toml(tmp_path, f"window = 3  # {'.' * 200}\n  # {'.' * 400}"))["window"] == 3
+
+
+def test_many_unknown_settings_make_a_short_message(tmp_path):
+    names = [f"windo{number}" for number in range(50_000)]
+    for refuse in (
+        lambda: read_toml(toml(tmp_path, "\n".join(f"{name} = 1" for name in names))),
+        lambda: validated(dict.fromkeys(names, 1)),
+        lambda: validated({"x" * 100_000: 1}),
+    ):
+        with pytest.raises(ConfigError, match="unknown setting") as caught:
+            refuse()
+        assert len(str(caught.value)) < 1500
+    with pytest.raises(ConfigError, match="and 49,990 more"):
+        validated(dict.fromkeys(names, 1))
+
+
+def test_old_line_ends_are_read(tmp_path):
+    (tmp_path / "old.toml").write_bytes(b"window = 3\rthreads = 2\r\nepochs = 4\n")
+    assert read_toml(tmp_path / "old.toml") == {"window": 3, "threads": 2, "epochs": 4, "options": {}}
+
+
 def test_missing_file_and_unknown_environment(tmp_path):
     with pytest.raises(InputMissing):
         read_toml(tmp_path / "none.toml")
@@ -131,23 +165,16 @@ def test_automatic_rates_depend_on_model_and_objective():
             effective(bad)
 
 
-def test_threads_follow_slurm_and_quota(tmp_path, monkeypatch):
-    cores, _ = automatic_threads({})
+def test_threads_follow_slurm_and_quota(monkeypatch):
+    monkeypatch.setattr(machine, "cgroup_cpus", lambda: None)
+    cores, unlimited = automatic_threads({})
     assert cores >= 1
     assert automatic_threads({"SLURM_CPUS_PER_TASK": "1"}) == (1, "SLURM_CPUS_PER_TASK")
     assert automatic_threads({"SLURM_CPUS_PER_TASK": "nonsense"})[0] == cores
-    (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert cgroup_cpus(tmp_path) == 1.5
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert cgroup_cpus(tmp_path) is None
-    (tmp_path / "cpu.max").unlink()
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu/cpu.cfs_quota_us").write_text("-1")
-    (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000")
-    assert cgroup_cpus(tmp_path) is None
-    (tmp_path / "cpu/cpu.cfs_quota_us").write_text("50000")
-    assert cgroup_cpus(tmp_path) == 0.5
-    assert cgroup_cpus(tmp_path / "none") is None
+    monkeypatch.setattr(machine, "cgroup_cpus", lambda: 0.5)
+    assert automatic_threads({}) == (1, "the cgroup's CPU quota")
+    monkeypatch.setattr(machine, "cgroup_cpus", lambda: cores + 0.5)
+    assert automatic_threads({}) == (cores, unlimited)
 
 
 def test_machine_facts():

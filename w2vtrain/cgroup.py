@@ -1,0 +1,118 @@
+"""Limits of the Linux control groups that hold this process. Without a control group or a limit, the answer is None.
+
+A limit of any group on the path from the process's own group to the root of its hierarchy applies: a systemd slice, a
+SLURM job step or a Kubernetes pod may limit an outer group, an inner group or both. Version 1 has one hierarchy per
+controller, version 2 has one for all of them, and hybrid systems have both. Inside a container only the groups that
+are mounted there are visible. Nothing here raises: a file that is missing or malformed means no limit.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC = Path("/proc/self")
+NO_LIMIT = 1 << 60
+"""Numbers from here on mean "no limit": version 1 reports 2**63 - 1, rounded down to a whole page."""
+
+# Limit, usage and the fields of memory.stat that the kernel can reclaim, for version 2 and then version 1. memory.high
+# does not kill a process, but it slows down every allocation beyond it, and training reads and writes its whole memory
+# all the time: it would hardly progress. Shared memory and tmpfs are not reclaimable and not among these fields.
+_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
+_MEMORY = (
+    ("memory.max", "memory.current", _CACHE),
+    ("memory.high", "memory.current", _CACHE),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
+)
+
+
+def cgroup_memory(proc: Path = PROC) -> int | None:
+    """Return the bytes that this process can still allocate within the memory limits of its groups, or None.
+
+    Each limit is compared with the usage of its own group. The page cache counts as free, since the kernel reclaims it
+    before it kills a process. `proc` is the folder of the process in /proc.
+    """
+    free = []
+    for group in _groups("memory", proc):
+        for limit_file, used_file, cache in _MEMORY:
+            limit, used = _number(_text(group / limit_file)), _number(_text(group / used_file))
+            if limit is not None and used is not None:
+                stat = dict(line.split(" ", 1) for line in _text(group / "memory.stat").split("\n") if " " in line)
+                reclaimable = sum(_number(stat.get(field, "")) or 0 for field in cache)
+                free.append(max(0, limit - max(0, used - reclaimable)))
+    return min(free, default=None)
+
+
+def cgroup_cpus(proc: Path = PROC) -> float | None:
+    """Return the CPUs that the quotas of this process's groups grant, a positive fraction, or None without a quota.
+
+    `proc` is the folder of the process in /proc.
+    """
+    granted = []
+    for group in _groups("cpu", proc):
+        version_1 = [_text(group / "cpu.cfs_quota_us"), _text(group / "cpu.cfs_period_us")]
+        for fields in (_text(group / "cpu.max").split(), version_1):
+            numbers = [_number(field) for field in fields]
+            if len(numbers) == 2 and numbers[0] and numbers[1]:
+                granted.append(numbers[0] / numbers[1])
+    return min(granted, default=None)
+
+
+def _groups(controller: str, proc: Path) -> Iterator[Path]:
+    """Yield the visible folders of the groups that hold this process, in each hierarchy from the inside out."""
+    entries = [line.split(":", 2) for line in _text(proc / "cgroup").split("\n")]
+    own = {name: entry[2] for entry in entries if len(entry) == 3 for name in entry[1].split(",")}
+    for hierarchy in ("", controller):  # version 2 has no name
+        if hierarchy not in own:
+            continue
+        path = _parts(own[hierarchy])
+        mounts = _mounts(hierarchy, proc)
+        inside = [(point, path[len(root) :]) for point, root in mounts if path[: len(root)] == root]
+        inside = [(point, names) for point, names in inside if ".." not in names]
+        # A container may mount another part of the hierarchy than the one that /proc names: the group that is mounted
+        # is then the container's own.
+        for point, names in inside or [(point, []) for point, _ in mounts[:1]]:
+            for depth in range(len(names), -1, -1):
+                yield point.joinpath(*names[:depth])
+
+
+def _mounts(hierarchy: str, proc: Path) -> list[tuple[Path, list[str]]]:
+    """Return (mount point, path of the mounted group) of every mount of a hierarchy; "" is version 2."""
+    found: dict[str, str] = {}
+    for line in _text(proc / "mountinfo").split("\n"):
+        mount, _, filesystem = line.partition(" - ")
+        fields, options = mount.split(" "), filesystem.split(" ")
+        if len(fields) < 6 or len(options) < 3:
+            continue
+        root, point = fields[3:5]
+        found.pop(point, None)  # a later mount hides an earlier one
+        version_1 = options[0] == "cgroup" and hierarchy in options[2].split(",")
+        if version_1 if hierarchy else options[0] == "cgroup2":
+            found[point] = root
+    return [(Path(_unescaped(point)), _parts(_unescaped(root))) for point, root in found.items()]
+
+
+def _parts(path: str) -> list[str]:
+    return [name for name in path.split("/") if name]
+
+
+def _unescaped(path: str) -> str:
+    r"""Return a path of mountinfo with its octal escapes replaced, such as \040 for a space."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda escape: chr(int(escape[1], 8)), path)
+
+
+def _text(path: Path) -> str:
+    """Return the content of a file, or "" if the file cannot be read."""
+    try:
+        return os.fsdecode(path.read_bytes())
+    except (OSError, ValueError):  # a path with a null byte is a ValueError
+        return ""
+
+
+def _number(text: str) -> int | None:
+    """Return a count below NO_LIMIT, or None for anything else ("max", -1, an unlimited number, a malformed one)."""
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        return None
+    number = int(text)
+    return number if number < NO_LIMIT else None

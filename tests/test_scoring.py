@@ -8,10 +8,14 @@ import pytest
 import reference
 
 import w2vtrain
-from w2vtrain import scoring
+from w2vtrain import scoring, units
+from w2vtrain.dense import RowScorer
 from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
+from w2vtrain.language import model_predictor
 from w2vtrain.model import describe, load_model, save_model
-from w2vtrain.pipeline import Events, perplexity
+from w2vtrain.objectives import objectives
+from w2vtrain.pipeline import Events, heldout_text, perplexity
+from w2vtrain.units import Interrupted, Watch
 
 WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
 SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
@@ -128,7 +132,7 @@ def test_normalised_language_models_say_how_far_log_z_is_from_0(models, texts):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, threads):
-    going, calls, scores = threading.Event(), itertools.count(), scoring._scores
+    going, calls, scores = threading.Event(), itertools.count(), scoring._quietly
 
     def hangs(*arguments):
         if next(calls) == 2:
@@ -136,21 +140,194 @@ def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, thr
             raise RuntimeError("the test is over")  # the thread must not go on into the next one's patch
         return scores(*arguments)
 
-    monkeypatch.setattr(scoring, "_scores", hangs)
+    monkeypatch.setattr(scoring, "_quietly", hangs)
     settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
     try:
-        with pytest.raises(Stalled, match="no chunk of the held-out text was scored for 1 s"):
+        with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
             w2vtrain.train(texts[0], heldout=texts[1], **settings)
     finally:
         going.set()
 
 
-def test_progress_of_scoring_is_told(models, texts):
+def test_progress_of_scoring_is_finer_than_chunks(models, texts):
     seen = []
     perplexity(models("nce"), [str(texts[1])], 2, Events(scoring=lambda done, total: seen.append((done, total))))
-    chunks = seen[-1][1]
-    assert chunks > 2
-    assert seen == [(k, chunks) for k in range(1, chunks + 1)]
+    parts = seen[-1][1]
+    chunks = len(parts_of(models("nce"), texts)[-1].words)
+    assert parts > 2 * chunks > 4
+    assert seen == [(k, parts) for k in range(1, parts + 1)]
+
+
+# skip-gram, whose hidden vectors are those of single words
+
+
+def parts_of(model, texts, lines=None):
+    """What `score` takes of a model and the held-out text, or so many lines of it: scorer, mixing, windows, text."""
+    settings, vocabulary, found = model_predictor(model)
+    path = texts[1]
+    if lines:
+        path = path.with_name(f"{lines} lines.txt")
+        path.write_text("".join(texts[1].read_text().splitlines(keepends=True)[:lines]))
+    return found.scorer, found.mixing, found.windows, heldout_text([str(path)], settings, vocabulary)[0]
+
+
+def pairs_of(mixing, windows, text, first=0, last=None):
+    """Hidden vectors and targets of all pairs of tokens[first:last], found by a loop."""
+    sentences = np.split(text.tokens[first:last], np.flatnonzero(text.tokens[first:last] < 0))
+    sentences = [[int(word) for word in line if word >= 0] for line in sentences]
+    keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
+    found = reference.examples([line for line in sentences if line], keep, windows, True, reference.Stream())
+    H = mixing.rows[[near[0][0] for _, near, _ in found], : mixing.dim]
+    return np.column_stack([H, *[np.ones(len(H), H.dtype)] * mixing.bias]), np.array([t for t, _, _ in found], np.int32)
+
+
+SKIPGRAM = {"model": "skipgram", "epochs": 1, "vector_size": 8, "alpha": 0.02}
+ENDED = {**SKIPGRAM, "sentence_end": True, "bias": True}
+
+
+@pytest.fixture(scope="module")
+def skipgram(texts):
+    """A skip-gram model of any objective, with the sentence's end as a word, or without."""
+    made = {}
+
+    def model(name, ended=False):
+        if (name, ended) not in made:
+            made[name, ended] = w2vtrain.train(
+                texts[0], **{**SMALL, **(ENDED if ended else SKIPGRAM), "objective": name}
+            )
+        return made[name, ended]
+
+    return model
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("name", objectives())
+def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
+    monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
+    scorer, mixing, windows, text = parts_of(skipgram(name, ended), texts, 180)
+    assert len(text.words) > 1
+    H, targets = pairs_of(mixing, windows, text)
+    if hasattr(scorer, "affordable"):
+        monkeypatch.setattr(type(scorer), "affordable", len(text.words) * len(targets))
+    raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
+    found = scoring.score(scorer, mixing, windows, text)
+    assert found.examples == found.normalised == len(targets) > 5_000
+    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
+    assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
+    other = scoring.score(scorer, mixing, windows, text, 3)
+    assert vars(other) | {"seconds": 0} == vars(found) | {"seconds": 0}
+
+
+def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
+    """The sample is as large as the scorer says, and drawn by chunk and block alone."""
+    monkeypatch.setattr(scoring, "BLOCK", 48)
+    scorer, mixing, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
+    chunks = len(text.words)
+    monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
+    sample = []
+    for chunk in range(chunks):
+        H, targets = pairs_of(mixing, windows, text, text.starts[chunk], text.starts[chunk + 1])
+        second = 48 + np.random.default_rng([chunk, 48]).permutation(48)[:12]
+        few = np.concatenate([np.arange(48), second])
+        sample += scorer.scores(H[few], targets[few])[1].tolist()
+    found = scoring.score(scorer, mixing, windows, text, 2)
+    assert found.normalised == len(sample) == 60 * chunks < found.examples
+    assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)
+
+
+class Plain:
+    """A scorer that has `scores` alone, and counts the examples."""
+
+    def __init__(self, scorer):
+        self.scorer, self.count, self.lock = scorer, 0, threading.Lock()
+
+    def scores(self, H, targets):
+        with self.lock:
+            self.count += len(H)
+        return self.scorer.scores(H, targets)
+
+
+def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
+    scorer, *rest = parts_of(skipgram("neg"), texts)
+    plain, grouped = Plain(scorer), Plain(scorer)
+    grouped.raw = scorer.raw
+    a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
+    assert plain.count == a.examples == b.examples
+    assert grouped.count == len(WORDS)
+    for name in ("perplexity", "unnormalised", "log_z_mean"):
+        assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-6)
+
+
+# what the caller can ask of scoring, and hears of it
+
+
+class Slow(RowScorer):
+    """Counts blocks, and calls `then` at the fifth."""
+
+    def __init__(self, output, then):
+        super().__init__(output)
+        self.then, self.calls = then, itertools.count(1)
+
+    def scores(self, H, targets):
+        if next(self.calls) == 5:
+            self.then()
+        return super().scores(H, targets)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
+    monkeypatch.setattr(scoring, "BLOCK", 8)
+    scorer, *rest = parts_of(models("softmax"), texts)
+    stop = threading.Event()
+    slow = Slow(scorer.output, stop.set)
+    with pytest.raises(Interrupted, match="stopped"):
+        scoring.score(slow, *rest, threads, Watch(stop=stop.is_set))
+    assert next(slow.calls) <= 5 + threads, "each thread ends its block and begins no other"
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("w2vtrain scorer")]
+
+
+def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
+    monkeypatch.setattr(units, "PATIENCE", 0.1)
+    scorer, *rest = parts_of(models("softmax"), texts)
+    hangs, going, waiting = threading.Event(), threading.Event(), threading.Event()
+
+    def hang():
+        hangs.set()
+        waiting.set()
+        going.wait()
+
+    monkeypatch.setattr(scoring, "BLOCK", 8)
+    try:
+        with pytest.raises(Interrupted):
+            scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
+        assert waiting.is_set()
+    finally:
+        going.set()
+
+
+@pytest.mark.parametrize("case", ["skipgram", "softmax"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_time_that_scoring_takes_is_estimated_once_and_early(models, texts, case, threads):
+    seen = []
+    watch = Watch(lambda done, total: seen.append((done, total)), lambda seconds: seen.append(seconds))
+    scoring.score(*parts_of(models(case), texts), threads, watch)
+    estimates = [k for k, event in enumerate(seen) if isinstance(event, float)]
+    assert len(estimates) == 1
+    assert 0 < seen[estimates[0]] < 600
+    assert estimates[0] < 2 * units.FEW + threads < len(seen) - 1
+
+
+def test_an_error_in_a_scorer_is_raised(models, texts):
+    def fails():
+        raise RuntimeError("of the scorer")
+
+    scorer, *rest = parts_of(models("softmax"), texts)
+    for threads in (1, 3):
+        with pytest.raises(RuntimeError, match="of the scorer"):
+            scoring.score(Slow(scorer.output, fails), *rest, threads)
 
 
 def test_a_loaded_model_predicts_as_the_one_that_was_saved(models, texts, tmp_path):
@@ -191,7 +368,7 @@ def test_the_best_epoch_is_kept(texts, tmp_path):
     events = Events(epoch=lambda epoch, score: told.append((epoch.epoch, score.perplexity)))
     model = w2vtrain.train(few, heldout=texts[1], events=events, **settings)
     curve = [epoch["heldout"]["perplexity"] for epoch in model.record["epochs"]]
-    assert told == list(enumerate(curve))
+    assert told == list(enumerate(curve, 1))
     best = int(np.argmin(curve))
     assert 0 < best < 39, "this text is to be learned by heart"
     assert model.record["best_epoch"] == best + 1

@@ -24,6 +24,7 @@ from .errors import DataError, InputMissing, UsageError
 
 BLOCK = 1 << 22  # bytes of text handed over at a time
 READ = 1 << 20  # bytes asked of the operating system at a time
+SAMPLE = 1 << 20  # bytes at the beginning of the text that a pass keeps
 MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
 LONG_RUN = 1 << 16  # bytes without white space after which a tokeniser that rewrites text no longer waits for some
 
@@ -91,12 +92,14 @@ class Reader(Iterator[bytes]):
     file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
     hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul` (bytes) and
     `grown` (files that are longer now than when they were listed, of which the rest is left) grow as it goes.
+    `sample` is the text read so far as the tokenizer finds it, at most the first SAMPLE bytes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self.bytes_read = self.text_bytes = self.invalid = self.grown = self.nul = 0
         self._rewritten, self._errors = REWRITING.get(corpus.tokenizer), corpus.errors
         self._allow_nul = corpus.allow_nul
+        self.sample = bytearray()
         self._read = min(READ, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
@@ -130,7 +133,11 @@ class Reader(Iterator[bytes]):
             self.text_bytes += len(piece)
             if (at := piece.find(0)) >= 0:
                 piece = self._without_nul(piece, f"{name}: NUL at byte {offset - len(piece) + at} of the text")
-            yield piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
+            piece = piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
+            self.sample += piece[: SAMPLE - len(self.sample)]
+            yield piece
+        if not self.sample.endswith(b"\n"):
+            self.sample += b"\n"[: SAMPLE - len(self.sample)]
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
         if not self._allow_nul:
@@ -263,8 +270,11 @@ def _paths(source: str) -> list[str]:
     """The files that a source names, in a fixed order."""
     if source == "-":
         return ["-"]
-    found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
-    paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
+    try:
+        found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
+        paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
+    except (OSError, ValueError) as error:  # a name that is too long, or a folder that may not be looked into
+        raise _missing(source, error) from error
     if not paths:
         raise InputMissing(f"{source}: {'no file in this directory' if found else 'no file matches'}")
     return paths
@@ -293,7 +303,11 @@ def _file(path: str) -> File:
         with _open(path):
             return File(path, status.st_size)
     except (OSError, ValueError) as error:
-        raise InputMissing(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        raise _missing(path, error) from error
+
+
+def _missing(path: str, error: Exception) -> InputMissing:
+    return InputMissing(f"{path[:500]}: {getattr(error, 'strerror', None) or error}")
 
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:

@@ -27,12 +27,16 @@ __all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """An encoded corpus. `tokens` (n,) int32, read-only: word ids, each sentence followed by -1, none empty."""
+    """An encoded corpus. `tokens` (n,) int32, read-only: word ids, each sentence followed by -1, none empty.
+
+    `sample` is the beginning of the text before the tokenizer, up to corpus.SAMPLE bytes, perhaps cut in a character.
+    """
 
     tokens: Int32
     vocabulary: Vocabulary
     words: int  # entries of `tokens` that are words
     stats: CorpusStats
+    sample: bytes = b""
 
     def chunks(self, size: int = 1000) -> Int64:
         """Offsets (n + 1,) int64 that cut `tokens` into runs of whole sentences.
@@ -90,6 +94,7 @@ def encode(
             vocabulary,
             second.words,
             first.stats(types, second.words, second.cuts, second.written - second.words),
+            bytes(first.reader.sample),
         )
 
 

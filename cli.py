@@ -1,6 +1,6 @@
 """The command line without installing: `python cli.py fit corpus.txt -o vectors.txt`."""
 
-from w2vtrain.cli import main
+from w2vtrain.__main__ import main
 
 if __name__ == "__main__":
     main()

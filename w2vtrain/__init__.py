@@ -4,9 +4,11 @@ Importing it is cheap: what costs time (Numba, gensim) is imported on first use.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in typing, whose import would delay the moment from which on Ctrl-C is one line
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import train as train
     from .errors import W2VError as W2VError
     from .model import Model as Model
@@ -30,7 +32,7 @@ __all__ = sorted(_HOMES)
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

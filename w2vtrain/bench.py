@@ -6,7 +6,6 @@ drift.
 
 import contextlib
 import importlib
-import json
 import os
 import platform
 import statistics
@@ -16,14 +15,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
+from .container import json_text
 from .errors import ConfigError, UsageError
 from .files import atomic_write, check_writable
 from .limits import measure_limits
 from .machine import versions
 from .measure import SYSTEMS, Job, Measurement, installed, measure, warm_up
 from .sweep import run_sweep
+from .terminal import echo
 
 
 def compare(
@@ -137,7 +136,7 @@ def run_bench(
         raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
     found = installed(tuple(wanted))
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
-    click.echo(json.dumps(machine), err=True)
+    echo(json_text(machine), err=True)
     first = Job(found[0], "skipgram", "neg", corpus, **settings)
     if sweep:
         base = replace(first, system="w2vtrain", model=models.split(",")[0], objective=objectives.split(",")[0])
@@ -147,7 +146,7 @@ def run_bench(
     if json_file:
         rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
         with atomic_write(json_file, force=True) as out:
-            out.write(json.dumps(rows, indent=1).encode() + b"\n")
+            out.write(json_text(rows, indent=True).encode() + b"\n")
 
 
 def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
@@ -160,8 +159,8 @@ def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
         line = (
             f"{m.job.system} {m.job.model} {m.job.objective} seed {m.job.seed}: {m.whole_wall:.1f} s {speed} {scores}"
         )
-        click.echo(line, err=True)
-    click.echo(table(results))
+        echo(line, err=True)
+    echo(table(results))
     for line in ratios(results):
-        click.echo(line)
+        echo(line)
     return results

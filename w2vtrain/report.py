@@ -121,10 +121,11 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
         for r in line.results:
             spent, mine = 0.0, []
             for epoch in r["epochs"]:
-                spent += epoch["seconds"]
+                spent = epoch.get("elapsed", spent + epoch["seconds"])
                 if "heldout" in epoch:
                     mine.append((spent, epoch["heldout"]["perplexity"]))
-            points += mine or [(r["seconds"]["training"], r["test"]["perplexity"])]
+            mine = mine or [(r["seconds"]["training"], r["test"]["perplexity"])]
+            points += [point for point in mine if point[1] is not None]  # JSON has no infinity
         length = len(points) // max(1, len(line.results))
         columns = [points[i::length] for i in range(length)] if length else []
         if columns:

@@ -2,44 +2,52 @@
 
 import errno
 import faulthandler
-import io
+import logging
 import os
 import sys
 import threading
 import traceback
-from contextlib import suppress
-from pathlib import Path
 
 import click
 from click.shell_completion import shell_complete
 
 from .errors import Stalled, W2VError
+from .terminal import INTERRUPTED, NAME, STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
 
-NAME = "w2vtrain"
-LONGEST_MESSAGE = 2000
 COMPLETE = "_W2VTRAIN_COMPLETE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class Warnings(logging.Handler):
+    """Prints what modules that never print report to the logger of this package."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one warning."""
+        warning(record.getMessage())
+
+
+WARNINGS = Warnings(logging.WARNING)
 
 
 def execute(command: click.Command) -> None:
     """Run a command with the process's arguments; every error is one line on stderr and an exit code."""
     try:
         prepare_streams()
+        logging.getLogger(NAME).addHandler(WARNINGS)
         code = run(command, sys.argv[1:])
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
+        echo(error.format_message(), err=True)
         code = error.exit_code
     except BaseException as error:
         code, message = explained(error)
         if debugging(sys.argv[1:]):
-            traceback.print_exc()
+            echo(traceback.format_exc(), err=True, end="")
         if isinstance(error, Stalled):
             faulthandler.dump_traceback()
         if message:
-            with suppress(OSError):  # where stderr goes is no room: the code says it
-                click.echo(f"{NAME}: error: {one_line(message)}", err=True)
-        drop_output()
+            echo(f"{NAME}: error: {one_line(message)}", err=True)
+    drop_output()
     leave(code)
 
 
@@ -48,12 +56,6 @@ def leave(code: int) -> None:
     if any(thread.name.startswith(NAME) for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
-
-
-def one_line(message: str) -> str:
-    """A message without line ends, and cut where a damaged file made it endless."""
-    line = " ".join(message.splitlines())
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
 
 
 def run(command: click.Command, arguments: list[str]) -> int:
@@ -66,23 +68,6 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.exceptions.Exit as end:  # --help, --version
         return end.exit_code
     return 0
-
-
-def prepare_streams() -> None:
-    """UTF-8 whatever the locale says, and bytes that are not UTF-8 pass unchanged; a closed stream is an empty one."""
-    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-
-
-def drop_output() -> None:
-    """Let what stdout still holds go nowhere: Python would try to write it once more at its end, and complain."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def debugging(arguments: list[str]) -> bool:
@@ -100,14 +85,14 @@ def explained(error: BaseException) -> tuple[int, str]:
             hint = f"; see {context.command_path} --help" if context else ""
             return error.exit_code, error.format_message().rstrip(".") + hint
         case KeyboardInterrupt() | click.exceptions.Abort():
-            return 130, "interrupted"
+            return INTERRUPTED, "interrupted"
         case BrokenPipeError():  # the reader has seen enough: nothing to say, nobody to say it to
             return 0, ""
         case MemoryError():
             detail = f" ({error})" if str(error) else ""
             return 71, f"out of memory{detail}: try a smaller --max-vocab or --vector-size"
-        case OSError() if error.errno in FULL:
-            return 74, f"{error.filename or 'the standard output'} cannot be written: {error.strerror}"
+        case OSError() if error.filename == STANDARD_OUTPUT or error.errno in FULL:
+            return 74, f"{error.filename or 'a file'} cannot be written: {error.strerror}"
         case OSError():
             return 71, f"the system refused: {error}"
         case RuntimeError() if "start new thread" in str(error):

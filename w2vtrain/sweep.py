@@ -11,9 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from .measure import Job, Measurement, measure, warm_up
+from .terminal import echo
 
 AXES: dict[str, tuple[Any, ...]] = {
     "vector_size": (25, 50, 100, 200, 300, 512, 1024),
@@ -89,7 +88,7 @@ def run_sweep(base: Job, repeats: int, peak: float, path: Path) -> list[Measurem
     results = []
     for axis, value, found in sweep(base, repeats):
         results.append((axis, value, found))
-        click.echo(f"{NAMES.get(axis, axis)} {value:,}: {speed(found)[0]:,.0f} words/CPU s", err=True)
-    click.echo(table(results))
+        echo(f"{NAMES.get(axis, axis)} {value:,}: {speed(found)[0]:,.0f} words/CPU s", err=True)
+    echo(table(results))
     picture(results, base, peak, path)
     return [m for _, _, found in results for m in found]

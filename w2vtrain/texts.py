@@ -1,6 +1,5 @@
 """The commands that read text but leave no vectors: `vocab`, `compare`, `perplexity`."""
 
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -8,19 +7,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from .compare import Comparison, contenders, write_reports
 from .compare import run as compare
 from .config import resolve
 from .console import Console, duration
+from .container import json_text
 from .errors import ConfigError, OutputError, UsageError
 from .files import check_writable, open_input
 from .ids import count
 from .machine import threads_of
 from .model import load_model
-from .objectives import objectives
+from .objectives import allow_code, require_allowed
 from .pipeline import corpus_of, perplexity
+from .terminal import echo
 
 
 def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
@@ -72,19 +71,18 @@ def run_compare(
     comparison = Comparison(
         sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
     )
-    results = compare(comparison, lambda text: click.echo(text, err=True))
-    click.echo(write_reports(folder, results), nl=False)
+    results = compare(comparison, lambda text: echo(text, err=True))
+    echo(write_reports(folder, results), end="")
 
 
 def run_perplexity(
     model: str, sources: Sequence[str], threads: str | None, objective: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """Score held-out text and print the figures. A model's objective that is a file or a module must be asked for."""
+    """Score held-out text and print the figures. A model's code runs only if `objective` names it."""
     settings, _ = resolve({} if threads is None else {"threads": threads})
     loaded = load_model(model)
-    named = str(loaded.settings.get("objective"))
-    if named not in objectives() and named != objective:  # it is code, and the model may come from anywhere
-        raise UsageError(f"{model}: its objective is no part of w2vtrain: say --objective to run the code of {named!r}")
+    allow_code(objective)
+    require_allowed(str(loaded.settings.get("objective")))
     console = Console(quiet)
     try:
         found, coverage = perplexity(loaded, sources, threads_of(settings.threads)[0], console.events())
@@ -92,9 +90,9 @@ def run_perplexity(
         console.close()
     about = {**asdict(found), "coverage": coverage}
     if as_json:
-        click.echo(json.dumps(about))
+        echo(json_text(about))
         return
-    click.echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
-    click.echo(f"bits a word    {found.bits:.4f}")
-    click.echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
-    click.echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")
+    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
+    echo(f"bits a word    {found.bits:.4f}")
+    echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
+    echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -1,0 +1,199 @@
+"""The process's streams: what is printed, and how it looks on a terminal.
+
+Words, file names and the records of models come from anywhere. A terminal obeys control characters and turns text
+around at bidirectional ones, so there they are shown as escapes; pipes and files get every byte unchanged.
+
+This module imports only the standard library, and little of it: it is loaded before anything else.
+"""
+
+import codecs
+import io
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, BinaryIO, TextIO, cast
+
+NAME = "w2vtrain"
+STANDARD_OUTPUT = "the standard output"
+LONGEST_MESSAGE = 2000
+# C0 but for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+ENCODING_ERRORS = "w2vtrain-bytes-or-escapes"
+INTERRUPTED = 130
+
+
+def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
+    """Print to standard output, or to standard error if `err`, and flush; on a terminal the text is `escaped`.
+
+    Raises OSError if standard output cannot be written. A message on standard error that cannot be written is lost:
+    no result depends on it.
+    """
+    stream = sys.stderr if err else sys.stdout
+    text += end
+    with suppress(OSError) if err else nullcontext():
+        stream.write(escaped(text) if stream.isatty() else text)
+        stream.flush()
+
+
+def warning(text: str) -> None:
+    """Print a warning of one line on standard error."""
+    echo(f"{NAME}: warning: {one_line(text)}", err=True)
+
+
+def one_line(message: str) -> str:
+    """Return a message without line ends, cut if a damaged file made it endless."""
+    line = " ".join(message.splitlines())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
+
+
+def escaped(text: str) -> str:
+    r"""Return the text with control characters as \x1b or \u202e; bytes that are not UTF-8, too, become \xff."""
+    return CONTROL.sub(_escape, text)
+
+
+def escaped_line(text: str) -> str:
+    """Return the text with every line end as an escape, so that it cannot forge a line of its own."""
+    return LINE_END.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as Python's surrogateescape decodes it
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+@contextmanager
+def binary_output() -> Iterator[BinaryIO]:
+    """Give a file that writes bytes to standard output: escaped as `echo` does on a terminal, else unchanged."""
+    sys.stdout.flush()
+    if sys.stdout.isatty():
+        stream = _EscapedBytes(sys.stdout)
+        yield cast(BinaryIO, stream)
+        stream.finish()
+        sys.stdout.flush()
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+
+
+class _EscapedBytes(io.RawIOBase):
+    """Writes UTF-8 to a terminal; a character may be split between two writes."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        self._terminal.write(escaped(self._decoder.decode(view.tobytes())))
+        return view.nbytes
+
+    def finish(self) -> None:
+        """Write the bytes of a character that was cut off."""
+        self._terminal.write(escaped(self._decoder.decode(b"", final=True)))
+
+
+def prepare_streams() -> None:
+    """Make the three streams usable, whatever the shell has done to them.
+
+    They are UTF-8 in every locale, and bytes that are not UTF-8 pass unchanged. A closed standard input or output
+    fails with EBADF when it is used, and messages to a closed standard error go nowhere.
+    """
+    _fill_descriptors()
+    codecs.register_error(ENCODING_ERRORS, _bytes_or_escapes)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None or (sys.stdout is sys.__stdout__ and _is_plain_file(sys.stdout)):
+        terminal = os.isatty(1)
+        raw = _StandardOutput(1, "wb", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", line_buffering=terminal)
+    for stream, errors in (
+        (sys.stdin, "surrogateescape"),
+        (sys.stdout, ENCODING_ERRORS),
+        (sys.stderr, ENCODING_ERRORS),
+    ):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def _fill_descriptors() -> None:
+    """Open the null device for each closed descriptor of 0, 1 and 2, so that no file gets its number.
+
+    Reading 0 and writing 1 then still fail: a corpus is not empty and vectors are not written because of a closed
+    stream. The order matters: the system gives the lowest free number.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            os.set_inheritable(opened, True)  # as the three streams are: a child would find it closed
+
+
+def _is_plain_file(stream: Any) -> bool:
+    """Return whether a stream writes to a descriptor; the console of Windows does not."""
+    binary = getattr(stream, "buffer", None)
+    return type(getattr(binary, "raw", binary)) is io.FileIO
+
+
+class _StandardOutput(io.FileIO):
+    """Descriptor 1; its errors carry its name, so that a message can say what could not be written."""
+
+    def write(self, data: Any) -> Any:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = STANDARD_OUTPUT
+            raise
+
+
+def _bytes_or_escapes(error: UnicodeError) -> Any:
+    r"""Encode surrogates as the bytes that they stand for; one that stands for none, from JSON say, as \ud800."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
+def drop_output() -> None:
+    """Discard what standard output and error still hold: Python would try to write it again at exit, and complain."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def interrupts_end_imports() -> Iterator[None]:
+    """Let Ctrl-C end the process at once, with one line.
+
+    While modules are imported, KeyboardInterrupt may be lost in a callback or become another module's ImportError.
+    Nothing is open then that would have to be tidied.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: end_interrupted())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_interrupted() -> None:
+    """Say that the user has interrupted, and end the process."""
+    with suppress(OSError):
+        os.write(2, f"{NAME}: error: interrupted\n".encode())
+    os._exit(INTERRUPTED)

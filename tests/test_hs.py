@@ -84,9 +84,9 @@ def test_options_that_contradict_one_another(use, options, message):
         use(options)
 
 
-def test_check_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree_file, rng):
+def test_check_files_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree_file, rng):
     """What can be told before the corpus is read; that words are missing cannot."""
-    check = hs.Hierarchical.check
+    check = hs.Hierarchical.check_files
     file, _ = vector_file(tmp_path, ["other", "words"], rng)
     for good in ({}, {"tree": "balanced"}, {"tree": tree_file}, {"tree": "cluster", "vectors": file}):
         check(good)
@@ -99,6 +99,13 @@ def test_check_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree_file,
         check({"tree": str(tmp_path / "bad.txt")})
     with pytest.raises(DataError, match=r"paths\.txt is .*(vectors|numbers)"):
         check({"tree": "cluster", "vectors": tree_file})
+
+
+def test_check_opens_no_file(tmp_path):
+    for options in ({"tree": str(tmp_path / "none.txt")}, {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}):
+        hs.Hierarchical.check(options)
+        with pytest.raises(InputMissing):
+            hs.Hierarchical.check_files(options)
 
 
 def test_words_without_vectors_are_zeros_unless_most_are(tmp_path, rng):

@@ -7,8 +7,9 @@ import pytest
 from reference import begun, check_block_gradients, check_same_step, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
+from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.objectives.lsh import Lsh, bucket, make_tables
+from w2vtrain.objectives.lsh import Lsh, bucket, check_size, first_entries, make_tables
 from w2vtrain.objectives.softmax import Softmax
 
 SIZE, DIM = 60, 12
@@ -248,6 +249,33 @@ def test_a_vector_retrieves_rows_like_itself():
 def test_options_are_checked(options, message):
     with pytest.raises(ConfigError, match=message):
         built(**options)
+
+
+def test_tables_are_in_proportion_to_the_vectors(rng):
+    """At training and when a model is loaded; refused before anything is allocated."""
+    large = {**OPTIONS, "tables": 1000, "hashes": 5, "window": 16}
+    Lsh.check(large)  # with two million words there would be no objection
+    check_size(2_000_000, 100, large)
+    with pytest.raises(ConfigError, match=r"option tables of objective lsh: 1,000 tables of 16\^5 .*, and 60 words"):
+        built(**large)
+    with pytest.raises(ConfigError, match="ask for fewer tables"):
+        Lsh.scorer(problem(), large, built().output, {})
+
+
+@pytest.mark.parametrize(("words", "dim"), [(2, 1), (2, 100_000), (12_000, 50), (1_000_000, 100)])
+def test_tables_that_people_ask_for_are_allowed(words, dim):
+    check_size(words, dim, objectives.option_defaults("lsh"))
+    for tables, hashes, window in ((100, 3, 8), (64, 4, 16)) if words > 2 else ():
+        check_size(words, dim, {"tables": tables, "hashes": hashes, "window": window})
+
+
+def test_the_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
+    whole = first_entries(problem(), 7, 3, 5)
+    monkeypatch.setattr("w2vtrain.objectives.lsh.DRAWN", 2 * DIM)
+    np.testing.assert_array_equal(first_entries(problem(), 7, 3, 5), whole)
+    rng = np.random.default_rng([problem().seed, 2])
+    order = rng.permuted(np.tile(np.arange(DIM, dtype=np.int32), (21, 1)), axis=1)
+    np.testing.assert_array_equal(whole, order[:, :5].reshape(7, 3, 5))
 
 
 def test_two_words_without_counts_and_fewer_columns_than_the_window(rng):

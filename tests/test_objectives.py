@@ -213,6 +213,7 @@ def entry_point(monkeypatch):
 
 def test_a_file_takes_no_other_modules_place(tmp_path):
     (tmp_path / "json.py").write_text("OBJECTIVE, DEFAULTS = int, {}")
+    objectives.allow_code(str(tmp_path / "json.py"))
     assert objectives.objective_class(str(tmp_path / "json.py")) is int
     assert "loads" in vars(sys.modules["json"])
 

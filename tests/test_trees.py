@@ -278,6 +278,7 @@ def test_deep_trees_need_no_recursion(tmp_path):
     ("data", "line", "message"),
     [
         (b"a 0\nb\n", 2, "want a word, a space and its path"),
+        (b"a 0\nb 1" + b"1" * (1 << 20), 2, "the line has more than 1,048,576 bytes"),
         (b"a 0\nb 1 0\n", 2, "want a word, a space and its path"),
         (b"a 0\n\nb 12\n", 3, r"such as 'house 0110', got b'b 12'"),
         (b"a 0\nb \xd9\xa1\n", 2, "want a word"),

@@ -17,13 +17,17 @@ from typing import Any
 
 from . import report
 from .config import FIELDS, Settings, validated
-from .container import json_object
+from .container import json_object, json_text
 from .errors import ConfigError, DataError, W2VError
-from .files import atomic_write
+from .files import atomic_write, read_small
 from .objectives import checked_options, objectives, option_defaults
 from .pipeline import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
+
+LARGEST = 16 << 20
+"""Bytes of a result that is kept."""
+REMEDY = "; remove it to train again"
 
 
 @dataclass(frozen=True)
@@ -149,32 +153,34 @@ def run(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, An
 
 
 def _perplexity(found: dict[str, Any]) -> float:
-    return float(found["test"]["perplexity"]) if "test" in found else float("inf")
+    """Return the perplexity of a result; infinity if the training failed or JSON has no such number."""
+    value = found["test"]["perplexity"] if "test" in found else None
+    return float("inf") if value is None else float(value)
 
 
 def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     """What a job found: read from its file, or trained now. ConfigError where the file is of another job."""
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
-        kept = json_object(path.read_bytes(), f"{path} is", "; remove it to train again")
+        kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
         if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
         if not report.complete(kept):
-            raise DataError(f"{path}: figures are missing or are no numbers; remove it to train again")
+            raise DataError(f"{path}: figures are missing or are no numbers{REMEDY}")
         return kept
     started = time.monotonic()
     found = {"job": asdict(job), **_train_apart(job)}
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
-        file.write(json.dumps(found, indent=1).encode() + b"\n")
-    about = f"perplexity {found['test']['perplexity']:,.2f}" if "test" in found else found["failed"]
+        file.write(json_text(found, indent=True).encode() + b"\n")
+    about = f"perplexity {_perplexity(found):,.2f}" if "test" in found else found["failed"]
     say(f"{job.name}: {about}, {time.monotonic() - started:.0f} s in all")
     return found
 
 
 def _train_apart(job: Job) -> dict[str, Any]:
     command = [sys.executable, "-c", "import w2vtrain.compare as c; c.child()"]
-    done = subprocess.run(command, input=json.dumps(asdict(job)), stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, input=json_text(asdict(job)).encode(), stdout=subprocess.PIPE, check=False)
     try:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
@@ -187,7 +193,7 @@ def _train_apart(job: Job) -> dict[str, Any]:
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
     """Write compare.json, table.md, table.csv and curves.png; returns the table in Markdown."""
     table = report.markdown(report.table(results))
-    texts = {"compare.json": json.dumps(results, indent=1), "table.md": table}
+    texts = {"compare.json": json_text(results, indent=True), "table.md": table}
     texts["table.csv"] = report.comma_separated(results)
     for name, text in texts.items():
         with atomic_write(folder / name, force=True) as file:
@@ -198,11 +204,12 @@ def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
 
 def child() -> None:
     """Train and score one job from standard input; prints one line of JSON."""
-    job = Job(**json.load(sys.stdin))
+    job = Job(**json.load(sys.stdin.buffer))
     try:
-        print(json.dumps(train(job)))
+        found = train(job)
     except W2VError as error:
-        print(json.dumps({"failed": str(error), "exit_code": error.exit_code}))
+        found = {"failed": str(error), "exit_code": error.exit_code}
+    sys.stdout.buffer.write(json_text(found).encode() + b"\n")  # UTF-8 in every locale
 
 
 def train(job: Job) -> dict[str, Any]:

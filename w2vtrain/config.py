@@ -16,9 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError, InputMissing, shown
+from .errors import ConfigError, shown
 
 ENVIRONMENT = "W2VTRAIN_"
+LARGEST = 1 << 20
+"""Bytes of a file of settings."""
+MOST_DOTS = 300
+"""Dots in a line of such a file, but for comments."""
+MOST_PROBLEMS = 10
+"""Problems that a message names."""
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -130,31 +136,41 @@ def resolve(
 def _environment(environment: Mapping[str, str]) -> dict[str, str]:
     known = {ENVIRONMENT + name.upper(): name for name in FIELDS if name != "options"}
     given = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT)}
-    if problems := [_unknown(name, known) for name in given if name not in known]:
-        raise ConfigError("; ".join(problems))
+    if unknown := [name for name in given if name not in known]:
+        raise ConfigError(_unknown(unknown, known))
     return {known[name]: value for name, value in given.items()}
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The settings in a TOML file; `[objective]` may be a table with a name and a table of options."""
+    from .files import read_small  # what `--help` needs no module for
+
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputMissing(f"{path}: {error.strerror}") from None
+        text = read_small(path, LARGEST, ConfigError, ": settings are short; name another file").decode()
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        _check_keys(text, path)
+        data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise ConfigError(f"{path}: not TOML: {error}") from None
     data = {name.replace("-", "_"): value for name, value in data.items()}
     if isinstance(objective := data.get("objective"), dict):
-        if problems := [_unknown(name, ("name", "options")) for name in objective if name not in ("name", "options")]:
-            raise ConfigError(f"{path}: [objective]: {'; '.join(problems)}")
+        if unknown := [name for name in objective if name not in ("name", "options")]:
+            raise ConfigError(f"{path}: [objective]: {_unknown(unknown, ('name', 'options'))}")
         data["options"] = _table(path, data) | _table(path, objective)
         if "name" in objective:
             data["objective"] = objective["name"]
         else:
             del data["objective"]
-    if problems := [_unknown(name, FIELDS) for name in data if name not in FIELDS]:
-        raise ConfigError(f"{path}: {'; '.join(problems)}")
+    if unknown := [name for name in data if name not in FIELDS]:
+        raise ConfigError(f"{path}: {_unknown(unknown, FIELDS)}")
     return {**data, "options": _table(path, data)}
+
+
+def _check_keys(text: str, path: str | Path) -> None:
+    """Raise ConfigError for a line that may be a key of hundreds of parts: tomllib's time is their number squared."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
+            raise ConfigError(f"{path}:{number}: {line.count('.'):,} dots in a line: keys of settings have two parts")
 
 
 def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,17 +180,23 @@ def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1, 0.5)
-    return f"unknown setting {name!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+def _unknown(names: list[str], known: Iterable[str]) -> str:
+    """Name settings that do not exist, the first of them if there are many, each with the one that was meant."""
+    problems = []
+    for name in names[:MOST_PROBLEMS]:
+        close = difflib.get_close_matches(name, list(known), 1, 0.5)
+        problems.append(f"unknown setting {shown(name)}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+    if len(names) > MOST_PROBLEMS:
+        problems.append(f"and {len(names) - MOST_PROBLEMS:,} more")
+    return "; ".join(problems)
 
 
 def validated(values: Mapping[str, Any]) -> Settings:
     """Settings with every value in its field's type and range; ConfigError names all that are not."""
-    problems, good = [], {}
+    unknown = [name for name in values if name not in FIELDS]
+    problems, good = [_unknown(unknown, FIELDS)] if unknown else [], {}
     for name, value in values.items():
         if name not in FIELDS:
-            problems.append(_unknown(name, FIELDS))
             continue
         try:
             good[name] = _checked(name, value)

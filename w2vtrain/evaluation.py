@@ -5,6 +5,7 @@ Probabilities under a model are not scored here (scoring.py), and nothing is pri
 
 import difflib
 import math
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.files import open_input
+from w2vtrain.files import read_lines
 from w2vtrain.scores import AnalogyReport, Score, SimilarityReport
 
 # Similarities held at a time, 64 MB: as many questions are answered together as this allows, 16 at least.
 SIMILARITIES = 1 << 24
 # gensim looks at this many of the most similar words for one that is no form of a word of the question.
 GENSIM_LOOKS = 5
+# Bytes of text, bytes of a line and sections that a file of questions or pairs may have. The largest known has 4 MB.
+LARGEST, LONGEST_LINE, MOST_SECTIONS = 64 << 20, 64 << 10, 1 << 16
+# Covered pairs whose vectors are held at a time.
+PAIRS = 1 << 14
 Pairs = list[tuple[str, float]]
 
 
@@ -38,14 +43,15 @@ def analogies(
     the first of the words that differ in case only. The counts are those of gensim's `evaluate_word_analogies` with
     dummy4unknown=False. `progress(done, all)` is called after each block of questions.
     The file has sections ": name" of lines of four words. Raises InputMissing; DataError, naming the line, for a
-    malformed one, and if no question at all is covered by the vocabulary.
+    malformed one and where the file is beyond LARGEST, LONGEST_LINE or MOST_SECTIONS, and if no question at all is
+    covered by the vocabulary.
     """
     words = _restricted(kv, restrict_vocab)
     first = _first_index(words, case_insensitive)
     fold = str.upper if case_insensitive else str
     sections: list[str] = []
     asked: list[int] = []
-    known: list[tuple[int, int, int, int, int]] = []
+    known = array("i")  # section and four words of each covered question
     for section, question in _questions(questions_path):
         if question is None:
             sections.append(section)
@@ -54,13 +60,13 @@ def analogies(
         asked[-1] += 1
         ids = [first.get(fold(word), -1) for word in question]
         if min(ids) >= 0:
-            known.append((len(sections) - 1, ids[0], ids[1], ids[2], ids[3]))
+            known.extend((len(sections) - 1, *ids))
     if not known:
         raise DataError(
             f"{questions_path}: none of its {sum(asked):,} questions has all four words among the first "
             f"{len(words):,} words of the vocabulary"
         )
-    table = np.array(known, dtype=np.int64)
+    table = np.array(known, np.int64).reshape(-1, 5)
     same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
     predicted = _answer(kv.vectors[: len(words)], table[:, 1:4], same, progress)
     correct = (predicted >= 0) & (same[predicted] == table[:, 4])
@@ -137,22 +143,23 @@ def _first_index(words: Sequence[str], case_insensitive: bool) -> dict[str, int]
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, stripped, with their numbers from 1."""
-    with open_input(path) as (file, _):
-        for number, line in enumerate(file, 1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError as error:
-                raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start} of the line") from error
-            if text:
-                yield number, text
+    for number, line in read_lines(path, LONGEST_LINE, LARGEST):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start} of the line") from error
+        if text:
+            yield number, text
 
 
 def _questions(path: str | Path) -> Iterator[tuple[str, list[str] | None]]:
     """(name, None) for the head of a section, then (name, four words) for each of its questions."""
-    name = None
+    name, sections = None, 0
     for number, line in _lines(path):
         if line.startswith(":"):
-            name = line.lstrip(": ").strip()
+            name, sections = line.lstrip(": ").strip(), sections + 1
+            if sections > MOST_SECTIONS:
+                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: divide the file")
             yield name, None
             continue
         words = line.split()
@@ -178,19 +185,17 @@ def similarity(
     first = _first_index(words, case_insensitive)
     fold = str.upper if case_insensitive else str
     asked = 0
-    known: list[tuple[int, int]] = []
-    gold: list[float] = []
+    known, gold = array("i"), array("d")
     for left, right, score in _pairs(pairs_path):
         asked += 1
         ids = first.get(fold(left), -1), first.get(fold(right), -1)
         if min(ids) >= 0:
-            known.append(ids)
+            known.extend(ids)
             gold.append(score)
     if not known:
         raise DataError(f"no pair of {pairs_path} is in the vocabulary (of {asked:,} pairs)")
-    a, b = (kv.vectors[list(column)].astype(np.float64) for column in zip(*known, strict=True))
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    cosines = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    covered = np.array(known, np.int64).reshape(-1, 2)
+    cosines = np.concatenate([_cosines(kv.vectors, covered[i : i + PAIRS]) for i in range(0, len(covered), PAIRS)])
     for what, values in (("scores", np.array(gold)), ("similarities", cosines)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
             raise DataError(f"{pairs_path}: no correlation, because all {what} of the covered pairs are equal")
@@ -198,6 +203,14 @@ def similarity(
     return SimilarityReport(
         str(pairs_path), restrict_vocab, case_insensitive, float(spearman), float(pearson), len(gold), asked
     )
+
+
+def _cosines(vectors: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cosine of each pair (n, 2) of rows, 0 for a row of zeros."""
+    a, b = (vectors[column].astype(np.float64) for column in pairs.T)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    found: NDArray[np.float64] = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    return found
 
 
 def _pairs(path: str | Path) -> Iterator[tuple[str, str, float]]:

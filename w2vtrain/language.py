@@ -14,7 +14,7 @@ from .config import Settings, validated
 from .errors import ConfigError, DataError
 from .hidden import Mixing
 from .model import Model
-from .objectives import objective_class
+from .objectives import check_options, checked_options, objective_class
 from .plan import Text, Weights
 from .problem import Problem
 from .rows import padded_rows
@@ -85,6 +85,7 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         settings = validated(model.settings)
         vocabulary = Vocabulary(model.words, model.counts)
         _check_shapes(settings, model)
+        settings = _checked(settings, vocabulary)
         found = predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
         H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
         found.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
@@ -93,6 +94,15 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
     except (KeyError, IndexError, ValueError) as error:
         raise DataError(damaged) from error
     return settings, vocabulary, found
+
+
+def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
+    """Settings of a model with all options, which pass the same checks as a command line's; else ConfigError."""
+    if settings.sentence_end and SENTENCE_END not in vocabulary.index:
+        raise ConfigError(f"sentence-end: {SENTENCE_END} is not among the model's words")
+    settings = replace(settings, options=checked_options(settings.objective, settings.options))
+    check_options(settings, files=False)
+    return settings
 
 
 def _check_shapes(settings: Settings, model: Model) -> None:

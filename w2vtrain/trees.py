@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .errors import DataError
-from .files import open_input
+from .files import read_lines
 from .jit import kernel
 
+LONGEST_LINE = 1 << 20
+"""Bytes of a line of a tree's file: a path may be as long as there are words."""
 TURNS = 6
 """Power iterations for the axis that a set of words is split along."""
 
@@ -128,20 +130,20 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
     """Read lines of a word and its path, the turns 0 and 1 from the root on: word -> path and number of the line.
 
     UTF-8, in any order, compressed or not; empty lines count for nothing. Raises InputMissing, or DataError naming
-    the line: for what is no such line, for a word that stands there twice and a path that goes on behind another word.
+    the line: for what is no such line or has more than LONGEST_LINE bytes, for a word that occurs twice, and for a
+    path that goes on behind another word.
     """
     paths: dict[str, tuple[str, int]] = {}
-    with open_input(path) as (file, _):
-        for number, line in enumerate(file, 1):
-            fields = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).split()
-            if not fields:
-                continue
-            word, turns = _entry(fields, f"{path}:{number}")
-            if word in paths:
-                raise DataError(
-                    f"{path}:{number}: the word {word!r} has a path in line {paths[word][1]} already: keep one of them"
-                )
-            paths[word] = turns, number
+    for number, line in read_lines(path, LONGEST_LINE):
+        fields = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).split()
+        if not fields:
+            continue
+        word, turns = _entry(fields, f"{path}:{number}")
+        if word in paths:
+            raise DataError(
+                f"{path}:{number}: the word {word!r} has a path in line {paths[word][1]} already: keep one of them"
+            )
+        paths[word] = turns, number
     if not paths:
         raise DataError(f"{path} is empty: want lines of a word, a space and its path of 0 and 1")
     for (word, (turns, number)), (other, (longer, there)) in pairwise(sorted(paths.items(), key=lambda item: item[1])):

@@ -48,6 +48,27 @@ def model(**changes):
     return container(header, data)
 
 
+def scored(objective="neg", options=None, arrays=None, **settings):
+    """A model that is sound as vectors, but whose scorer must be refused. arrays: those of the objective, by name."""
+    kinds = {"<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8"}
+    parts = {n: (kinds[a.dtype.str], list(a.shape), a.tobytes()) for n, a in (arrays or {}).items()}
+    about = {"vector_size": 2, "objective": objective, "options": options or {}, **settings}
+    return model(metadata={"settings": json.dumps(about)}, **parts)
+
+
+def network(cell, char_dim, letters):
+    """The arrays of char-softmax, all zeros."""
+    shapes = {"start": (2, cell), "embeddings": (letters, char_dim), "inputs": (char_dim, 3 * cell)}
+    shapes |= {"recurrent": (cell, 3 * cell), "offsets": (3 * cell,), "readout": (cell, letters), "prior": (letters,)}
+    return {f"char.{name}": np.zeros(shape, "<f4") for name, shape in shapes.items()}
+
+
+def tree(start=(0, 1, 2), kind="<i8", codes=(0, 1)):
+    """The arrays of hs for two words, sound by default."""
+    arrays = {"start": np.array(start, kind), "nodes": np.zeros(2, "<i4"), "codes": np.array(codes, "|u1")}
+    return {"output": np.ones((1, 2), "<f4")} | {f"tree.{name}": array for name, array in arrays.items()}
+
+
 def archive():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as box:
@@ -189,6 +210,42 @@ OTHERS = {
     "run/output-list.json": run(request={"sources": ["text"], "flags": {}, "output": ["vectors.txt"]}),
     "run/cwd-number.json": run(cwd=0),
     "run/deep.json": b'{"cwd":' * 2000,
+    "settings/long-key.toml": b"a." * 2000 + b"b = 1",
+    "settings/long-inline-key.toml": b"window = {" + b"a." * 2000 + b"b = 1}",
+    "vocabulary/endless-word.txt": b"a 1\n" + b"x" * 5000 + b" 1\n",
+    "vocabulary/endless-spaces.txt": b"a 1\nb " + b" " * 5000 + b"1\n",
+    "questions/endless-line.gz": gzip.compress(b": a\n" + b"x" * 20_000_000, mtime=0),
+    "questions/many-lines.gz": gzip.compress(b": a\n" + b"king man queen woman\n" * 1_000_000, mtime=0),
+    "questions/blank-lines.gz": gzip.compress(b": a\nking man queen woman\n" + b"\n" * 20_000_000, mtime=0),
+    "pairs/endless-line.gz": gzip.compress(b"x" * 20_000_000, mtime=0),
+    "pairs/many-lines.gz": gzip.compress(b"king queen 9\nman woman 8\n" * 1_000_000, mtime=0),
+    "tree/endless-line.gz": gzip.compress(b"king 0\nman 1" + b"1" * 20_000_000, mtime=0),
+    "model/lsh-tables.safetensors": scored("lsh", {"tables": 1_000_000}),
+    "model/lsh-buckets.safetensors": scored("lsh", {"tables": 1000, "window": 16, "hashes": 5}),
+    "model/lsh-window.safetensors": scored("lsh", {"window": 256, "hashes": 20}),
+    "model/lsh-infinite.safetensors": scored("lsh", {"limit": float("inf")}),
+    "model/lsh-text.safetensors": scored("lsh", {"tables": "many"}),
+    "model/lsh-unknown.safetensors": scored("lsh", {"table": 1}),
+    "model/options-list.safetensors": scored("lsh", [1000]),
+    "model/neg-negative.safetensors": scored("neg", {"negative": 10**9}),
+    "model/cnn-filters.safetensors": scored("cnn-softmax", {"filters": 10**9}),
+    "model/cnn-widths.safetensors": scored("cnn-softmax", {"widths": "17"}),
+    "model/norm-penalty.safetensors": scored("infrequent-norm", {"penalty": 0}),
+    "model/char-cell.safetensors": scored("char-softmax", {"cell": 4096, "char_dim": 4096}, network(2, 2, 3)),
+    "model/char-letters.safetensors": scored("char-softmax", {"cell": 2, "char_dim": 2}, network(2, 2, 2)),
+    "model/char-lacking.safetensors": scored("char-softmax", {"cell": 2}),
+    "model/bands-many.safetensors": scored(
+        "dsoftmax", {"bands": ",".join(["1:1"] * 100)}, {"bands.0": np.zeros((2, 2), "<f4")}
+    ),
+    "model/bands-rows.safetensors": scored("dsoftmax", {"bands": "100:100"}, {"bands.0": np.zeros((9, 2), "<f4")}),
+    "model/tree-wraps.safetensors": scored("hs", {}, tree([0, 255, 2], "|u1")),
+    "model/tree-float.safetensors": scored("hs", {}, tree(kind="<f4")),
+    "model/tree-codes.safetensors": scored("hs", {}, tree(codes=(0, 9))),
+    "model/tree-names.safetensors": scored("hs", {"tree": "paths.txt", "vectors": "vectors.bin"}, tree()),
+    "model/window.safetensors": scored(
+        arrays={"context_weights": np.ones((2, 2), "<f4")}, model="cbow", window=50, context_weights=True
+    ),
+    "model/no-end.safetensors": scored(sentence_end=True),
     "result/list.json": b"[]",
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),

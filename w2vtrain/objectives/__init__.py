@@ -19,7 +19,8 @@ from Python, a range of output rows, the busiest first, of which each thread sha
 What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command
 line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
 the model file keeps; `learned()`, where `errors` changes arrays of its own; `scorer(problem, options, output, arrays)`,
-which gives what scores targets with a trained model, and `initial_bias(problem)`, where biases do not start from 0.
+which gives what scores targets with a trained model (see scoring.score), and `initial_bias(problem)`, where biases do
+not start from 0.
 
 An objective for the block engine is a class with engine = "blocks" and these:
 
@@ -30,7 +31,12 @@ An objective for the block engine is a class with engine = "blocks" and these:
     output, arrays(), scorer(): as above; output (rows, width) are the rows for the model file, none if it has none
 
 Beside the class a module has `OBJECTIVE`, the class, and `DEFAULTS`, by model the rate, the shuffling and the examples
-a block that were measured best. `check(options)`, where there is one, looks at options before a corpus is read.
+a block that were measured best. Options are checked before a corpus is read and when a model is loaded, by `build` for
+a vocabulary of two words. A class whose `build` would take memory or read files for them has instead:
+
+    check(options)        raises ConfigError; opens no file and takes no memory: models may come from anywhere
+    check_files(options)  reads the files that options name; may be left out
+    rowless               True where there are no output rows; may be left out
 """
 
 import importlib
@@ -45,7 +51,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..config import Settings
 from ..errors import ConfigError, shown
+from ..problem import Problem
 
 GROUP = "w2vtrain.objectives"
 """The group of entry points by which other packages bring objectives: name = "package.module"."""
@@ -82,14 +92,51 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
     return {"weighted": defaults["cbow-corrected"], **defaults}
 
 
-@cache
+class CodeNotAllowed(ConfigError):
+    """An objective that is a file or a module, and that nobody named who may run code."""
+
+
+_allowed: set[str] = set()
+
+
+def allow_code(name: str | None) -> None:
+    """Let an objective that is a file or a module run.
+
+    Settings, models and run folders may come from anywhere, and naming such an objective runs its code. So only a
+    name that the user gave, on the command line or as an argument in Python, comes here.
+    """
+    if name and name not in _loaders():
+        _allowed.add(_place(name))
+
+
+def require_allowed(name: str, folder: str | Path = ".") -> None:
+    """Raise CodeNotAllowed for a file, relative to `folder`, or a module that `allow_code` was not told of."""
+    if name not in _loaders() and _is_code(name) and _place(name, folder) not in _allowed:
+        raise CodeNotAllowed(f"objective {name} is code: it runs only if the command line says --objective {name}")
+
+
+def _is_code(name: str) -> bool:
+    return name.endswith(".py") or "." in name
+
+
+def _place(name: str, folder: str | Path = ".") -> str:
+    """Return the absolute path of a file; of a module, its name."""
+    return str(Path(folder, name).resolve()) if name.endswith(".py") and "\0" not in name else name
+
+
 def _module(name: str) -> Any:
     """The module of an objective: registered, or a file, or a module that Python finds."""
     if name in _loaders():
         return _imported(name, _loaders()[name])
-    if not name.endswith(".py") and "." not in name:
+    if not _is_code(name):
         raise ConfigError(f"objective {name!r}: choose one of {', '.join(sorted(_loaders()))}")
-    module = _imported(name, partial(_outside, name))
+    require_allowed(name)
+    return _code(_place(name), name)
+
+
+@cache
+def _code(place: str, name: str) -> Any:
+    module = _imported(name, partial(_outside, place))
     if missing := [part for part in ("OBJECTIVE", "DEFAULTS") if not hasattr(module, part)]:
         raise ConfigError(f"objective {name}: the module has no {missing[0]}")
     return module
@@ -98,7 +145,7 @@ def _module(name: str) -> Any:
 def _outside(name: str) -> Any:
     if not name.endswith(".py"):
         return importlib.import_module(name)
-    path = Path(name).resolve()
+    path = Path(name)
     own = f"objective_{zlib.crc32(str(path).encode())}"  # a name that no other module has, the same in every process
     spec = importlib.util.spec_from_file_location(own, path)
     if spec is None or spec.loader is None:
@@ -146,3 +193,20 @@ def _like(default: Any, value: Any, what: str) -> Any:
     except (KeyError, TypeError, ValueError, OverflowError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "text")
         raise ConfigError(f"{what}: expected {kind}, got {shown(value)}") from None
+
+
+def check_options(settings: Settings, files: bool = True) -> bool:
+    """Return whether the objective has output rows, once it has checked all its options.
+
+    Raises ConfigError for an option that is out of its range or contradicts another; if `files`, also InputMissing and
+    DataError for files that options name. Without `files` nothing is opened: so a model's options are checked.
+    """
+    cls = objective_class(settings.objective)
+    if hasattr(cls, "check"):
+        cls.check(settings.options)
+        if files and hasattr(cls, "check_files"):
+            cls.check_files(settings.options)
+        return not getattr(cls, "rowless", False)
+    two = Problem(["a", "b"], np.array([2, 1]), settings.vector_size, settings.bias)
+    built = cls.build(two, **settings.options)
+    return not hasattr(built, "output") or len(built.output) > 0

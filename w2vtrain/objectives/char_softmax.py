@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dense import Workspace, log_sum_exp, softmax_errors
+from ..errors import DataError
 from ..jit import inline, kernel
 from ..problem import Problem, check_ranges
 from ..spelling import END, Level, Spelling, spell, tries
@@ -77,6 +78,10 @@ class CharScorer:
             raw[block] = spelled[np.arange(len(spelled)), targets[block]]
             log_z[block] = log_sum_exp(spelled)
         return raw, log_z
+
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(spelling of the target|h), (B,)."""
+        return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P(spelling of the target|h), (B,): normalised over all strings, of which the vocabulary is a part."""
@@ -188,7 +193,7 @@ class CharSoftmax(CharScorer):
     among them, and the vocabulary's part counts it once for each.
     """
 
-    engine = "blocks"
+    engine, rowless = "blocks", True
 
     def __init__(self, theta: dict[str, np.ndarray], spelling: Spelling, net_rate: float) -> None:
         super().__init__(theta, spelling)
@@ -198,8 +203,7 @@ class CharSoftmax(CharScorer):
     @classmethod
     def build(cls, problem: Problem, *, cell: int = 128, char_dim: int = 32, net_rate: float = 4.0) -> "CharSoftmax":
         """What h does starts near 0, so that the network first learns to spell words in general."""
-        check_ranges("char-softmax", cell=(cell, 1, 4096), char_dim=(char_dim, 1, 4096))
-        check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(net_rate, 0, 1000))
+        cls.check({"cell": cell, "char_dim": char_dim, "net_rate": net_rate})
         spelling = spell(problem.words)
         letters = spelling.size - END
         rng = np.random.default_rng([problem.seed, 1])
@@ -218,6 +222,12 @@ class CharSoftmax(CharScorer):
         }
         return cls(theta, spelling, net_rate)
 
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for an option that is out of its range."""
+        check_ranges("char-softmax", cell=(options["cell"], 1, 4096), char_dim=(options["char_dim"], 1, 4096))
+        check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
+
     def parameters(self) -> dict[str, np.ndarray]:
         """Everything that is learned: how much does not depend on the number of words."""
         return self.theta
@@ -230,9 +240,16 @@ class CharSoftmax(CharScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> CharScorer:
-        """Scores by a trained model's arrays."""
-        theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
-        return CharScorer(theta, spell(problem.words))
+        """Score by a trained model's arrays. DataError where they do not fit its options, words and vectors."""
+        theta, spelling = (
+            {name[5:]: array for name, array in arrays.items() if name.startswith("char.")},
+            spell(problem.words),
+        )
+        expected = _shapes(problem.width, options["cell"], options["char_dim"], spelling.size - END)
+        found = {name: array.shape for name, array in theta.items()}
+        if found != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
+            raise DataError("the model's network does not fit its options: the file is damaged, train it again")
+        return CharScorer(theta, spelling)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
@@ -281,6 +298,19 @@ class CharSoftmax(CharScorer):
             "inputs": theta["embeddings"].T @ by_table,
             "offsets": by_table.sum(axis=0),
         }
+
+
+def _shapes(width: int, cell: int, char_dim: int, letters: int) -> dict[str, tuple[int, ...]]:
+    """The network's arrays by name; kernels look at no bounds, and rely on these."""
+    return {
+        "start": (width, cell),
+        "embeddings": (letters, char_dim),
+        "inputs": (char_dim, 3 * cell),
+        "recurrent": (cell, 3 * cell),
+        "offsets": (3 * cell,),
+        "readout": (cell, letters),
+        "prior": (letters,),
+    }
 
 
 def _steps(packed: Packed) -> list[tuple[slice, slice, slice]]:

@@ -84,14 +84,8 @@ class CnnSoftmax:
         net_rate: float = 0.2,
     ) -> "CnnSoftmax":
         """Correction rows start at 0, biases at the words' log-frequencies."""
-        check_ranges(
-            "cnn-softmax",
-            char_dim=(char_dim, 1, 1000),
-            filters=(filters, 1, 100_000),
-            correction=(correction, 0, 1000),
-            samples=(samples, 0, 1_000_000),
-        )
-        check_ranges("cnn-softmax", "{:g} is not between {} and {}", net_rate=(net_rate, 0, 1000))
+        given = {"char_dim": char_dim, "filters": filters, "correction": correction, "samples": samples}
+        cls.check({**given, "widths": widths, "net_rate": net_rate})
         sizes = _sizes(widths, filters)
         spelling = spell(problem.words)
         beyond = max(0, max(sizes) - spelling.letters.shape[1])  # the widest filter reaches there on short words
@@ -99,6 +93,19 @@ class CnnSoftmax:
         theta = _start(problem, spelling.size, char_dim, sizes, correction)
         noise = noise_distribution(np.maximum(problem.counts, 0.5), 1.0)
         return cls(theta, spelling, sizes, noise, samples, net_rate)
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for options that are out of their ranges."""
+        check_ranges(
+            "cnn-softmax",
+            char_dim=(options["char_dim"], 1, 1000),
+            filters=(options["filters"], 1, 100_000),
+            correction=(options["correction"], 0, 1000),
+            samples=(options["samples"], 0, 1_000_000),
+        )
+        check_ranges("cnn-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
+        _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Everything that is learned: far less than V rows of `width`."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
-from ..errors import ConfigError
+from ..errors import ConfigError, DataError
 from ..problem import Problem
 
 DEFAULTS = {
@@ -80,6 +80,14 @@ class BandScorer:
             log_z[part] = log_sum_exp(logits)
         return raw, log_z
 
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return the unnormalised log-scores of targets (B,), by the rows of their bands alone."""
+        found = np.empty(len(H), H.dtype)
+        for band, words, columns in self.places():
+            mine = (targets >= words.start) & (targets < words.stop)
+            found[mine] = np.einsum("bd,bd->b", self.seen(H[mine], columns), band[targets[mine] - words.start])
+        return found
+
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P(target|h), (B,)."""
         raw, log_z = self.scores(H, targets)
@@ -145,8 +153,14 @@ class DSoftmax(BandScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> BandScorer:
-        """Scores by a trained model's bands."""
-        return BandScorer([arrays[f"bands.{i}"] for i in range(options["bands"].count(",") + 1)], problem.bias)
+        """Score by a trained model's bands. DataError where they do not make up all words and columns."""
+        count = len(cut(options["bands"], problem.counts, problem.dim))
+        bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
+        words, columns = len(problem.counts), problem.dim + count * problem.bias
+        shapes = [band.shape for band in bands if band.ndim == 2 and band.dtype.kind == "f"]
+        if len(shapes) < count or tuple(map(sum, zip(*shapes, strict=True))) != (words, columns):
+            raise DataError("the model's bands do not fit its words and vectors: the file is damaged, train it again")
+        return BandScorer(bands, problem.bias)
 
 
 OBJECTIVE = DSoftmax

@@ -87,9 +87,13 @@ class Hierarchical(NamedTuple):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError, InputMissing or DataError for options that no vocabulary can be built with."""
+        """Raise ConfigError where the options contradict one another."""
+        check_names(options.get("tree", "huffman"), options.get("vectors", ""))
+
+    @classmethod
+    def check_files(cls, options: dict[str, Any]) -> None:
+        """Read the files that the options name; InputMissing or DataError if no vocabulary can be built with them."""
         tree, vectors = options.get("tree", "huffman"), options.get("vectors", "")
-        check_names(tree, vectors)
         if vectors:
             read_vectors(vectors)
         if tree not in TREES:
@@ -167,6 +171,10 @@ class TreeScorer:
         found = self.log_prob(H, targets)
         return found, np.zeros_like(found)
 
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,)."""
+        return self.log_prob(H, targets)
+
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P(target|h), (B,), by the path alone."""
         found = np.empty(len(H), H.dtype)
@@ -197,8 +205,10 @@ def log_sigma(x: np.ndarray) -> np.ndarray:
 def checked_links(tree: Tree, inner: int) -> tuple[np.ndarray, np.ndarray]:
     """Tree.links; DataError for arrays, read from a model, that would lead a kernel out of its rows (inner,)."""
     start, nodes, codes = tree
-    good = len(start) == inner + 2 and start[0] == 0 and start[-1] == len(nodes) == len(codes)
-    if good and np.all(np.diff(start) > 0) and nodes.min() >= 0 and nodes.max() < inner:
+    good = start.dtype == np.int64 and nodes.dtype == np.int32 and codes.dtype == np.uint8
+    good = good and start.ndim == nodes.ndim == codes.ndim == 1 and len(nodes) == len(codes) > 0
+    good = good and len(start) == inner + 2 and start[0] == 0 and start[-1] == len(nodes)
+    if good and np.all(np.diff(start) > 0) and nodes.min() >= 0 and nodes.max() < inner and codes.max() <= 1:
         parent, code = tree.links()
         if np.all(parent[:-1] > np.arange(2 * inner)):
             return parent, code

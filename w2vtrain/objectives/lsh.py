@@ -22,6 +22,10 @@ DEFAULTS = {
 }
 BUCKETS = 1 << 20
 """Most buckets a table may have."""
+PROPORTION, FLOOR = 16, 1 << 23
+"""Cells of all tables may be this many times the values of the output vectors, or FLOOR (32 MB) if that is more."""
+DRAWN = 1 << 18
+"""Columns that are permuted at a time."""
 CELLS = 1 << 22
 """Candidates that are held at once: 32 MB with their coefficients."""
 
@@ -186,9 +190,25 @@ def make_tables(output: np.ndarray, columns: np.ndarray, limit: int) -> Tables:
 def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np.ndarray:
     """The first entries of random permutations of the columns, without the bias: (tables, hashes, window) int32."""
     rng = np.random.default_rng([problem.seed, 2])
-    order = rng.permuted(np.tile(np.arange(problem.dim, dtype=np.int32), (tables * hashes, 1)), axis=1)
     window = min(window, problem.dim)
-    return np.ascontiguousarray(order[:, :window]).reshape(tables, hashes, window)
+    found = np.empty((tables * hashes, window), np.int32)
+    step = max(1, DRAWN // problem.dim)
+    for first in range(0, len(found), step):
+        part = found[first : first + step]
+        order = np.tile(np.arange(problem.dim, dtype=np.int32), (len(part), 1))
+        part[:] = rng.permuted(order, axis=1)[:, :window]
+    return found.reshape(tables, hashes, window)
+
+
+def check_size(words: int, dim: int, options: dict[str, Any]) -> None:
+    """Raise ConfigError for tables far larger than the output vectors (words, dim) that they are of."""
+    tables, hashes, window = options["tables"], options["hashes"], options["window"]
+    cells, most = tables * (words + window**hashes + hashes * dim), max(FLOOR, PROPORTION * words * dim)
+    if cells > most:
+        raise ConfigError(
+            f"option tables of objective lsh: {tables:,} tables of {window}^{hashes} buckets have {cells:,} cells, and "
+            f"{words:,} words of {dim:,} dimensions allow {most:,}: ask for fewer tables, hashes or a smaller window"
+        )
 
 
 class LshScorer(RowScorer):
@@ -260,19 +280,27 @@ class Lsh(RowObjective):
         limit: int = 1000,
     ) -> "Lsh":
         """Biases, if there are any, start at the words' log-frequencies."""
-        check_ranges(
-            "lsh",
-            tables=(tables, 1, 1000),
-            hashes=(hashes, 0, 20),
-            window=(window, 2, 256),
-            rebuild=(rebuild, 1, 1 << 40),
-            limit=(limit, 0, 1 << 31),
-        )
-        if window**hashes > BUCKETS:
-            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets are more than {BUCKETS}")
+        options = {"tables": tables, "hashes": hashes, "window": window, "rebuild": rebuild, "limit": limit}
+        cls.check(options)
+        check_size(len(problem.counts), problem.dim, options)
         output = problem.initial_rows(bias=problem.log_unigram())
         columns = first_entries(problem, tables, hashes, window)
         return cls(output, columns, rebuild, _most(limit, len(output)))
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for options that are out of their ranges."""
+        hashes, window = options["hashes"], options["window"]
+        check_ranges(
+            "lsh",
+            tables=(options["tables"], 1, 1000),
+            hashes=(hashes, 0, 20),
+            window=(window, 2, 256),
+            rebuild=(options["rebuild"], 1, 1 << 40),
+            limit=(options["limit"], 0, 1 << 31),
+        )
+        if window**hashes > BUCKETS:
+            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets are more than {BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
@@ -302,7 +330,8 @@ class Lsh(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by a trained model's output rows, hashed as in training."""
+        """Score by a trained model's output rows, hashed as in training. ConfigError as `check_size` raises it."""
+        check_size(len(output), problem.dim, options)
         columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
         return LshScorer(output, columns, _most(options["limit"], len(output)))
 

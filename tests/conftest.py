@@ -1,10 +1,13 @@
+import sys
+
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+from w2vtrain import cli, shell
 from w2vtrain.architectures import Cbow, SkipGram
 
-settings.register_profile("shared machine", deadline=None)
+settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
 
 ARCHITECTURES = {
@@ -23,6 +26,26 @@ def rng():
 def architecture(request):
     """(name, constructor of window) of every architecture."""
     return request.param, ARCHITECTURES[request.param]
+
+
+@pytest.fixture
+def w2vtrain_here(monkeypatch, capsys):
+    """Return a function that runs the command line in this process: (words, folder) -> exit code, stdout, stderr.
+
+    A second saved for each process that a test does not need.
+    """
+
+    def here(words, folder):
+        with monkeypatch.context() as patch:
+            patch.chdir(folder)
+            patch.setattr(sys, "argv", ["w2vtrain", *map(str, words)])
+            patch.setattr(shell, "leave", sys.exit)
+            with pytest.raises(SystemExit) as end:
+                cli.main()
+        said = capsys.readouterr()
+        return end.value.code, said.out, said.err
+
+    return here
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,11 @@
 """What is measured is what is said: operations against a count by hand, the command's tables, JSON and picture."""
 
+import contextlib
+import io
 import json
 import re
+import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +15,9 @@ from reference import huffman_lengths
 from w2vtrain import sweep
 from w2vtrain.cli import cli
 from w2vtrain.errors import UsageError
-from w2vtrain.limits import Limits, change_rows, measure_limits, multiply_adds, operations, path_length, triad
+from w2vtrain.limits import CHAINS, Limits, change_rows, measure_limits, multiply_adds, operations, path_length, triad
+from w2vtrain.llvm import LANES
+from w2vtrain.measure import child
 from w2vtrain.rows import padded_rows
 
 
@@ -36,7 +42,7 @@ def run(*words):
     return done
 
 
-def test_limits_are_of_work_that_is_done():
+def test_limits_are_of_work_that_is_done(monkeypatch):
     assert multiply_adds(3, 0.5) == pytest.approx(multiply_adds(0, 0.5)), "1 = 0.5 * 1 + 0.5"
     assert multiply_adds(2, 2.0) == pytest.approx(10 * multiply_adds(0, 2.0)), "1 -> 4 -> 10"
     a, b, c = (np.full(9, x, np.float32) for x in (0, 1, 2))
@@ -45,7 +51,10 @@ def test_limits_are_of_work_that_is_done():
     matrix = padded_rows(20, 16)
     change_rows(matrix, np.array([3, 19, 3]), np.ones((1, 16), np.float32))
     assert matrix.sum(axis=1).tolist() == [16.0 * k for k in [0, 0, 0, 1, *[0] * 15, 0.5]]
-    assert all(value > 1e6 for value in vars(measure_limits(1000, 32)).values())
+    monkeypatch.setattr("w2vtrain.limits.fastest", lambda act: (act(), 0.5)[1])
+    found = measure_limits(1000, 32)
+    assert found.flops == 2 * (2 * LANES * CHAINS << 22), "operations per second"
+    assert (found.triad, found.rows) == (2 * (3 * 4 << 24), 2 * (2 * 1000 * 32 * 4)), "bytes per second"
 
 
 def test_operations_are_those_of_a_naive_window():
@@ -95,7 +104,15 @@ def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
     assert not (tmp_path / "sweep.png").exists()
 
 
+def in_this_process(command, **_):
+    """Measure without a process for each job, which another test has."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        child(*command[3:])
+    return subprocess.CompletedProcess(command, 0, printed.getvalue())
+
+
 def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("w2vtrain.measure.subprocess", SimpleNamespace(run=in_this_process, PIPE=subprocess.PIPE))
     monkeypatch.setattr(sweep, "AXES", {"vector_size": (16, 48), "max_vocab": (5, 20), "threads": (1,)})
     done = run(corpus, "--sweep", tmp_path / "sweep.png", "--json", tmp_path / "found.json", "--seeds", 2)
     rows = [line.split("|")[1:3] for line in done.stdout.splitlines()[-5:]]

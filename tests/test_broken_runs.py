@@ -23,7 +23,7 @@ learn, steps = trainer._Run._learn, itertools.count(1)
 def broken(self, order, before, words, epoch, mine):
     if epoch < 2 or mine != thread or next(steps) < step:
         return learn(self, order, before, words, epoch, mine)
-    faulthandler.dump_traceback_later(30, exit=True)  # the run may not outlive its thread for long
+    faulthandler.dump_traceback_later(120, exit=True)  # the run may not outlive its thread for long
     if how == "raise":
         raise RuntimeError("the thread broke")
     time.sleep(1000)

@@ -59,12 +59,11 @@ def test_a_wrong_gradient_is_found(folder):
         ("broken.py", "1 / 0", "cannot be imported: ZeroDivisionError"),
     ],
 )
-def test_what_is_no_objective_is_told(folder, name, content, message):
+def test_what_is_no_objective_is_told(w2vtrain_here, folder, name, content, message):
     if content is not None:
         (folder / name).write_text(content)
-    command = [sys.executable, "-m", "w2vtrain", "objectives", "check", name]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 78
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    code, _, said = w2vtrain_here(["objectives", "check", name], folder)
+    assert code == 78
+    assert message in said
+    assert "Traceback" not in said
+    assert len(said.splitlines()) == 1

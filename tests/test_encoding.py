@@ -1,13 +1,11 @@
 """--encoding-errors through the command line: text to train on, to count, to score."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 GOOD, BAD = "some good wörds here\n" * 40, b"some b\xffd w\xc3rds \xfe here\n" * 40
-FIT = ["--vector-size", "4", "--epochs", "1", "--threads", "1", "--min-count", "1", "-q"]
+FIT = ["--vector-size", "4", "--epochs", "1", "--threads", "1", "--min-count", "1", "--sample", "0", "-q"]
 
 
 @pytest.fixture
@@ -17,13 +15,17 @@ def texts(tmp_path):
     return tmp_path
 
 
-def w2vtrain(code, folder, *words):
+@pytest.fixture
+def w2vtrain(w2vtrain_here):
     """What the command says on stdout, or its one line on stderr where it must fail."""
-    done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], cwd=folder, capture_output=True, check=False)
-    said = done.stderr.decode()
-    assert done.returncode == code, said
-    assert len(said.splitlines()) == (code != 0)
-    return said or done.stdout.decode()
+
+    def run(code, folder, *words):
+        found, out, said = w2vtrain_here(words, folder)
+        assert found == code, said
+        assert len(said.splitlines()) == (code != 0)
+        return said or out
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def w2vtrain(code, folder, *words):
         ("ignore", "simple", {"some", "here", "bd", "wrds"}),
     ],
 )
-def test_what_becomes_of_bad_bytes(texts, errors, tokenizer, words):
+def test_what_becomes_of_bad_bytes(w2vtrain, texts, errors, tokenizer, words):
     options = ["--encoding-errors", errors, "--tokenizer", tokenizer]
     counted = dict(line.split(" ") for line in w2vtrain(0, texts, "vocab", "bad.txt", "-q", *options).splitlines())
     assert counted == dict.fromkeys(words, "40")
@@ -50,7 +52,7 @@ def test_what_becomes_of_bad_bytes(texts, errors, tokenizer, words):
 
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", "simple"])
-def test_strict_stops_at_the_first_bad_byte(texts, tokenizer):
+def test_strict_stops_at_the_first_bad_byte(w2vtrain, texts, tokenizer):
     options = ["--encoding-errors", "strict", "--tokenizer", tokenizer]
     told = "w2vtrain: error: bad.txt: not UTF-8 at byte 6 of the text"
     assert told in w2vtrain(65, texts, "vocab", "bad.txt", *options)
@@ -61,7 +63,7 @@ def test_strict_stops_at_the_first_bad_byte(texts, tokenizer):
     assert told in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
 
 
-def test_nul_bytes_are_taken_for_white_space_if_that_is_asked_for(texts):
+def test_nul_bytes_are_taken_for_white_space_if_that_is_asked_for(w2vtrain, texts):
     (texts / "nul.txt").write_bytes(b"some\0words\0 here\n" * 40)
     assert "NUL at byte 4 of the text" in w2vtrain(65, texts, "vocab", "nul.txt")
     assert "say --allow-nul" in w2vtrain(65, texts, "fit", "nul.txt", "-o", "vectors.txt", *FIT)

@@ -1,10 +1,8 @@
 """Runs in odd surroundings: locale, time zone, umask, folders that vanish or cannot be written, slow disks."""
 
-import itertools
 import json
 import os
 import re
-import signal
 import stat
 import subprocess
 import sys
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference import first_lines
+from signalled import signalled
 
 import w2vtrain
 from w2vtrain import checkpoint, runs
@@ -24,15 +23,56 @@ from w2vtrain.writer import Writer
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
 SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
-# A disk on which nothing is synced within 0.4 seconds.
+# No checkpoint is synced until the twelfth slice, in the second epoch; there the run waits for the warning, and stops.
 SLOW_DISK = """
-import os, sys, time
-from w2vtrain import cli, writer
-sync, writer.SLOW = os.fsync, 0.2
+import itertools, os, signal, threading, time
+from w2vtrain import cli, runs, writer
+
+writer.SLOW = 0.2
+sync, due, slices = os.fsync, runs.Run.due, itertools.count(1)
+warned, synced = threading.Event(), threading.Event()
+
+
 def slow(handle):
-    time.sleep(0.4)
+    if threading.current_thread().name == "w2vtrain writer":
+        synced.wait()
     sync(handle)
-os.fsync = slow
+
+
+class Writer(writer.Writer):
+    def __init__(self, warn):
+        super().__init__(lambda line: (warn(line), warned.set()))
+
+
+def hurry(self):
+    if next(slices) == 12:
+        warned.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+        while not self.stopping:
+            time.sleep(0.001)
+        synced.set()
+    return due(self)
+
+
+os.fsync, runs.Run.due, runs.Writer = slow, hurry, Writer
+cli.main()
+"""
+
+# The working folder is deleted when training has begun.
+GONE = """
+import os, sys
+from w2vtrain import cli, runs
+
+gone, due = sys.argv.pop(1), runs.Run.due
+
+
+def deleted(self):
+    if os.path.exists(gone):
+        os.rmdir(gone)
+    return due(self)
+
+
+runs.Run.due = deleted
 cli.main()
 """
 
@@ -75,20 +115,14 @@ def test_names_of_files_that_are_not_utf_8(text, tmp_path):
     """A run of them stops and goes on, and its record can be read."""
     corpus, output = os.fsencode(tmp_path) + b"/t\xff.txt", os.fsencode(tmp_path) + b"/v\xff.txt"
     Path(os.fsdecode(corpus)).write_bytes(text.read_bytes())
-    words = [*COMMAND, "fit", corpus, "-o", output, *SMALL, "--epochs", "3000", "--progress-every", "0"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE) as run:
-        next(line for line in run.stderr if line.startswith(b"epoch"))
-        run.send_signal(signal.SIGTERM)
-        run.stderr.read()
-    assert run.returncode == 75
+    words = [*COMMAND, "fit", os.fsdecode(corpus), "-o", os.fsdecode(output), *SMALL, "--checkpoint-every", "0"]
+    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 75, done.stderr
     run_folder = Path(os.fsdecode(output + b".run"))
     assert json.loads((run_folder / "config.json").read_text())["request"]["output"] == os.fsdecode(output)
     words = [*COMMAND, "resume", os.fspath(run_folder)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE) as run:
-        said = b"".join(itertools.islice(run.stderr, 12))
-        run.send_signal(signal.SIGTERM)
-        run.stderr.read()
-    assert run.returncode == 75, said
+    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 75, done.stderr
 
 
 def umask():
@@ -109,7 +143,7 @@ def test_a_clock_that_jumps_changes_no_interval(text, tmp_path):
     events = [json.loads(line) for line in log.read_text().splitlines()]
     assert min(event["time"] for event in events) < 0 < max(event["time"] for event in events)
     seconds = json.loads((tmp_path / "v.txt.json").read_text())["record"]["seconds"]
-    assert all(0 <= spent < 100 for spent in seconds.values())
+    assert all(0 <= spent < 1e6 for spent in seconds.values())
 
 
 def test_a_working_folder_that_is_gone(text, tmp_path):
@@ -126,14 +160,9 @@ def test_a_working_folder_that_goes_meanwhile(text, tmp_path):
     """No matter where all that was named stands elsewhere."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    words = [*COMMAND, "fit", text, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "300", "--progress-every", "0"]
-    with subprocess.Popen(
-        list(map(str, words)), stderr=subprocess.PIPE, text=True, cwd=gone, env=with_package()
-    ) as run:
-        next(line for line in run.stderr if line.startswith("epoch"))
-        gone.rmdir()
-        said = run.stderr.read()
-    assert run.returncode == 0, said
+    done = fit(text, tmp_path / "v.txt", start=[sys.executable, "-c", GONE, gone], cwd=gone, env=with_package())
+    assert done.returncode == 0, done.stderr
+    assert not gone.exists()
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["v.txt", "v.txt.json"]
 
 
@@ -173,7 +202,9 @@ def test_training_goes_on_while_a_checkpoint_is_written(tmp_path, monkeypatch):
     run, let, given = Run(tmp_path, every=0.0), [], []
     changing = arrays()
     monkeypatch.setattr(
-        checkpoint, "save", lambda folder, number, found, about: (wait_for(let), given.append((number, found, about)))
+        checkpoint,
+        "save",
+        lambda folder, number, found, about, of: (wait_for(let), given.append((number, found, about))),
     )
     run.pause(lambda: changing, lambda: {"n": 1})
     changing["input"] += 1  # the next chunk
@@ -245,9 +276,10 @@ def test_what_could_not_be_saved_behind_is_saved_in_the_end(tmp_path, monkeypatc
 
 def test_a_writer_warns_once_of_a_task_that_takes_long():
     said, let = [], []
-    writer = Writer(said.append, slow=0.05)
+    writer = Writer(said.append, slow=1000)
     writer.start("quick", lambda: None)
     writer.wait()
+    writer.slow = 0.05
     writer.start("slow", lambda: wait_for(let))
     while not said:
         time.sleep(0.01)
@@ -263,18 +295,13 @@ def test_a_writer_warns_once_of_a_task_that_takes_long():
 def test_a_run_on_a_slow_disk(text, tmp_path):
     """It is told, training goes on meanwhile, SIGTERM saves, and the run goes on from there to the same bytes."""
     whole, output = tmp_path / "whole.txt", tmp_path / "v.txt"
-    more = ["--epochs", "150", "--checkpoint-every", "0", "--progress-every", "0.1"]  # some seconds
+    more = ["--checkpoint-every", "0", "--progress-every", "0"]
     assert fit(text, whole, *more).returncode == 0
-    words = [sys.executable, "-c", SLOW_DISK, "fit", text, "-o", output, *SMALL, *more]
-    said = []
-    with subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE, text=True) as process:
-        for line in process.stderr:
-            said.append(line)
-            if "the storage is slow" in line:
-                process.send_signal(signal.SIGTERM)
-    assert process.returncode == 75, "".join(said)
+    done = fit(text, output, *more, start=[sys.executable, "-c", SLOW_DISK])
+    assert done.returncode == 75, done.stderr
+    said = done.stderr.splitlines()
     warned = next(i for i, line in enumerate(said) if "the storage is slow" in line)
-    assert any(line.startswith("epoch") for line in said[:warned])
+    assert any(re.match(r"epoch 2 +\d", line) for line in said), "while the first checkpoint was not yet written"
     assert re.search(r"warning +\S*v\.txt\.run, checkpoint \d+: not written after 0\.2 s", said[warned])
     assert checkpoint.numbers(tmp_path / "v.txt.run")
     assert fit(text, output, *more).returncode == 0

@@ -2,19 +2,28 @@
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import fault_table
+import faults
 import pytest
 from fault_drive import Case, Run, load, once
 from fault_table import FAULTS, Fault
 from faults import FASTTEXT, GENSIM, OURS, judge, run
+from signalled import signalled
 
 from w2vtrain import cli
 
 ROOT = Path(__file__).parent.parent
 ALL = [fault for faults in FAULTS.values() for fault in faults]
 LONG = next(fault for fault in ALL if fault.memory)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A process hangs after 10 minutes, and not sooner because the machine is busy."""
+    monkeypatch.setattr(faults, "Case", partial(Case, seconds=600.0))
 
 
 @pytest.mark.parametrize("fault", [f for f in ALL if not f.tested and f is not LONG], ids=lambda fault: fault.name)
@@ -29,8 +38,15 @@ def test_w2vtrain_survives(fault, monkeypatch, capsys):
         monkeypatch.chdir(ROOT)
         return Run(end.value.code, capsys.readouterr().err)
 
+    def stopped(case, command, limits=None, folder=None):
+        stops = signalled([*command, "--epochs", "3", "--checkpoint-every", "0"], "3:SIGTERM")
+        return start(case, stops if command == case.train else command, limits, folder)
+
+    start = Case.start
     if fault.drive in (once, load) or fault.name == "named pipe":
         monkeypatch.setattr(Case, "run", here)
+    if fault.states:  # it ends with two checkpoints, however soon the other process looks for them
+        monkeypatch.setattr(Case, "start", stopped)
     verdict, runs = run(OURS, fault)
     assert verdict.survived, (verdict.text, runs)
 

@@ -16,8 +16,8 @@ import pytest
 import zstandard
 
 from w2vtrain import files
-from w2vtrain.errors import DataError, InputMissing, OutputError, WriteError
-from w2vtrain.files import atomic_write, check_writable, open_input
+from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, WriteError
+from w2vtrain.files import atomic_write, check_writable, open_input, read_lines, read_small
 
 
 def names(folder):
@@ -195,7 +195,7 @@ except WriteError as error:
 def test_a_limit_while_writing_keeps_the_old_file(tmp_path, blocks):
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-W", "error", "-c", LIMITED, str(tmp_path / "a"), str(blocks)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert names(tmp_path) == ["a"]
     assert done.stderr == ""
     if blocks << 10 <= 1 << 20:
@@ -353,6 +353,50 @@ def test_inputs_that_are_not_there(tmp_path):
     for path, message in [(tmp_path / "no", "No such file"), (tmp_path, "is a folder"), ("a\0", "null byte")]:
         with pytest.raises(InputMissing, match=message), open_input(path):
             pass
+
+
+def test_a_small_file_is_read_whole_and_no_other(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_small(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(DataError, match="a: has more than 4 bytes: name another file"):
+        read_small(tmp_path / "a", 4)
+    with pytest.raises(ConfigError, match="a: has more than 4 bytes; remove it"):
+        read_small(tmp_path / "a", 4, ConfigError, "; remove it")
+    for path in (tmp_path / "no", tmp_path):
+        with pytest.raises(InputMissing):
+            read_small(path, 5)
+
+
+def test_lines_have_numbers_and_limits(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"one\n\nthree\r\n\rx\nlast")
+    lines = [(1, b"one\n"), (2, b"\n"), (3, b"three\r\n"), (4, b"\rx\n"), (5, b"last")]
+    assert list(read_lines(path, 5, 19)) == lines
+    with pytest.raises(DataError, match=r"a:3: the line has more than 4 bytes"):
+        list(read_lines(path, 4))
+    with pytest.raises(DataError, match=r"a:5: more than 18 bytes of text: divide the file"):
+        list(read_lines(path, 5, 18))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_compressed_lines_may_not_expand_without_limit(tmp_path, name, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(PACKERS[name](TEXT))
+    assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
+    assert next(read_lines(path, 1000, compressed=False))[1] != b"line 0\n"
+    monkeypatch.setattr(files, "EXPANDED", 100)
+    path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
+    with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
+        list(read_lines(path, 20))
+    with pytest.raises(DataError, match="100 times the size of the compressed file or 500 bytes: decompress"):
+        list(read_lines(path, 20, 500))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_damaged_lines_are_seen(tmp_path, name):
+    (tmp_path / "a").write_bytes(PACKERS[name](TEXT)[:-1])
+    with pytest.raises(DataError, match=name):
+        list(read_lines(tmp_path / "a", 20))
 
 
 def test_the_errors_of_the_block_pass(tmp_path):

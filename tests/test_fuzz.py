@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("atheris", reason="atheris is made for Linux: nothing is fuzzed elsewhere")
 
-SECONDS = 20
+SECONDS = 8
 
 
 def check(loader, flags, folder):

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from w2vtrain.corpus import Corpus
 from w2vtrain.errors import DataError, InputMissing, OutputError
+from w2vtrain.ids import count
 from w2vtrain.vocab import Vocabulary, select
 
 WORDS = st.text(st.characters(exclude_characters="\0 \t\n\r\v\f", exclude_categories=["Cs"]), min_size=1, max_size=4)
@@ -85,8 +87,10 @@ def test_the_file_is_word2vecs(tmp_path, capsysbinary):
         (b"a 1\nb\0c 1\n", ":2", "want a word"),
         (b"a 0\nb 1\n", ":1", "at least 1"),
         (b"a 9223372036854775808\nb 1\n", ":1", "at least 1"),
-        (b"a " + b"9" * 5000 + b"\nb 1\n", ":1", "at least 1"),
-        (b"a 1\nb 2\na 1\n", ":3", "'a' stands there twice"),
+        (b"a " + b"9" * 2500 + b"\nb 1\n", ":1", "at least 1"),
+        (b"a " + b"9" * 5000 + b"\nb 1\n", ":1", "more than 3,100 bytes"),
+        (b"a 1\nb" + b"b" * 4000 + b" 2\n", ":2", "more than 3,100 bytes"),
+        (b"a 1\nb 2\na 1\n", ":3", "'a' occurs twice, first in line 1"),
         (b"a 1\nb\xff 2\n", ":2", "not UTF-8 at byte 1"),
         (b"", "", "0 words"),
         (b"a 1\n", "", "at least 2 distinct words"),
@@ -113,7 +117,22 @@ def test_only_our_errors_leave_the_loader(data):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(InputMissing, match="nothing: No such file"):
+    with pytest.raises(InputMissing, match="nothing cannot be opened: No such file"):
         Vocabulary.load(tmp_path / "nothing")
-    with pytest.raises(InputMissing, match="Is a directory"):
+    with pytest.raises(InputMissing, match="is a folder"):
         Vocabulary.load(tmp_path)
+
+
+def test_the_longest_words_that_a_corpus_can_have_are_read_again(tmp_path):
+    """A token of 1,000 bytes that are not UTF-8 becomes a word of 3,000."""
+    (tmp_path / "text").write_bytes(b"\xff" * 1000 + b" a a a")
+    vocabulary, _ = count(Corpus([str(tmp_path / "text")]), min_count=1)
+    assert sorted(len(word.encode()) for word in vocabulary.words) == [1, 3000]
+    vocabulary.save(tmp_path / "v")
+    assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
+
+
+def test_a_vocabulary_is_never_decompressed(tmp_path):
+    """Its first word may begin as compressed data does."""
+    (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
+    assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]

@@ -147,3 +147,56 @@ def test_without_a_writable_folder_nothing_is_kept(monkeypatch):
         assert one() == 1
     finally:
         jit.cache_folder.cache_clear()
+
+
+def said_by(cache, *words):
+    """What a command that compiles says on stderr, with this folder named for machine code."""
+    about = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], check=True, timeout=300, **about)
+    return done.stderr
+
+
+ANY_POSIX = pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+ROOT = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
+SPOIL = {
+    "owner": pytest.param(lambda path: os.chown(path, 12345, -1), "user 12345 owns it", marks=ROOT),
+    "mode": pytest.param(lambda path: path.chmod(0o777), "everyone can write to it", marks=ANY_POSIX),
+}
+
+
+@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
+def test_machine_code_in_a_folder_of_others_is_not_used_and_that_is_said_once(tmp_path, spoil, why):
+    """Whoever can put a file there could have this user run it."""
+    text, cache = tmp_path / "text.txt", tmp_path / "cache"
+    text.write_text("a b c d\n" * 50)
+    cache.mkdir(0o755)
+    spoil(cache)
+    said = said_by(cache, "vocab", str(text), "-q")
+    assert said.count(f"{cache}: compiled code that is kept there is not used: {why}") == 1
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
+def test_a_machine_code_file_that_others_could_write_is_compiled_anew(tmp_path, spoil, why):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    spoil(file)
+    before = file.stat().st_ino
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+    assert file.stat().st_ino != before, "the file was taken for this user's own"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_a_machine_code_file_that_is_a_link_is_compiled_anew(tmp_path):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+    assert not file.is_symlink()
+
+
+def test_a_folder_that_the_group_can_write_is_used(tmp_path):
+    tmp_path.chmod(0o775)
+    run_small(PACKAGE.parent, tmp_path)
+    assert list(tmp_path.glob("*.machine"))

@@ -4,55 +4,67 @@ What the arrays mean, and when it is time to save, is the trainer's and the pipe
 
 A checkpoint is a folder, RUN/ckpt-000123, with `state.safetensors` and `manifest.json`. It is written under another
 name, every file synced to the disk, the manifest with the checksum last, and then renamed: a run that is killed at any
-moment leaves the last checkpoint or the new one, never half of one.
+moment leaves the last checkpoint or the new one, never half of one. The manifest also says of which run it is, with its
+settings, under a digest of its own: a setting that somebody changed elsewhere is noticed.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
-import socket
-import time
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from .container import json_object, json_text, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
 from .files import atomic_write, sync_folder
+from .locks import Lock
+from .trust import Trusted, distrust, read_trusted, reason, require_trust
 
-SCHEMA = 1
+SCHEMA = 2
 KEPT = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
 # Of checkpoints, and of the run's other files, which files.atomic_write was writing.
-LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|writing)\.tmp-\d+-[0-9a-f]{8}")
-LARGEST_MANIFEST = 1 << 20
+LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+LARGEST_MANIFEST = 16 << 20
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded state: its number, arrays by name, `about` in JSON's types; skipped: why newer ones were not sound."""
+    """A loaded state: its number, arrays by name, `about` in JSON's types.
+
+    skipped: why newer ones were not sound; run: "cwd", "request" and "settings" of the run that it is of.
+    """
 
     number: int
     arrays: dict[str, np.ndarray]
     about: dict[str, Any]
     skipped: list[str]
+    run: dict[str, Any] = field(default_factory=dict)
 
 
-def save(run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> Path:
-    """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there."""
+def save(
+    run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[str, Any], of: Mapping[str, Any] | None = None
+) -> Path:
+    """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there.
+
+    of: what the run was asked for; see Checkpoint.run.
+    """
     temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
     try:
-        temporary.mkdir()
+        temporary.mkdir(0o775)
         write_container(temporary / STATE, arrays, {"about": json_text(about)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
-        manifest = orjson.dumps({"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest})
+        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(of or {})}
+        manifest = sealed(facts).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
             file.write(manifest)
         temporary.rename(final)
@@ -71,49 +83,73 @@ def load(run: Path) -> Checkpoint | None:
     skipped: list[str] = []
     for number in reversed(numbers(run)):
         try:
-            arrays, about = _read(run / f"ckpt-{number:06d}", number)
+            arrays, about, of = _read(run, number)
         except W2VError as error:
             skipped.append(str(error))
             continue
         except OSError as error:
-            skipped.append(f"{run / f'ckpt-{number:06d}'}: {error.strerror or error}")
+            skipped.append(f"{run / f'ckpt-{number:06d}'}: {reason(error)}")
             continue
-        return Checkpoint(number, arrays, about, skipped)
+        return Checkpoint(number, arrays, about, skipped, of)
     if skipped:
-        raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start anew")
+        raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
+    return None
+
+
+def described(run: Path) -> tuple[int, dict[str, Any]] | None:
+    """Return number and `Checkpoint.run` of the newest checkpoint with a sound manifest; None without one."""
+    for number in reversed(numbers(run)):
+        with suppress(W2VError, OSError):
+            return number, _manifest(run, number)["run"]
     return None
 
 
 def numbers(run: Path) -> list[int]:
     """The checkpoints that are there, oldest first."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        return sorted(int(match[1]) for entry in run.iterdir() if (match := NAME.fullmatch(entry.name)))
+        entries = [entry for entry in run.iterdir() if not entry.is_symlink()]
+        return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
     return []
 
 
-def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    manifest, state = _manifest(folder), folder / STATE
-    if manifest.get("schema") != SCHEMA:
-        raise DataError(f"{folder}: has schema {manifest.get('schema')}; this version of w2vtrain reads {SCHEMA}")
-    size = state.stat().st_size if state.is_file() and not state.is_symlink() else -1
-    if manifest.get("number") != number or size != manifest.get("bytes"):
-        raise DataError(f"{state}: {size:,} bytes where the manifest says {manifest.get('bytes')}")
+def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, Any]]:
+    manifest, state = _manifest(run, number), run / f"ckpt-{number:06d}" / STATE
+    about = state.stat(follow_symlinks=False)
+    if not stat.S_ISREG(about.st_mode) or (why := distrust(about, require_trust(run, DataError))):
+        raise DataError(f"{state} is not used: {'it is not a file' if not stat.S_ISREG(about.st_mode) else why}")
+    if about.st_size != manifest.get("bytes"):
+        raise DataError(f"{state}: {about.st_size:,} bytes where the manifest says {manifest.get('bytes')}")
     if _digest(state) != manifest.get("sha256"):
         raise DataError(f"{state}: damaged, its checksum is not the manifest's")
     with open_container(state) as box:
         box.check_format()
-        about = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
-        return {name: box.array(name) for name in box.names}, about
+        facts = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
+        return {name: box.array(name) for name in box.names}, facts, manifest["run"]
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(run: Path, number: int) -> dict[str, Any]:
+    """Read a manifest; DataError unless it is whole and of this number."""
+    folder = run / f"ckpt-{number:06d}"
     path = folder / MANIFEST
     try:
-        if path.is_symlink() or path.stat().st_size > LARGEST_MANIFEST:
-            raise DataError(f"{path}: not a manifest of this program")
-        return json_object(path.read_bytes(), f"{path} is")
+        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(run, DataError)), f"{path} is")
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from error
+        raise DataError(f"{path}: {reason(error)}") from error
+    if found.get("schema") != SCHEMA:
+        raise DataError(f"{folder}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
+    if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
+        raise DataError(f"{path}: damaged, its digest is not its own")
+    return found
+
+
+def sealed(manifest: dict[str, Any]) -> str:
+    """Return a manifest as JSON, with the digest of all else that it says."""
+    return json.dumps({**manifest, "digest": _seal(manifest)})
+
+
+def _seal(manifest: dict[str, Any]) -> str:
+    facts = {name: value for name, value in manifest.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(path: Path) -> str:
@@ -140,59 +176,24 @@ def sweep(run: Path) -> None:
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
-    """Hold RUN/lock, made with the folder if need be; OutputError says who else holds it, and since when.
+def locked(run: Path) -> Iterator[Trusted]:
+    """Hold RUN/lock, made with the folder if need be, and give whom to trust there.
 
-    The system drops the lock with the process, so that a killed run's is taken over at once.
+    OutputError says who else holds it, and since when, or why the folder is not to be trusted. The system drops the
+    lock with the process, so that the next run takes over a killed run's lock at once.
     """
-    handle = _open_lock(run)
-    while not _is(handle, run / LOCK):  # its holder deleted the file in between: what was locked is no longer the lock
-        os.close(handle)
-        handle = _open_lock(run)
-    try:
-        os.ftruncate(handle, 0)
-        since = time.strftime("%Y-%m-%d %H:%M:%S")
-        os.write(handle, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode())
-        sweep(run)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _open_lock(run: Path) -> int:
     try:
         if not run.is_dir():
-            run.mkdir(exist_ok=True)
+            run.mkdir(0o775, exist_ok=True)
             sync_folder(run.parent)
-        handle = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except FileNotFoundError:
         raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
     except OSError as error:
-        raise OutputError(f"{run}: the run's folder cannot be made: {error.strerror}") from error
-    if _take(handle):
-        return handle
-    owner = os.pread(handle, 200, 0).decode("utf-8", "replace") if hasattr(os, "pread") else ""
-    os.close(handle)
-    raise OutputError(f"{run}: in use by {owner.strip() or 'another process'}; wait for it, or name another")
-
-
-def _is(handle: int, path: Path) -> bool:
+        raise OutputError(f"{run}: the run's folder cannot be made: {reason(error)}") from error
+    trusted = require_trust(run, OutputError)
+    lock = Lock(run / LOCK, str(run), trusted)
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _take(handle: int) -> bool:
-    try:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    except OSError:
-        return False
-    return True
+        sweep(run)
+        yield trusted
+    finally:
+        lock.release()

@@ -4,6 +4,7 @@ What the arrays mean is known to model.py, not here. There is no pickle, so that
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InputMissing
-from w2vtrain.files import atomic_write
+from w2vtrain.files import Claim, atomic_write
 
 # Raised when files change their meaning; written to the metadata as "w2vtrain".
 FORMAT = 1
@@ -49,12 +50,24 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
     return None
 
 
-def json_text(about: Any) -> str:
-    """JSON of plain objects. Names of files that are no UTF-8 come back as Python had them: as escaped surrogates."""
+def json_text(about: Any, indent: bool = False) -> str:
+    """Return plain objects as JSON, in one line or indented for people; NaN and infinities become null.
+
+    File names that are not UTF-8 come back as Python had them: as escaped surrogates.
+    """
     try:
-        return orjson.dumps(about).decode()
+        return orjson.dumps(about, option=orjson.OPT_INDENT_2 if indent else None).decode()
     except TypeError:
-        return json.dumps(about)
+        return json.dumps(_finite(about), indent=2 if indent else None)
+
+
+def _finite(about: Any) -> Any:
+    """Return a copy with None for every number that JSON does not have."""
+    if isinstance(about, dict):
+        return {_finite(name): _finite(value) for name, value in about.items()}
+    if isinstance(about, (list, tuple)):
+        return [_finite(part) for part in about]
+    return None if isinstance(about, float) and not math.isfinite(about) else about
 
 
 def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
@@ -97,9 +110,16 @@ def decode_words(data: bytes, where: str | Path) -> list[str]:
 
 
 def write_container(
-    path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str], force: bool = False
+    path: str | Path,
+    tensors: Mapping[str, NDArray[Any]],
+    metadata: Mapping[str, str],
+    force: bool = False,
+    claim: Claim | None = None,
 ) -> None:
-    """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically."""
+    """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically.
+
+    claim: see `files.atomic_write`.
+    """
     # Wide items first: then each tensor begins at a multiple of its item size.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"w2vtrain": str(FORMAT), **metadata}}
@@ -112,7 +132,7 @@ def write_container(
         header[name] = {"dtype": dtype, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
     text = orjson.dumps(header)
     text += b" " * (-len(text) % 8)
-    with atomic_write(path, force, size=8 + len(text) + end) as file:
+    with atomic_write(path, force, size=8 + len(text) + end, claim=claim) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
             array = np.atleast_1d(tensors[name])
@@ -134,9 +154,9 @@ def open_container(path: str | Path) -> Iterator["Container"]:
     """
     from safetensors import SafetensorError, safe_open
 
-    if Path(path).is_dir():
-        raise InputMissing(f"{path} is a folder: name a file")
     try:
+        if Path(path).is_dir():
+            raise InputMissing(f"{path} is a folder: name a file")
         handle = safe_open(path, framework="numpy")
     except SafetensorError as error:
         raise DataError(f"{path} is not a sound safetensors file: {error}") from error

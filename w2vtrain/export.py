@@ -2,23 +2,29 @@
 
 from pathlib import Path
 
-import click
 import numpy as np
 
 from .checkpoint import Checkpoint, load, numbers
 from .errors import DataError, InputMissing
 from .fingerprint import vocabulary_checksum
+from .objectives import allow_code
 from .run import asked_before
 from .runs import VOCABULARY, stored
+from .terminal import echo
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 
 
-def run_export(run: str, output: str, format_: str | None, force: bool) -> None:
-    """Write the vectors of the newest sound checkpoint. It takes no lock: the run may go on meanwhile."""
+def run_export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
+    """Write the vectors of the newest sound checkpoint. Take no lock: the run may continue meanwhile.
+
+    objective: as for `run.run_resume`.
+    """
     folder = Path(run)
     format_of(output, format_)
-    request, _ = asked_before(folder, stored(folder))
+    allow_code(objective)
+    journal = stored(folder, InputMissing)
+    request, _ = asked_before(folder, journal.about)
     found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
@@ -34,9 +40,9 @@ def run_export(run: str, output: str, format_: str | None, force: bool) -> None:
     rows = _rows(found, "best.input" if best else "input", len(vocabulary), request.flags["vector_size"])
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
-        click.echo(f"warning: {why}; took the checkpoint before it", err=True)
+        echo(f"warning: {why}; took the checkpoint before it", err=True)
     which = "those of the best epoch so far, by held-out text" if best else "as they were"
-    click.echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
+    echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
 
 
 def _newest(folder: Path) -> Checkpoint | None:

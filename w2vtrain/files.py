@@ -14,32 +14,43 @@ import re
 import secrets
 import shutil
 import stat
-import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import DataError, InputMissing, OutputError, WriteError
+from w2vtrain.errors import DataError, InputMissing, OutputError, W2VError, WriteError
+from w2vtrain.terminal import STANDARD_OUTPUT, binary_output
+from w2vtrain.trust import MODE
 
 STDOUT = "-"
+Claim = Callable[[Path, Path], None]
+"""Called with the target and the temporary file that is about to take its name."""
 # A temporary file of a dead process is swept only when this old, in seconds: on a shared file system the process
 # may live on another host, and then goes on writing.
 SWEEP_AGE = 3600.0
+# Compressed text may be this many times as long as its file, or EXPANDED bytes if that is more: a file that expands
+# further is made to fill the memory. Lists of questions, the most regular text there is, reach a factor of 20.
+EXPANSION, EXPANDED = 100, 1 << 16
 MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
 @contextmanager
-def atomic_write(path: str | Path, force: bool = False, size: int | None = None) -> Iterator[BinaryIO]:
+def atomic_write(
+    path: str | Path, force: bool = False, size: int | None = None, claim: Claim | None = None, follow: bool = True
+) -> Iterator[BinaryIO]:
     """Give a binary file that takes the name `path` only when the block ends well; "-" is the standard output.
 
     The bytes go to a temporary file beside the target, are synced to the disk and take the target's name in one step,
     so that a reader, a crash or a full disk never meets half a file; an exception leaves the target as it was.
     Without `force` an existing target is refused, also one that appears while the block runs. A symbolic link is
-    followed; a device or a pipe is written to directly, because it must not be replaced by a file.
+    followed, unless `follow` is False: then it is refused. A device or a pipe is written to directly, because it must
+    not be replaced by a file.
     `size`, the bytes that will be written if known, makes the message about a full disk say what is needed.
+    `claim(target, temporary)` is called when all bytes are on the disk and before they get their name: whoever keeps a
+    record of its own files writes it there, so that a crash leaves no file that nobody owns.
     Raises OutputError where the file cannot be created and WriteError where it cannot be written; other exceptions
     of the block pass through unchanged.
     """
@@ -47,7 +58,7 @@ def atomic_write(path: str | Path, force: bool = False, size: int | None = None)
         with _standard_output() as stream:
             yield stream
         return
-    target, old = _target(path, force)
+    target, old = _target(path, force, follow)
     if old is not None and not stat.S_ISREG(old.st_mode):
         with _Checked(target, os.O_WRONLY, shown=path, size=size) as raw, _buffered(raw) as stream:
             yield stream
@@ -63,6 +74,8 @@ def atomic_write(path: str | Path, force: bool = False, size: int | None = None)
                 if old is not None:
                     with suppress(OSError):  # a file system without modes is no reason to lose the result
                         os.fchmod(raw.fileno(), stat.S_IMODE(old.st_mode))
+            if claim is not None:
+                claim(target, temporary)
             _take_name(temporary, target, force, path)
         except BaseException:
             with suppress(OSError):
@@ -88,14 +101,15 @@ def check_writable(path: str | Path, force: bool = False) -> None:
 
 
 @contextmanager
-def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
+def open_input(path: str | Path, compressed: bool = True) -> Iterator[tuple[BinaryIO, str | None]]:
     """Give a file opened for reading bytes, decompressed, and the name of its compression (None if there is none).
 
-    Compression is known by the first bytes, never by the suffix. Raises InputMissing where the file cannot be opened
-    or read, and DataError where compressed data is damaged or cut off; both also while the block reads.
+    Compression is known by the first bytes, never by the suffix; without `compressed` the file is read as it is.
+    Raises InputMissing where the file cannot be opened or read, and DataError where compressed data is damaged or cut
+    off; both also while the block reads.
     """
     with _open_plain(path) as file:
-        compression = compression_of(file.peek(6))
+        compression = compression_of(file.peek(6)) if compressed else None
         stream = _decompressed(file, compression)
         try:
             yield stream, compression
@@ -107,6 +121,57 @@ def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
             raise InputMissing(f"{path} cannot be read: {_reason(error)}") from error
         finally:
             stream.close()
+
+
+def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, remedy: str = "") -> bytes:
+    """Read a file of at most `limit` bytes, as it is; a longer one, or an endless device, takes no more memory.
+
+    Raises InputMissing if it cannot be opened or read, `error` if it is longer. remedy: the end of that message.
+    """
+    with _open_plain(path) as file:
+        try:
+            data: bytes = file.read(limit + 1)
+        except OSError as found:
+            raise InputMissing(f"{path} cannot be read: {_reason(found)}") from found
+    if len(data) > limit:
+        raise error(f"{path}: has more than {limit:,} bytes{remedy or ': name another file'}")
+    return data
+
+
+def read_lines(
+    path: str | Path, longest: int, most: int | None = None, compressed: bool = True
+) -> Iterator[tuple[int, bytes]]:
+    """Give the lines of a file and their numbers from 1, decompressed unless `compressed` is False.
+
+    Raises what `open_input` raises, and DataError for a line of more than `longest` bytes, for text of more than
+    `most` bytes, and for a compressed file whose text is far longer than any real text would be.
+    """
+    with open_input(path, compressed) as (file, compression):
+        left = _allowed(path, most) if compression else most
+        number = 0
+        while line := file.readline(longest + 3):
+            number += 1
+            if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > longest:
+                raise DataError(f"{path}:{number}: the line has more than {longest:,} bytes: name another file")
+            if left is not None and (left := left - len(line)) < 0:
+                raise DataError(f"{path}:{number}: {_too_long(most, compression)}")
+            yield number, line
+
+
+def _allowed(path: str | Path, most: int | None) -> int | None:
+    """How many bytes of text a compressed file may hold; `most` for a pipe, whose size nobody knows."""
+    about = Path(path).stat()
+    if not stat.S_ISREG(about.st_mode):
+        return most
+    allowed = max(EXPANDED, EXPANSION * about.st_size)
+    return allowed if most is None else min(most, allowed)
+
+
+def _too_long(most: int | None, compression: str | None) -> str:
+    if compression is None:
+        return f"more than {most:,} bytes of text: divide the file"
+    limits = [f"{EXPANSION} times the size of the compressed file"] + ([] if most is None else [f"{most:,} bytes"])
+    return f"more text than {' or '.join(limits)}: decompress the file, and look whether it is what you expect"
 
 
 def compression_of(start: bytes) -> str | None:
@@ -128,7 +193,7 @@ def _open_plain(path: str | Path) -> Any:
             raise InputMissing(f"{path} is a folder: name a file")
         return Path(path).open("rb", buffering=1 << 18)
     except (OSError, ValueError) as error:
-        raise InputMissing(f"{path} cannot be opened: {_reason(error)}") from error
+        raise InputMissing(f"{str(path)[:500]} cannot be opened: {_reason(error)}") from error
 
 
 class _ZstdReader(io.RawIOBase):
@@ -166,11 +231,13 @@ class _ZstdReader(io.RawIOBase):
         return count
 
 
-def _target(path: str | Path, force: bool) -> tuple[Path, os.stat_result | None]:
-    """Where the bytes shall go, links followed, and what is there now."""
+def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
+    """Return where the bytes go, links followed if that is allowed, and what is there now."""
     try:
-        target = Path(os.path.realpath(path))
-        old = target.stat()
+        target = Path(os.path.realpath(path) if follow else path)
+        old = target.stat(follow_symlinks=follow)
+        if stat.S_ISLNK(old.st_mode):
+            raise OutputError(f"{path} is a symbolic link: remove it")
     except FileNotFoundError:
         if not target.parent.is_dir():
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
@@ -271,13 +338,12 @@ def _reason(error: Exception) -> str:
 @contextmanager
 def _standard_output() -> Iterator[BinaryIO]:
     try:
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with binary_output() as stream:
+            yield stream
     except BrokenPipeError:
         raise  # the reader has seen enough: the command line ends quietly
     except OSError as error:
-        raise WriteError(f"the standard output cannot be written: {_reason(error)}") from error
+        raise WriteError(f"{STANDARD_OUTPUT} cannot be written: {_reason(error)}") from error
 
 
 @contextmanager
@@ -296,7 +362,7 @@ class _Checked(io.FileIO):
     def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
         self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
         try:
-            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags | os.O_CLOEXEC, 0o666))
+            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags | os.O_CLOEXEC, MODE))
         except (OSError, ValueError) as error:
             raise OutputError(f"{shown} cannot be created: {_reason(error)}") from error
 

@@ -5,6 +5,7 @@ whichever kernel they end up in and stay plain Python functions that tests can c
 """
 
 import hashlib
+import logging
 import os
 import pickle
 import sys
@@ -20,6 +21,10 @@ import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 from numba.extending import register_jitable
+
+from .trust import open_trusted, reason, trust
+
+log = logging.getLogger(__name__)
 
 PACKAGE = Path(__file__).parent
 
@@ -62,18 +67,37 @@ def source_hash(folder: Path = PACKAGE) -> str:
 
 @cache
 def cache_folder() -> Path | None:
-    """First folder that can be written: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache; None if none."""
+    """Return the first folder that can be written and trusted; None if there is none.
+
+    In this order: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache. Machine code is run, so it must come
+    from a folder in which only this user and root can put files.
+    """
     candidates = [PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("w2vtrain"))]
     if numba.config.CACHE_DIR:
         candidates.insert(0, Path(numba.config.CACHE_DIR))
     for folder in candidates:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(0o700, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue
+        try:
+            trust(folder)
+        except OSError as error:
+            _refuse(folder, error)
+            continue
         return folder
     return None
+
+
+_refused: set[Path] = set()
+
+
+def _refuse(path: Path, error: OSError) -> None:
+    """Say once per process that a folder or a file of machine code is not used, and why."""
+    if path not in _refused:
+        _refused.add(path)
+        log.warning("%s: compiled code that is kept there is not used: %s", path, reason(error))
 
 
 def _named_tuples(kind: Any) -> Iterator[type]:
@@ -111,7 +135,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             path = self.path(sig, target_context.codegen())
-            stored = path.read_bytes()
+            stored = self._stored(path)
         except OSError:
             return None
         with suppress(OSError):
@@ -119,8 +143,17 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         digest, data = stored[:DIGEST], stored[DIGEST:]
         if hashlib.sha256(data).digest() != digest:
             return None
-        # Numba's own format for its own object code, from our own folder of machine code: never a user's file.
+        # Numba's own format for its own object code, which can run anything: `_stored` has seen that only this user
+        # or root can have written the file.
         return self._impl.rebuild(target_context, pickle.loads(data))
+
+    def _stored(self, path: Path) -> bytes:
+        try:
+            with os.fdopen(open_trusted(path, os.O_RDONLY, trust(self._folder)), "rb") as file:
+                return file.read()
+        except PermissionError as error:
+            _refuse(path, error)
+            raise
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):

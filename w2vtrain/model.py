@@ -22,7 +22,7 @@ from w2vtrain.container import (
     write_container,
 )
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.files import open_input
+from w2vtrain.files import Claim, open_input
 from w2vtrain.vectors import Sniff, sniff
 
 FIXED = ("words", "counts", "input", "output")
@@ -50,11 +50,11 @@ class Model:
     record: dict[str, Any] = field(default_factory=dict)
 
 
-def save_model(path: str | Path, model: Model, force: bool = False) -> None:
+def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
     """Write a model atomically, without a second copy of its matrices, which may be strided views.
 
     Raises DataError for parts that do not fit or are not finite: such a file could not be loaded. UsageError for
-    settings or a record that JSON cannot say, OutputError and WriteError as `atomic_write` does.
+    settings or a record that JSON cannot say, OutputError and WriteError as `atomic_write` does, which explains claim.
     """
     if clash := sorted(set(FIXED) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array may not be called {clash[0]!r}")
@@ -71,7 +71,7 @@ def save_model(path: str | Path, model: Model, force: bool = False) -> None:
         "output": model.output,
         **model.arrays,
     }
-    write_container(path, tensors, about, force)
+    write_container(path, tensors, about, force, claim)
 
 
 def load_model(path: str | Path) -> Model:

@@ -1,24 +1,25 @@
-"""What `fit` is asked to write: tried before anything is read, and written when all is learned.
+"""What `fit` is asked to write: tried and locked before anything is read, and written when all is learned.
 
 It trains nothing.
 """
 
-import json
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .config import Settings
-from .errors import ConfigError, OutputError, UsageError, W2VError, WriteError
-from .files import STDOUT, atomic_write, check_writable
+from .container import json_text
+from .errors import ConfigError, OutputError, UsageError, W2VError, WriteError, shown
+from .files import STDOUT, Claim, atomic_write, check_writable
+from .journal import Journal
+from .locks import Lock
 from .model import Model, save_model
-from .objectives import objective_class
+from .objectives import check_options
 from .pipeline import corpus_of
-from .problem import Problem
+from .trust import new_files_in, reason
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 
@@ -50,7 +51,7 @@ class FitRequest:
 
 
 def outputs(request: FitRequest) -> list[str]:
-    """All files that the run will write; the record beside the vectors comes last."""
+    """Return all results that the run will write; the record beside the vectors comes last."""
     named = [request.output, request.save_output_vectors, request.save_model, request.save_vocab, record_file(request)]
     return [file for file in named if file]
 
@@ -61,20 +62,94 @@ def record_file(request: FitRequest) -> str | None:
 
 
 def streamed(output: str) -> bool:
-    """Whether the vectors go to a pipe or a device, beside which nothing can lie."""
-    return output == STDOUT or (Path(output).exists() and not Path(output).is_file() and not Path(output).is_dir())
+    """Return whether an output is a pipe or a device, beside which nothing can lie."""
+    path = Path(output)
+    try:
+        return output == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
+    except OSError:  # a name that is too long: `check_writable` says so
+        return False
 
 
-def preflight(request: FitRequest, settings: Settings, mine: Collection[str] = ()) -> list[str]:
-    """Look at every input and try every output file; returns the outputs' names. mine: see `write_results`."""
-    built = check_options(settings)
-    if request.save_output_vectors and hasattr(built, "output") and not len(built.output):
+def all_outputs(request: FitRequest) -> list[str]:
+    """Return the results, and the log if there is one."""
+    return [*outputs(request), *filter(None, [request.log_json])]
+
+
+def regular(files: Sequence[str]) -> list[str]:
+    """Return the outputs that are files, or will be; not standard output, pipes and devices."""
+    return [file for file in files if not streamed(file)]
+
+
+def lock_path(output: str) -> Path:
+    """Return the lock file beside an output, symbolic links followed."""
+    target = Path(os.path.realpath(output))
+    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.lock")
+
+
+@contextmanager
+def locked_outputs(
+    request: FitRequest, run: str, needed: Callable[[], bool] = lambda: False
+) -> Iterator[dict[str, int]]:
+    """Hold a lock beside each output, so that two runs never write the same file; give their paths and inodes.
+
+    The lock files name the run. If the block does not end well and the run's folder is `needed`, they stay, and show
+    that this run began these outputs. OutputError says who else writes one.
+    """
+    held: list[Lock] = []
+    done = False
+    try:
+        for file in regular(all_outputs(request)):
+            path = lock_path(file)
+            held.append(Lock(path, file, new_files_in(path.parent), run))
+        yield {str(lock.path): lock.path.stat().st_ino for lock in held}
+        done = True
+    finally:
+        remove = done or not needed()
+        for lock in held:
+            lock.release(remove)
+
+
+def check_begun(request: FitRequest, journal: Journal) -> None:
+    """Raise OutputError for an output that a run's folder names, but that the run did not begin, unless forced.
+
+    The folder may come from anywhere. It is believed if a lock file beside the output names its run, or is the one
+    whose inode it recorded, and about the output that gave the folder its name.
+    """
+    folder = journal.folder
+    named = str(folder.resolve())
+    vectors = named.removesuffix(".run") if named.endswith(".run") else ""
+    for file in [] if request.force else all_outputs(request):
+        path = os.path.realpath(file)
+        own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
+        if file == STDOUT or own or journal.began(lock_path(file)):
+            continue
+        raise OutputError(
+            f"{file}: {folder} names this output, but nothing beside it shows that the run began it here:"
+            " say --force to write it"
+        )
+
+
+def check_folders(request: FitRequest) -> None:
+    """Raise OutputError for the first output whose folder is not there, before the run's own folder is made."""
+    for file in all_outputs(request):
+        try:
+            missing = file != STDOUT and not Path(os.path.realpath(file)).parent.is_dir()
+        except OSError as error:
+            raise OutputError(f"{shown(file)} cannot be created: {reason(error)}") from error
+        if missing:
+            raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
+
+
+def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bool] = lambda _: False) -> list[str]:
+    """Look at every input and try every output file; return the outputs' names. owned: see `write_results`."""
+    has_rows = check_options(settings)
+    if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output rows, no vectors to save")
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)
     files = outputs(request)
-    all_files = [*files, *filter(None, [request.log_json])]
+    all_files = all_outputs(request)
     written = [os.path.realpath(file) for file in all_files]
     if twice := [file for file, path in zip(all_files, written, strict=True) if written.count(path) > 1]:
         raise UsageError(f"{twice[0]}: named for two outputs")
@@ -87,20 +162,8 @@ def preflight(request: FitRequest, settings: Settings, mine: Collection[str] = (
     if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
         raise UsageError(f"{lost[0]}: named for input and output; choose another name")
     for file in all_files:
-        check_writable(file, request.force or os.path.realpath(file) in mine)
+        check_writable(file, request.force or owned(file))
     return files
-
-
-def check_options(settings: Settings) -> Any:
-    """Have the objective say what its options may not be: by its own `check`, or by building it for two words.
-
-    Returns what was built, or None.
-    """
-    cls = objective_class(settings.objective)
-    if hasattr(cls, "check"):
-        cls.check(settings.options)
-        return None
-    return cls.build(Problem(["a", "b"], np.array([2, 1]), settings.vector_size, settings.bias), **settings.options)
 
 
 def cache_folder(output: str) -> Path | None:
@@ -111,31 +174,30 @@ def cache_folder(output: str) -> Path | None:
 def write_results(
     request: FitRequest,
     model: Model,
-    mine: Collection[str] = (),
+    owned: Callable[[str], bool] = lambda _: False,
+    claim: Claim | None = None,
     again: Callable[[W2VError], bool] = lambda error: False,
 ) -> None:
-    """The vectors first; what else was asked for after them, and standard output last: its reader may leave early.
+    """Write the vectors first, then what else was requested; standard output last, since its reader may leave early.
 
-    mine: real paths of outputs that may be overwritten though nobody said --force; again: asked whether to try once
-    more after a file could not be written.
+    owned: returns whether the file of this name is the run's own, and may be overwritten without --force; claim: see
+    `files.atomic_write`; again: called with an error, returns whether to try once more.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    record = {"settings": model.settings, "record": model.record}
+    record, kind = {"settings": model.settings, "record": model.record}, request.format_
+    counted = Vocabulary(model.words, model.counts)
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
-        (request.output, lambda file, force: write_vectors(file, model.words, model.input, request.format_, force)),
-        (
-            request.save_output_vectors,
-            lambda file, force: write_vectors(file, names, model.output, request.format_, force),
-        ),
-        (request.save_model, lambda file, force: save_model(file, model, force)),
-        (request.save_vocab, lambda file, force: Vocabulary(model.words, model.counts).save(file, force)),
-        (record_file(request), lambda file, force: write_json(file, record, force)),
+        (request.output, lambda file, force: write_vectors(file, model.words, model.input, kind, force, claim)),
+        (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
+        (request.save_model, lambda file, force: save_model(file, model, force, claim)),
+        (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
+        (record_file(request), lambda file, force: write_json(file, record, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:
             try:
-                write(file, request.force or os.path.realpath(file) in mine)
+                write(file, request.force or owned(file))
             except (WriteError, OutputError) as error:
                 if streamed(file) or not again(error):
                     raise
@@ -143,7 +205,7 @@ def write_results(
                 break
 
 
-def write_json(path: str, about: dict[str, Any], force: bool) -> None:
+def write_json(path: str, about: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
     """One object, for people and programs."""
-    with atomic_write(path, force) as file:
-        file.write(json.dumps(about, indent=1).encode() + b"\n")
+    with atomic_write(path, force, claim=claim) as file:
+        file.write(json_text(about, indent=True).encode() + b"\n")

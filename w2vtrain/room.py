@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from .errors import ResourceError
+from .errors import ResourceError, WriteError
 from .machine import available_memory
 from .rows import ROW
 
@@ -31,11 +31,11 @@ def check_memory(words: int, width: int, copies: int = 1) -> None:
 
 
 def check_disk(folder: Path, words: int, width: int) -> None:
-    """ResourceError where the checkpoints of a run would not fit on the disk of an existing folder."""
+    """WriteError if the checkpoints of a run would not fit on the disk of an existing folder."""
     needed = (CHECKPOINTS + 1) * matrices(words, width)
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise ResourceError(
+        raise WriteError(
             f"{folder}: checkpoints and vectors need {needed / 2**20:,.0f} MiB of disk, {free / 2**20:,.0f} are free:"
             " name another folder with --run, or train fewer words or dimensions"
         )

@@ -6,30 +6,51 @@ How a corpus is read and a model trained is pipeline.py's matter; which files ar
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_type_hints
-
-import click
+from typing import Any, TextIO, get_type_hints
 
 from .api import cut_vocabulary
 from .checkpoint import Checkpoint, locked, numbers
 from .config import Settings, resolve, validated
-from .console import Console, json_lines, warn
-from .errors import ConfigError, DataError, InputMissing, W2VError
+from .console import Console, Log, json_lines, warn
+from .errors import ConfigError, DataError, InputMissing, Stopped, W2VError
+from .files import atomic_write
+from .journal import CONFIG
 from .machine import automatic_threads
-from .objectives import engine_of
-from .outputs import FitRequest, cache_folder, preflight, streamed, write_results
+from .objectives import CodeNotAllowed, allow_code, engine_of, require_allowed
+from .outputs import (
+    FitRequest,
+    all_outputs,
+    cache_folder,
+    check_begun,
+    check_folders,
+    locked_outputs,
+    outputs,
+    preflight,
+    regular,
+    streamed,
+    write_results,
+)
 from .pipeline import effective, fit
-from .runs import CONFIG, Run, listening, stored
+from .runs import Run, listening, stored
+from .shell import explained
+from .terminal import echo
 from .vocab import Vocabulary
 from .writer import SLOW
 
 
-def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) -> None:
-    """Train and write. Nothing is read for minutes before a mistake in settings, inputs or outputs is told."""
+def run_fit(
+    request: FitRequest, environment: Mapping[str, str] = os.environ, code: str | None = None, resumed: bool = False
+) -> None:
+    """Train and write. Mistakes in settings, inputs and outputs are reported before anything is read.
+
+    code: the objective that this command line names, which may be a file or a module to run; resumed: the request
+    comes from a run's folder, not from this command line.
+    """
+    allow_code(code)
     asked, origins = resolve(request.flags, environment, request.config)
     for name, why in without_effect(asked).items():
         if origins[name] == "command line":
@@ -43,6 +64,7 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
     if request.print_config:
         print_settings(asked, settings, origins)
         return
+    check_folders(request)
     folder = run_folder(request)
     if folder is None:
         _fit(request, settings, reason, None)
@@ -50,7 +72,7 @@ def run_fit(request: FitRequest, environment: Mapping[str, str] = os.environ) ->
     with locked(folder):
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
-            _fit(request, settings, reason, run)
+            _fit(request, settings, reason, run, resumed)
             run.finish()
         except Exception:
             run.settle(SLOW)
@@ -78,54 +100,101 @@ def run_folder(request: FitRequest) -> Path | None:
     return None if streamed(request.output) else Path(f"{request.output}.run")
 
 
-def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None) -> None:
+def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
+    """Begin or continue a run: decide what it may write, lock that, train with a log, write the results."""
     found = None
     if run:
         about = {"cwd": working_folder(), "request": asdict(request)}
         found = run.begin(settings, about, anew=request.force)
-    mine = own_outputs(run, request, found) if run else set()
-    files = preflight(request, settings, mine)
-    vocabulary = None
-    if request.read_vocab:
-        vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
-    with json_lines(request.log_json, request.on_full == "wait") as log:
+        if run.is_complete(regular(outputs(request))):
+            Console(request.quiet).say(f"complete    all results are written already; {run.folder} is removed")
+            return
+        run.journal.complete = False
+        if resumed:
+            check_begun(request, run.journal)
+    name = run.journal.run if run else ""
+    files = preflight(request, settings, run.journal.owns if run else lambda _: False)
+    with locked_outputs(request, name, run.is_needed if run else lambda: False) as locks, ExitStack() as stack:
+        if run:
+            run.journal.locks = locks
+            run.journal.save()
+        log = stack.enter_context(json_lines(request.log_json, request.on_full == "wait", log_opener(request, run)))
         console = Console(request.quiet, request.progress_every, log)
         if run:
             run.warn = lambda line: console.say(f"warning     {line}")
             run.alarm = lambda line: warn(f"warning     {line}")
         try:
-            console.say(headline(settings, reason))
-            if warning := crowded(settings.threads):
-                console.say(warning)
-            for why in found.skipped if found else []:
-                console.say(f"warning     {why}; going on from the checkpoint before it")
-            with listening(run) if run else nullcontext():
-                model = fit(
-                    request.sources,
-                    settings,
-                    vocabulary=vocabulary,
-                    heldout=request.heldout,
-                    folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
-                    events=console.events(),
-                    run=run,
-                    found=found,
-                    allow_changed=request.allow_changed,
-                )
-                started = time.monotonic()
-                if run:
-                    run.writing(files)
-                with rescued(run):
-                    write_results(request, model, mine, *([run.await_room] if run else []))
-            console.summary(model, files, time.monotonic() - started)
+            with reported(log):
+                console.start(settings, headline(settings, reason), all_outputs(request), name)
+                if warning := crowded(settings.threads):
+                    console.say(warning)
+                for why in found.skipped if found else []:
+                    console.say(f"warning     {why}; resuming from the checkpoint before it")
+                _train(request, settings, console, files, run, found)
         finally:
             console.close()
 
 
-def own_outputs(run: Run, request: FitRequest, found: Checkpoint | None) -> set[str]:
-    """Real paths of the files that are there, if they are, because this run was writing them when it was killed."""
-    log = request.log_json
-    followed = found and log and run.asked.get("log_json") == log  # it is written from the start on
-    return run.mine | ({os.path.realpath(log)} if followed and log else set())
+def _train(
+    request: FitRequest, settings: Settings, console: Console, files: list[str], run: Run | None,
+    found: Checkpoint | None,
+) -> None:  # fmt: skip
+    vocabulary = None
+    if request.read_vocab:
+        vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
+    with listening(run) if run else nullcontext():
+        model = fit(
+            request.sources,
+            settings,
+            vocabulary=vocabulary,
+            heldout=request.heldout,
+            folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
+            events=console.events(),
+            run=run,
+            found=found,
+            allow_changed=request.allow_changed,
+        )
+        started = time.monotonic()
+        with rescued(run):
+            if run:
+                write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
+                run.journal.complete = True
+                run.journal.save()
+            else:
+                write_results(request, model)
+    console.summary(model, files, time.monotonic() - started)
+
+
+def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
+    """Return what opens the log: a run's own log is continued, any other file is a new one or refused."""
+
+    def open_log(path: str) -> TextIO:
+        if streamed(path):
+            return Path(path).open("w", encoding="utf-8")
+        if not run or not run.journal.owns(path):
+            with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
+                pass
+        log = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115
+        if log.tell():
+            log.seek(log.tell() - 1)
+            if log.read(1) != "\n":  # the disk was full in the middle of a line
+                log.write("\n")
+        return log
+
+    return open_log
+
+
+@contextmanager
+def reported(log: Log) -> Iterator[None]:
+    """Log how the run ended if it did not end well: stopped, or with an error."""
+    try:
+        yield
+    except BaseException as error:
+        code, message = explained(error)
+        event = "stopped" if isinstance(error, Stopped) else "error"
+        with suppress(W2VError):  # the error itself matters more
+            log({"event": event, "exit_code": code, "message": message})
+        raise
 
 
 def working_folder() -> str:
@@ -154,26 +223,34 @@ def rescued(run: Run | None) -> Iterator[None]:
         raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
-def run_resume(folder: str, quiet: bool, force: bool, allow_changed: bool) -> None:
-    """Go on with a run that was stopped or killed, as it was asked for then."""
+def run_resume(folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None) -> None:
+    """Continue a run that was stopped or killed, as it was requested then.
+
+    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again.
+    """
     run = Path(folder).resolve()
-    request, cwd = asked_before(run, stored(run))
+    journal = stored(run)
+    allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
+    request, cwd = asked_before(run, journal.about)
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
         raise InputMissing(f"{cwd}: the folder that the run was started in is gone") from error
-    asked = replace(request, quiet=quiet, force=force or request.force, allow_changed=allow_changed)
-    run_fit(asked, environment={})
+    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed)
+    run_fit(asked, environment={}, resumed=True)
 
 
 def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:
     """What a run's folder says was asked for, and the working folder of then; DataError where it does not."""
     try:
         cwd, settings = about["cwd"], validated(about["settings"])
+        require_allowed(settings.objective, cwd)
         mistakes = without_effect(settings)  # these would be, given on the command line
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
         request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
-    except (KeyError, TypeError, AttributeError, ConfigError) as error:
+    except CodeNotAllowed:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
         raise DataError(f"{run}: its {CONFIG} is not of a run: {error}") from error
     wanted = get_type_hints(FitRequest)
     for name, value in [("cwd", cwd), *vars(request).items()]:
@@ -213,12 +290,12 @@ def print_settings(asked: Settings, settings: Settings, origins: dict[str, str])
     for name, value in asdict(settings).items():
         origin = "chosen automatically" if before[name] != value else origins[name]
         if value is None:
-            click.echo(f"# {name} is not set")
+            echo(f"# {name} is not set")
         elif name != "options":
-            click.echo(toml_line(name, value, origin))
-    click.echo("\n[options]")
+            echo(toml_line(name, value, origin))
+    echo("\n[options]")
     for name, value in settings.options.items():
-        click.echo(toml_line(name, value, origins["options"] if name in asked.options else "default"))
+        echo(toml_line(name, value, origins["options"] if name in asked.options else "default"))
 
 
 def toml_line(name: str, value: Any, origin: str) -> str:

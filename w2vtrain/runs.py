@@ -1,11 +1,10 @@
 """A run's folder while it learns: what it is a run of, when to save, what signals ask for.
 
-It knows neither engine nor trainer: the pipeline hands in arrays, and gets them back. How a checkpoint lies on the disk
-is checkpoint.py's matter.
+It knows neither engine nor trainer: the pipeline hands in arrays, and gets them back. checkpoint.py knows how a
+checkpoint lies on the disk, journal.py what the folder says of its run.
 """
 
 import json
-import os
 import signal
 import threading
 import time
@@ -18,21 +17,18 @@ from typing import Any
 import numpy as np
 
 from . import checkpoint
-from .config import FIELDS, Settings
-from .container import json_object
-from .errors import ConfigError, DataError, OutputError, ResourceError, Stopped, W2VError, WriteError
-from .files import STDOUT, atomic_write, disk_is_full
+from .config import Settings
+from .errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError
+from .files import atomic_write, disk_is_full
 from .fingerprint import vocabulary_checksum
+from .journal import CONFIG, FREE, Journal, changes
 from .machine import available_memory
 from .room import check_disk
+from .trust import require_trust
 from .vocab import Vocabulary
 from .writer import Writer
 
-CONFIG, VOCABULARY, WRITING = "config.json", "vocab.txt", "writing"
-FREE = ("threads", "stall_timeout")
-"""Settings that may differ between a run and its continuation."""
-DECIDING = ("sources", "heldout", "read_vocab")
-"""What the result depends on beside the settings."""
+VOCABULARY = "vocab.txt"
 
 RETRY, LONGEST_RETRY = 5.0, 60.0
 """Seconds after which results that found no room are written again: each time so much later, up to the longest."""
@@ -42,21 +38,23 @@ About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: to be told of slow storage;
-    alarm: to be told that results wait for room.
+    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: takes lines about slow
+    storage; alarm: takes the line that results wait for room.
 
-    Checkpoints are written while training goes on, from copies of its arrays, one at a time; where there is no room
-    for copies, training waits. patient: a disk without room for a checkpoint is told, and training goes on.
+    Checkpoints are written while training goes on, from copies of its arrays, one at a time; without enough memory
+    for copies, training waits. patient: a disk without room for a checkpoint is reported, and training goes on.
+    journal: the record of the run, from `begin` on.
     """
+
+    journal: Journal
 
     def __init__(self, folder: Path, every: float = 600.0, patient: bool = False) -> None:
         self.folder, self.every, self.patient = folder, every, patient
         self.stopping = self.saving = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
+        self.of: dict[str, Any] = {}  # what the run was asked for
         self.unsaved: tuple[Arrays, About] | None = None
         self.behind: tuple[Arrays, About] | None = None  # what the writer is writing, or could not
-        self.mine: set[str] = set()  # real paths of outputs that this run began to write before it was killed
-        self.asked: dict[str, Any] = {}  # the request that the folder is of
         self.warn: Callable[[str], None] = lambda _: None
         self.alarm: Callable[[str], None] = lambda _: None
         self.writer = Writer(
@@ -64,28 +62,34 @@ class Run:
         )
 
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
-        """Note what the folder is a run of, and load the checkpoint to go on from, if there is one.
+        """Record what the folder is a run of, and load the checkpoint to resume from, if there is one.
 
-        ConfigError where the folder is of other settings, unless `anew`: then what is there is deleted.
+        ConfigError if the folder is of other settings and there is something to lose, unless `anew`: then the run
+        starts over.
         """
-        path = self.folder / CONFIG
-        text = json.dumps({**about, "settings": asdict(settings)}, indent=2)
-        before = _read(path)
-        if before:
-            asked = before.get("request")
-            self.asked, self.mine = asked if isinstance(asked, dict) else {}, _begun(self.folder / WRITING)
-        if before and (changed := _changes(before, json.loads(text))):
+        trusted = require_trust(self.folder, OutputError)
+        now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
+        try:
+            before = Journal.read(self.folder, trusted)
+        except DataError:
             if not anew:
-                raise ConfigError(
-                    f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
-                    f" `w2vtrain resume {self.folder}`, or say --force to start anew"
-                )
+                raise
+            before = None
             self.forget()
-            self.mine = set()
-        if not self.mine:
-            (self.folder / WRITING).unlink(missing_ok=True)
-        with atomic_write(path, force=True) as file:
-            file.write(text.encode())
+        self.of, self.journal = now, Journal(self.folder, trusted, now)
+        if before:
+            self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
+            newest = checkpoint.described(self.folder)
+            if changed := changes(newest[1] if newest else before.about, now):
+                if not anew and (checkpoint.numbers(self.folder) or before.complete):
+                    raise ConfigError(
+                        f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
+                        f" `w2vtrain resume {self.folder}`, or say --force to start over"
+                    )
+                self.forget()
+            else:
+                self.journal.complete = before.complete
+        self.journal.save()
         found = checkpoint.load(self.folder)
         if found is not None:
             self.number = found.number
@@ -94,34 +98,33 @@ class Run:
                     checkpoint.remove(self.folder, number)
         return found
 
-    def writing(self, outputs: Sequence[str]) -> None:
-        """Note which results are about to be written where there was no file: killed on the way, the run goes on."""
-        new = {os.path.realpath(file) for file in outputs if file != STDOUT and not Path(file).exists()}
-        self.mine |= new
-        with suppress(W2VError), atomic_write(self.folder / WRITING, force=True) as file:  # the results matter more
-            file.write(json.dumps(sorted(self.mine)).encode())
+    def is_complete(self, outputs: Sequence[str]) -> bool:
+        """Return whether these files are the run's results, all written before it was killed while it tidied up."""
+        return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def forget(self) -> None:
-        """Delete what was saved: the run starts anew."""
+        """Delete what was saved: the run starts over."""
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
     def check_room(self, words: int, width: int) -> None:
-        """ResourceError where checkpoints will not fit on the disk; a warning to who waits for room."""
+        """WriteError if checkpoints will not fit on the disk; a warning for a run that waits for room."""
         try:
             check_disk(self.folder, words, width)
-        except ResourceError as error:
+        except WriteError as error:
             if not self.patient:
                 raise
             self.warn(f"{error}; training goes on without those for which there is none")
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Write the vocabulary beside the checkpoints, once: with it `export` needs no corpus."""
+        path = self.folder / VOCABULARY
         with suppress(W2VError, OSError):
-            if vocabulary_checksum(Vocabulary.load(self.folder / VOCABULARY)) == vocabulary_checksum(vocabulary):
+            if not path.is_symlink() and vocabulary_checksum(Vocabulary.load(path)) == vocabulary_checksum(vocabulary):
                 return
         try:
-            vocabulary.save(self.folder / VOCABULARY, force=True)
+            with atomic_write(path, force=True, follow=False) as file:
+                file.write(vocabulary.text())
         except (WriteError, OutputError) as error:
             self._without(error)
 
@@ -131,18 +134,18 @@ class Run:
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
 
-    def pause(self, arrays: Arrays, about: About) -> None:
-        """Save if it is time or was asked for; Stopped if that was asked for. arrays and about are only then called.
+    def pause(self, arrays: Arrays, about: About, milestone: bool = False) -> None:
+        """Save if it is time, if that was requested, or at a milestone; raise Stopped if that was requested.
 
-        At the end of an epoch, too, where a tenth of the interval is over. What went wrong with an earlier checkpoint
-        is raised here.
+        arrays and about are called only then. At the end of an epoch, which is when this is called without a request,
+        it is time after a tenth of the interval. What went wrong with an earlier checkpoint is raised here.
         """
         self.unsaved = arrays, about
         self._written(0)
         if self.stopping:
             self.save()
             raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
-        soon = not self.writer.busy and time.monotonic() - self.last >= self.every / 10
+        soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every / 10)
         if self.saving or soon:
             self.saving = False
             self._save_behind(arrays(), about())
@@ -170,7 +173,7 @@ class Run:
         if self.unsaved:
             arrays, about = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), about())
+            checkpoint.save(self.folder, self.number, arrays(), about(), self.of)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_behind(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
@@ -185,7 +188,8 @@ class Run:
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
-            f"{self.folder}, checkpoint {number}", lambda: checkpoint.save(self.folder, number, copies, about)
+            f"{self.folder}, checkpoint {number}",
+            lambda: checkpoint.save(self.folder, number, copies, about, self.of),
         )
 
     def await_room(self, error: W2VError) -> bool:
@@ -205,10 +209,15 @@ class Run:
             time.sleep(0.1)
         return not self.stopping
 
+    def is_needed(self) -> bool:
+        """Return whether the folder has something to resume from, or a file outside that is known only here."""
+        if self.writer.busy or checkpoint.numbers(self.folder):
+            return True
+        return hasattr(self, "journal") and self.journal.owns_any()
+
     def tidy(self) -> None:
-        """Leave no folder behind that nothing can go on from, and that knows of no results half written."""
-        begun = checkpoint.numbers(self.folder) or (self.folder / WRITING).exists()
-        if not self.writer.busy and self.folder.exists() and not begun:
+        """Delete the folder if it is not needed."""
+        if self.folder.exists() and not self.is_needed():
             self.finish()
 
     def settle(self, timeout: float | None = None) -> None:
@@ -217,60 +226,46 @@ class Run:
             self.writer.wait(timeout)
 
     def finish(self) -> None:
-        """The results are written: nothing here is needed any more."""
+        """Delete all that is here, once the results are written or there are none.
+
+        The journal goes last: as long as it is there, a run that is killed here knows that it had finished.
+        """
         self.settle()
         self.forget()
-        for name in (WRITING, CONFIG, VOCABULARY, checkpoint.LOCK):
-            with suppress(OSError):  # what is held open cannot be deleted everywhere
+        for name in (VOCABULARY, CONFIG, checkpoint.LOCK):
+            with suppress(OSError):  # Windows deletes no open file
                 (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
 
-def _begun(path: Path) -> set[str]:
-    """The outputs that a marker names; none where it is not whole."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return set()
-    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
+    """Read what a run's folder says of its run. DataError if it says nothing, or if it was changed by hand.
 
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return json_object(path.read_bytes(), f"{path} is", "; remove the folder to start anew")
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; remove the folder to start anew") from error
-
-
-def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """How a run differs from that of a folder, in what decides its result."""
-    found = []
-    for part, names in (("settings", now["settings"]), ("request", DECIDING)):
-        old, new = before.get(part), now.get(part)
-        if not isinstance(old, dict) or not isinstance(new, dict):
-            continue
-        for name in names:
-            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older versions lack some
-            if name not in FREE and first != new.get(name):
-                found.append(f"{name} {first!r}, not {new.get(name)!r}")
-    return found
-
-
-def stored(folder: Path) -> dict[str, Any]:
-    """What `begin` was told about the run, and its settings. DataError where this is no run's folder."""
-    if not (found := _read(folder / CONFIG)):
+    error: what to raise if the folder is not to be trusted.
+    """
+    journal = Journal.read(folder, require_trust(folder, error)) if folder.is_dir() else None
+    if journal is None:
         raise DataError(f"{folder}: is no run's folder: there is no {CONFIG}")
-    return found
+    newest = checkpoint.described(folder)
+    about = newest[1] if newest else {}
+    request = about.get("request")
+    free, parts = (FREE, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
+    if newest and (changed := changes(about, journal.about, free, parts)):
+        raise DataError(
+            f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
+            " undo that; to train with other settings, begin another run"
+        )
+    if not journal.sealed:
+        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest is not its own; undo that")
+    return journal
 
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
-    """Let SIGINT and SIGTERM save and stop the run, SIGUSR1 save it; a second SIGINT interrupts at once.
+    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it; a second SIGINT interrupts at once.
 
-    Only the main thread can listen; elsewhere this does nothing.
+    SIGHUP stays ignored under nohup. Only the main thread can listen; elsewhere this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -281,7 +276,7 @@ def listening(run: Run) -> Iterator[None]:
             raise KeyboardInterrupt
         run.stopping = True
         if not run.learning:
-            raise Stopped("stopped before training began: the same command starts anew")
+            raise Stopped("stopped before training began: the same command starts over")
 
     def save(number: int, _: Any) -> None:
         run.saving = True
@@ -289,6 +284,8 @@ def listening(run: Run) -> Iterator[None]:
     wanted: dict[Any, Callable[[int, Any], None]] = {signal.SIGINT: stop, signal.SIGTERM: stop}
     if hasattr(signal, "SIGUSR1"):
         wanted[signal.SIGUSR1] = save
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        wanted[signal.SIGHUP] = stop
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
         yield

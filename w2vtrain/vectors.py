@@ -22,7 +22,7 @@ from w2vtrain.container import (
     row_blocks,
 )
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.files import STDOUT, atomic_write, open_input
+from w2vtrain.files import STDOUT, Claim, atomic_write, open_input
 from w2vtrain.vectorparse import MAX_DIM, MAX_WORD, Collector, parse_binary, parse_text, row_values, split_binary
 
 SUFFIXES = {".txt": "text", ".vec": "text", ".bin": "binary"}
@@ -96,14 +96,19 @@ def format_of(path: str | Path, format: str | None = None) -> str:
 
 
 def write_vectors(
-    path: str | Path, words: Sequence[str], matrix: NDArray[Any], format: str | None = None, force: bool = False
+    path: str | Path,
+    words: Sequence[str],
+    matrix: NDArray[Any],
+    format: str | None = None,
+    force: bool = False,
+    claim: Claim | None = None,
 ) -> None:
     """Write V words and their (V, d) vectors as word2vec's text or binary format, atomically; "-" is standard output.
 
     The values are written as float32; text has the shortest decimals that read back to the same bits. `matrix` may
     be a strided view such as `padded[:, :d]`: it is copied block by block. Raises UsageError for an unknown format or
     shapes that do not fit, DataError for values that are not finite and for words that are empty, double or hold
-    ASCII white space, OutputError and WriteError as `atomic_write` does.
+    ASCII white space, OutputError and WriteError as `atomic_write` does, which explains claim.
     """
     format = format_of(path, format)
     if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
@@ -115,7 +120,7 @@ def write_vectors(
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
     head = b"%d %d\n" % matrix.shape
     size = len(head) + sum(map(len, names)) + matrix.size * 4 + 2 * len(names) if format == "binary" else None
-    with atomic_write(path, force, size) as file:
+    with atomic_write(path, force, size, claim) as file:
         file.write(head)
         for rows in row_blocks(matrix):
             block = np.ascontiguousarray(matrix[rows], dtype="<f4")
@@ -141,6 +146,14 @@ def sniff(path: str | Path) -> Sniff:
     with open_input(path) as (file, compression):
         head = file.read(HEAD)
         size = Path(path).stat().st_size
+    return sniff_head(head, size, compression)
+
+
+def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
+    """Tell what data is by `head`, its first HEAD bytes decompressed, or all of them where there are fewer.
+
+    `size` is the file's size in bytes and `compression` a key of files.MAGIC or None, for the answer.
+    """
     if is_container(head):
         if compression:
             return Sniff("unknown", None, None, 0, size, compression, "a compressed model: decompress it first")

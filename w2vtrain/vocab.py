@@ -3,6 +3,7 @@
 Nothing here reads a corpus; words and counts come from outside.
 """
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .errors import DataError, InputMissing
-from .files import atomic_write
+from .corpus import MAX_TOKEN
+from .errors import DataError
+from .files import Claim, atomic_write, read_lines
 
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
+LONGEST_LINE = 3 * MAX_TOKEN + 100
+"""Bytes of a vocabulary's line: each byte of a word that is not UTF-8 was replaced by three, and counts are short."""
 SENTENCE_END = "</s>"
 """The word that stands for the end of a sentence, as in word2vec.c."""
 
@@ -46,34 +50,38 @@ class Vocabulary:
         words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
         return Vocabulary(words, np.insert(self.counts, place, sentences)), place
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
         """Write lines "word count", as word2vec's -save-vocab does; `-` is standard output.
 
         Raises OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails.
+        claim: see `files.atomic_write`.
         """
-        with atomic_write(path, force) as file:
-            lines = (f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True))
-            file.write("".join(lines).encode())
+        with atomic_write(path, force, claim=claim) as file:
+            file.write(self.text())
+
+    def text(self) -> bytes:
+        """Return the lines that `save` writes."""
+        return "".join(
+            f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
+        ).encode()
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
         """Read lines "word count" in any order; `</s>`, which word2vec writes first, is a word like others.
 
-        Raises InputMissing, or DataError with file and line: for a line that is not a word and a count of at least 1,
-        a word that is not UTF-8 or stands there twice, and for fewer than 2 words.
+        Raises InputMissing, or DataError with file and line: for a line that is not a word and a count of at least 1
+        or that has more than LONGEST_LINE bytes, a word that is not UTF-8 or occurs twice, and for fewer than 2 words.
         """
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise InputMissing(f"{path}: {error.strerror or error}") from error
-        counts: dict[bytes, int] = {}
-        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], 1):
-            word, count = _entry(line, f"{path}:{number}")
-            if word in counts:
-                raise DataError(f"{path}:{number}: the word {word.decode()!r} stands there twice")
-            counts[word] = count
-        words = list(counts)
-        values = np.array(list(counts.values()), np.int64)
+        numbers: dict[bytes, int] = {}
+        counts = array("q")
+        for number, line in read_lines(path, LONGEST_LINE, compressed=False):
+            word, count = _entry(line.removesuffix(b"\n"), f"{path}:{number}")
+            if numbers.setdefault(word, number) != number:
+                first = numbers[word]
+                raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first in line {first}")
+            counts.append(count)
+        words, values = list(numbers), np.array(counts, np.int64)
+        del numbers, counts
         if len(words) < 2:
             raise DataError(f"{path}: {len(words)} words; a vocabulary needs at least 2 distinct words")
         order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])

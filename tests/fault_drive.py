@@ -148,6 +148,16 @@ def limited(memory: int, what: str = "train") -> Drive:
     return lambda case: [case.run(getattr(case, what), {resource.RLIMIT_AS: memory})]
 
 
+def without_stderr(case: Case) -> list[Run]:
+    """Train with standard error closed."""
+    return [case.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *case.train])]
+
+
+def without_stdout(case: Case) -> list[Run]:
+    """Train with standard output closed."""
+    return [case.run(["sh", "-c", 'exec "$@" >&-', "sh", *case.train])]
+
+
 def over_a_good_file(size: int) -> Drive:
     """Train; then the same again where no file may have more than `size` bytes. The first result is kept as `good`."""
 

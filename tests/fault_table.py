@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from fault_drive import (
     Case,
     Drive,
@@ -28,7 +29,11 @@ from fault_drive import (
     over_a_good_file,
     signalled,
     two_at_once,
+    without_stderr,
+    without_stdout,
 )  # fmt: skip
+
+from w2vtrain.model import Model, save_model
 
 ROOT = Path(__file__).parent.parent
 LINE = 64 << 20
@@ -109,6 +114,35 @@ def some_text_and(name: str, content: str) -> Callable[[Path], object]:
     return lambda folder: (some_text(folder), (folder / name).write_text(content))
 
 
+def evil_code(name: str, content: str) -> Callable[[Path], object]:
+    """The demo text, settings that name an objective in a file, and that file, which leaves a trace when it runs."""
+    code = "import os\nos.mknod('executed')\nfrom w2vtrain.objectives.softmax import *\n"
+    return lambda folder: (some_text_and(name, content)(folder), (folder / "evil.py").write_text(code))
+
+
+def edit_settings(path: Path) -> None:
+    """Change the learning rate in a run's folder; path: of a state in it."""
+    config = path.parent.parent / "config.json"
+    config.write_text(config.read_text().replace('"alpha": 0.05', '"alpha": 0.5'))
+
+
+def lock_that_is_a_link(folder: Path) -> None:
+    """The demo text, and a run's folder whose lock is a link to a file of the user's."""
+    some_text(folder)
+    (folder / "good").write_text("precious")
+    (folder / "out.txt.run").mkdir()
+    (folder / "out.txt.run" / "lock").symlink_to(folder / "good")
+
+
+def greedy_model(folder: Path) -> None:
+    """A model of a few kilobytes whose options ask for a thousand tables of a million buckets."""
+    options = {"tables": 1000, "hashes": 5, "window": 16, "rebuild": 1000, "limit": 10}
+    words, ones = [f"word{i}" for i in range(50)], np.ones((50, 16), np.float32)
+    settings = {"objective": "lsh", "vector_size": 16, "options": options}
+    save_model(folder / "model", Model(words, np.arange(50, 0, -1), ones, ones, {}, settings))
+    (folder / "corpus.txt").write_text("word1 word2 word3\n")
+
+
 def file_of(data: bytes, name: str = "corpus.txt") -> Callable[[Path], object]:
     """A file of these bytes."""
     return lambda folder: (folder / name).write_bytes(data)
@@ -168,6 +202,11 @@ def one_is_refused(_: Case, runs: list[Run]) -> str:
 def runs_no_code(case: Case, _: list[Run]) -> str:
     """What a file says is not done."""
     return "runs the file's code" if (case.folder / "executed").exists() else ""
+
+
+def good_file_is_untouched(case: Case, _: list[Run]) -> str:
+    """The file behind a link is as it was."""
+    return "" if (case.folder / "good").read_text() == "precious" else "the file behind the link is destroyed"
 
 
 def anything(_: Case, __: list[Run]) -> str:
@@ -247,6 +286,11 @@ def unloadable(name: str, data: bytes, says: str, **more: Any) -> Fault:
     return Fault(name, 65, says, **{**about, "check": runs_no_code, **more})
 
 
+def ours_alone(name: str, code: int, says: str, **more: Any) -> Fault:
+    """A fault of something that the others do not have."""
+    return Fault(name, code, says, **{"gensim": None, "fasttext": None, **more})
+
+
 SETTINGS = [
     setting("--vector-size", 0, "vector_size", "dim", "vector-size: .*, got '0'"),
     setting("--window", 0, "window", "ws", "window: .*, got '0'"),
@@ -271,6 +315,13 @@ SETTINGS = [
         ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
         drive=limited(3 << 29), early=True, tested="test_cli.py::test_too_little_memory",
     ),
+    ours_alone(
+        "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
+    ),
+    ours_alone(
+        "settings that name code, but no option that does", 78, r"says --objective \./evil\.py", early=True,
+        ours=("--config", "evil.toml"), make=evil_code("evil.toml", 'objective = "./evil.py"\n'), check=runs_no_code,
+    ),
 ]  # fmt: skip
 
 TEXTS = [
@@ -280,6 +331,10 @@ TEXTS = [
     refuses(
         "all words below the minimum count", LINES, r"highest count is 200(?=.* min_count 200 would keep 5)",
         ours=("--min-count", "1000"), gensim={"min_count": 1000}, fasttext={"minCount": 1000}, names="(?i)min_?count",
+    ),
+    refuses(
+        "every word subsampled away", b"one two three\n" * 3, "nothing to learn from(?=.*--sample 0.*--min-count)",
+        ours=("--sample", "1e-9"), gensim={"sample": 1e-9}, fasttext={"t": 1e-9}, names="sample|subsampl|no example",
     ),
     trains("invalid UTF-8", LINES + b"caf\xe9 gamma\n", FIVE | {"caf\ufffd".encode()}, "1 tokens of invalid UTF-8"),
     refuses("NUL byte", LINES + b"a\0b\n", r"NUL at byte 6201 of the text"),
@@ -329,6 +384,13 @@ OUTPUTS = [
         "disk full over a good file", 74, "out.txt cannot be written: File too large after", ("--force",),
         names="File too large|out", drive=over_a_good_file(200_000), check=good_file_is_whole,
     ),
+    Fault("standard error closed", 0, "", drive=without_stderr, refused=False, note="nothing is said"),
+    ours_alone(
+        "vectors to standard output, which is closed", 74, "standard output cannot be written: Bad file descriptor",
+        output="-", drive=without_stdout, check=anything,
+    ),
+    ours_alone("lock that is a link to a file", 73, "it is a symbolic link", make=lock_that_is_a_link,
+               check=good_file_is_untouched, early=True),
 ]  # fmt: skip
 
 PROCESSES = [
@@ -341,6 +403,17 @@ PROCESSES = [
         "SIGKILL in training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
         refused=False, states=STATES, drive=signalled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
         tested="test_runs.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
+    ),
+    Fault(
+        "SIGHUP in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
+        drive=signalled(signal.SIGHUP), check=goes_on(75), note="after 75, the same bytes",
+        tested="test_run_record.py::test_sighup_saves_and_stops_like_sigterm",
+    ),
+    Fault(
+        "SIGKILL before anything is saved, then the same command", 0, "output ", (*LONG, "--log-json", "run.log"),
+        LONG_GENSIM, LONG_FASTTEXT, refused=False, states="run.log", drive=signalled(signal.SIGKILL),
+        check=goes_on(-9), note="the same bytes, one log",
+        tested="test_kill_points.py::test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command",
     ),
     Fault(
         "text truncated in training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,
@@ -368,9 +441,17 @@ FILES = [
         drive=damaged(cut_short), loads={"gensim": GENSIM_LOADS_BINARY}, check=anything,
     ),
     Fault(
-        "saved state, one bit changed", 0, "damaged, its checksum .* going on from the checkpoint before it",
+        "saved state, one bit changed", 0, "damaged, its checksum .* resuming from the checkpoint before it",
         SAVING, GENSIM_MODEL, states=STATES, drive=damaged(flip_a_bit), note="from the state before it",
         loads={"gensim": GENSIM_LOADS_MODEL, "w2vtrain": ("resume", "out.txt.run")}, check=anything,
+    ),
+    ours_alone(
+        "saved state, a setting changed", 65, "alpha 0.05, not 0.5", ours=SAVING, states=STATES,
+        drive=damaged(edit_settings), loads={"w2vtrain": ("resume", "out.txt.run")}, check=anything,
+    ),
+    ours_alone(
+        "model whose options ask for 4 TB, 4 GiB may be used", 65, "model.*: .*lsh", make=greedy_model,
+        drive=limited(4 << 30, "load"), loads={"w2vtrain": ("perplexity", "model", "corpus.txt")}, check=anything,
     ),
     unloadable(
         "header promises 2,000,000,000 vectors, 4 GiB may be used", b"2000000000 1000\nalpha 1 0\n",

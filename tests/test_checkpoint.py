@@ -138,7 +138,7 @@ def test_a_state_that_says_nothing_about_its_run_is_not_sound(tmp_path, about):
     write_container(state, ARRAYS, {"about": about}, force=True)
     data = state.read_bytes()
     digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    manifest.write_text(json.dumps({"schema": checkpoint.SCHEMA, "number": 1, **digest}))
+    manifest.write_text(checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}))
     with pytest.raises(DataError, match="what it says about the run is not"):
         checkpoint.load(tmp_path)
 
@@ -187,9 +187,10 @@ def test_leftovers_of_killed_runs_are_swept(tmp_path):
 
 
 def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path):
-    hold = "import sys, time; from pathlib import Path; from w2vtrain.checkpoint import locked\n"
-    hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", hold, tmp_path], stdout=subprocess.PIPE, text=True) as other:
+    hold = "import sys; from pathlib import Path; from w2vtrain.checkpoint import locked\n"
+    hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", hold, tmp_path], **pipes) as other:
         assert other.stdout.readline() == "held\n"
         with (
             pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"),

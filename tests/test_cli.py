@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from gensim.models import KeyedVectors
 from w2vtrain import cli, load_model, read_vectors
 from w2vtrain.machine import automatic_threads
 from w2vtrain.model import Model, save_model
-from w2vtrain.shell import one_line
+from w2vtrain.terminal import one_line
 from w2vtrain.vocab import Vocabulary
 
 DATA = Path(__file__).parent.parent / "data"
@@ -213,7 +214,7 @@ def test_ctrl_c_is_one_line_and_leaves_what_goes_on(corpus, tmp_path):
     fit.stderr.close()
     assert fit.wait(60) == 75
     assert "stopped, and saved in" in error_line("".join(said))
-    assert [path.name for path in tmp_path.iterdir()] == ["v.txt.run"]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["v.txt.run"]
 
 
 def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
@@ -269,7 +270,7 @@ def test_neighbors_of_arguments_and_of_lines_are_the_same(trained):
     assert err == ""
     (word, answers), second = (line.split("\t") for line in out.splitlines())
     assert (word, len(answers.split()), second[0]) == ("the", 6, "city")
-    assert w2vtrain("neighbors", trained / "vectors.txt", "-n", 3, stdin="the\n\ncity\n")[0] == out
+    assert w2vtrain("neighbors", trained / "vectors.txt", "-n", 3, stdin="the\n city\r\n")[0] == out
     text = (trained / "vectors.txt").read_text()
     assert w2vtrain("neighbors", "-", "the", "city", "-n", 3, stdin=text)[0] == out
     out, _ = w2vtrain("neighbors", trained / "model.safetensors", "the", "--json", "-n", 3)
@@ -279,11 +280,78 @@ def test_neighbors_of_arguments_and_of_lines_are_the_same(trained):
 
 
 def test_an_unknown_word_does_not_cost_the_other_answers(trained):
-    out, err = w2vtrain("neighbors", trained / "vectors.txt", code=65, stdin="nosuchword\nthe\n")
-    assert out.startswith("the\t")
-    assert "'nosuchword' is not in the vocabulary" in err
-    _, err = w2vtrain("neighbors", trained / "vectors.txt", "nosuchword", code=65)
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "nosuchword", "of", "-n", 1, code=65)
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["the", "nosuchword", "of"]
+    assert out.splitlines()[1] == "nosuchword\t"
+    assert err.startswith("w2vtrain: warning: 'nosuchword' is not in the vocabulary")
+    assert "1 of 3 lookups" in err
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "nosuchword", code=65)
+    assert out == ""
     assert len(err.splitlines()) == 1
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "nosuchword", "of", "--strict", code=65)
+    assert out.startswith("the\t")
+    assert len(out.splitlines()) == len(err.splitlines()) == 1
+
+
+BAD_LINES = "the\n\nnosuchword\nthe of\nof\n"
+
+
+def test_each_line_of_a_stream_gives_one_line(trained):
+    """A program on the other side counts on it, whatever its words are."""
+    vectors = trained / "vectors.txt"
+    out, err = w2vtrain("neighbors", vectors, "-n", 1, stdin=BAD_LINES)
+    first, *empty, last = out.splitlines()
+    assert first.startswith("the\t")
+    assert last.startswith("of\t")
+    assert empty == ["\t", "nosuchword\t", "the of\t"]
+    assert [line[: len("w2vtrain: warning: line 2: ")] for line in err.splitlines()] == [
+        f"w2vtrain: warning: line {number}: " for number in (2, 3, 4)
+    ]
+    out, _ = w2vtrain("neighbors", vectors, "--json", stdin=BAD_LINES)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [query["query"] for query in found] == [["the"], [], ["nosuchword"], ["the", "of"], ["of"]]
+    assert [len(query["answers"]) for query in found] == [10, 0, 0, 0, 10]
+    out, err = w2vtrain("analogy", vectors, "-n", 1, stdin="the of and\nthe of\n")
+    assert out.splitlines()[1] == "the of\t"
+    assert "line 2: expected 3 words, got 2" in err
+
+
+def test_strict_ends_a_stream_at_its_first_bad_line(trained):
+    vectors = trained / "vectors.txt"
+    for code, lines, part in [
+        (65, "the\nnosuchword\nof\n", "line 2: 'nosuchword' is not in the vocabulary"),
+        (2, "the\nthe of\nof\n", "line 2: expected 1 word, got 2"),
+        (2, "the\n\nof\n", "line 2: expected 1 word, got 0"),
+    ]:
+        out, err = w2vtrain("neighbors", vectors, "--strict", code=code, stdin=lines)
+        assert len(out.splitlines()) == len(err.splitlines()) == 1
+        assert part in err
+
+
+def test_an_answer_comes_before_the_next_question(trained):
+    with subprocess.Popen(
+        [*COMMAND, "neighbors", trained / "vectors.txt"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as run:  # fmt: skip
+        patience = threading.Timer(120, run.kill)
+        patience.start()
+        for word in ("the", "nosuchword", "", "of"):
+            run.stdin.write(f"{word}\n")
+            run.stdin.flush()
+            assert run.stdout.readline().startswith(f"{word}\t")
+        run.stdin.close()
+        assert run.stdout.read() == ""
+        patience.cancel()
+    assert run.returncode == 0
+
+
+def test_words_of_a_stream_end_where_they_do_in_files(tmp_path):
+    """A no-break space is part of a word, as are the line ends that only Unicode knows."""
+    (tmp_path / "v.txt").write_text("3 2\na\u00a0b 1 0\nc\u2028d 1 0.1\ne\x85f 0 1\n", encoding="utf-8")
+    lines = "a\u00a0b\nc\u2028d\ne\x85f\n"
+    out, err = w2vtrain("neighbors", "v.txt", "-n", 1, cwd=tmp_path, stdin=lines, encoding="utf-8")
+    assert [line.split("\t")[0] for line in out.split("\n")] == [*lines.split("\n")]
+    assert err == ""
 
 
 def test_analogy(trained):
@@ -668,8 +736,8 @@ def test_a_model_runs_no_code_that_was_not_asked_for(tmp_path):
     ones = np.ones((2, 2), np.float32)
     model = Model(["a", "b"], np.array([2, 1]), ones, ones, settings={"objective": "./evil.py", "vector_size": 2})
     save_model(tmp_path / "model", model)
-    _, said = w2vtrain("perplexity", "model", "text", code=2, cwd=tmp_path)
-    assert "to run the code of './evil.py'" in said
+    _, said = w2vtrain("perplexity", "model", "text", code=78, cwd=tmp_path)
+    assert "--objective ./evil.py" in said
     assert not (tmp_path / "ran").exists()
     _, said = w2vtrain("perplexity", "model", "text", "--objective", "./evil.py", code=65, cwd=tmp_path)
     assert "the module has no OBJECTIVE" in said

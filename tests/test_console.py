@@ -16,7 +16,7 @@ from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.plan import Progress
 
 
-def progress(words, epoch=0, loss=3.0, examples=2):
+def progress(words, epoch=1, loss=3.0, examples=2):
     return Progress(epoch, words, 1000, 0.05 * (1 - words / 1000), loss, examples)
 
 
@@ -45,7 +45,7 @@ def test_plain_lines_have_everything_and_the_end_is_always_told(capsys):
     run = Console(every=1000)
     run.events().training(progress(500))
     assert capsys.readouterr().err == ""
-    run.events().training(progress(1000, epoch=1, loss=1.0))
+    run.events().training(progress(1000, epoch=2, loss=1.0))
     out, err = capsys.readouterr()
     assert out == ""
     assert re.fullmatch(r"epoch 2 100\.0%  [\d,]+ words/s  alpha 0\.00000  loss 1\.0000  ETA 0\.0 s\n", err)
@@ -73,6 +73,17 @@ def test_a_log_that_cannot_be_written(tmp_path):
             log({"event": "progress"})
 
 
+def test_a_log_is_json_whatever_is_in_it_also_on_standard_output(capsys, tmp_path):
+    facts = {"event": "progress", "loss": float("nan"), "outputs": ["\udcff", "é"]}
+    with json_lines("-") as log:
+        log(facts)
+    with json_lines(str(tmp_path / "log")) as log:
+        log(facts)
+    for line in (capsys.readouterr().out, (tmp_path / "log").read_text(encoding="utf-8")):
+        assert "NaN" not in line
+        assert json.loads(line).items() >= {**facts, "loss": None}.items()
+
+
 TERMINAL = """
 import time
 from w2vtrain.console import Console
@@ -82,7 +93,7 @@ run.say("settings")
 events = run.events()
 for words in range(100, 1001, 100):
     time.sleep(0.12)
-    events.training(Progress(1, words, 1000, 0.04321, 3.0, 2))
+    events.training(Progress(2, words, 1000, 0.04321, 3.0, 2))
 run.say("finished")
 run.close()
 """

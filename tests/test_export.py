@@ -1,5 +1,6 @@
 """`export`: the vectors of a run that is not done, through the command line."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def stopped(tmp_path, monkeypatch):
 
     def stops(*arguments, run, events, **more):
         def epoch(done, score):
-            run.stopping = done.epoch == 1
+            run.stopping = done.epoch == 2
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 
@@ -104,7 +105,7 @@ def test_what_cannot_be_exported(stopped):
     (run / "vocab.txt").write_text(vocabulary.replace("the ", "teh ", 1))
     assert "vocab.txt: not the vocabulary of checkpoint" in w2vtrain(65, folder, "export", run, "-o", "v.txt")
     (run / "vocab.txt").unlink()
-    assert "vocab.txt: No such file" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
+    assert "vocab.txt cannot be opened: No such file" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
     (run / "vocab.txt").write_text(vocabulary)
     for number in checkpoint.numbers(run):
         checkpoint.remove(run, number)
@@ -132,8 +133,8 @@ def test_a_checkpoint_that_goes_while_it_is_read(stopped, monkeypatch):
         if len(calls) == 1:
             (run / f"ckpt-{last:06d}").rename(run / f"ckpt-{last + 2:06d}")
             manifest = run / f"ckpt-{last + 2:06d}" / checkpoint.MANIFEST
-            text = manifest.read_text().replace(f'"number":{last}', f'"number":{last + 2}')
-            manifest.write_text(text)
+            facts = json.loads(manifest.read_text())
+            manifest.write_text(checkpoint.sealed({**facts, "number": last + 2}))
             checkpoint.remove(run, first)
         return digest(path)
 

@@ -24,6 +24,7 @@ from w2vtrain.plan import Schedule, Text
 from w2vtrain.rows import padded_rows
 from w2vtrain.sampling import keep_thresholds
 from w2vtrain.trainer import make_engine
+from w2vtrain.trees import huffman
 from w2vtrain.vocab import Vocabulary, select
 from w2vtrain.weights import STRIPES, initial_input, initial_output
 from w2vtrain.windows import train_chunks
@@ -467,8 +468,51 @@ def test_a_model_predicts_by_its_settings():
         {"settings": {"objective": "nosuch"}},
         {"settings": {"window": "x"}},
         {"settings": {"colour": 3}},
+        {"settings": {"options": {"negative": 0}}},
+        {"settings": {"options": {"negative": "many"}}},
+        {"settings": {"options": {"filters": 3}}},
+        {"settings": {"objective": "lsh", "options": {"tables": 1000, "hashes": 5, "window": 16}}},
+        {"settings": {"objective": "infrequent-norm", "options": {"penalty": 0.0}}},
     ],
 )
 def test_a_model_that_does_not_fit_its_settings_is_refused(changes):
     with pytest.raises(DataError, match="the model's"):
         model_predictor(language_model(**changes))
+
+
+@pytest.mark.parametrize("name", sorted(objectives.objectives()))
+def test_options_of_a_model_pass_the_same_checks_as_settings(name):
+    """What a command line may not ask for, a model may not, either; the message names the option."""
+    wrong = {**dict.fromkeys(objectives.option_defaults(name), -7), "nonsense": 1}
+    wrong |= {"tree": ""} if name == "hs" else {}  # any other name may be a file's
+    for option, value in wrong.items():
+        asked = Settings(objective=name, options={option: value})
+        with pytest.raises(ConfigError, match=option) as caught:
+            objectives.check_options(effective(asked)[0], files=False)
+        with pytest.raises(DataError) as refused:
+            model_predictor(language_model(settings={"objective": name, "options": {option: value}}))
+        assert str(refused.value) == f"the model's settings: {caught.value}"
+
+
+def test_options_that_a_model_lacks_have_their_defaults():
+    found = model_predictor(language_model(settings={"options": {}}))[0]
+    assert found.options == objectives.option_defaults("nce")
+    known = model_predictor(language_model(settings={"options": {"negative": 7}}))[0]
+    assert known.options == {**objectives.option_defaults("nce"), "negative": 7}
+
+
+def test_a_model_without_the_word_that_ends_sentences_says_so():
+    with pytest.raises(DataError, match="the model's settings: sentence-end: </s> is not among the model's words"):
+        model_predictor(language_model(words=["a", "c", "b"]))
+
+
+def test_files_that_a_models_options_name_are_not_read(tmp_path):
+    """The model has the tree itself, and the file may be anything now."""
+    tree = dict(zip(("tree.start", "tree.nodes", "tree.codes"), huffman(np.array([3, 2, 1])), strict=True))
+    options = {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}
+    about = {"objective": "hs", "options": options, "model": "skipgram", "context_weights": False, "bias": False}
+    model = language_model(output=np.zeros((2, DIM), "f4"), arrays=tree, settings=about)
+    settings, _, found = model_predictor(model)
+    assert settings.options == options
+    raw, _ = found.scorer.scores(np.zeros((1, DIM), np.float32), np.array([0], np.int32))
+    assert raw == pytest.approx(np.log(0.5))

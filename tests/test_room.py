@@ -42,10 +42,12 @@ def test_what_does_not_fit_on_the_disk_is_told(monkeypatch, tmp_path):
 def test_the_least_of_all_limits_counts(tmp_path):
     free = machine.available_memory(tmp_path)
     assert free > 2**20
+    (tmp_path / "cgroup").write_text("0::/\n")
+    (tmp_path / "mountinfo").write_text(f"31 23 0:28 / {tmp_path} rw - cgroup2 cgroup2 rw\n")
     (tmp_path / "memory.max").write_text("max")
     (tmp_path / "memory.current").write_text("5")
     assert machine.available_memory(tmp_path) > 2**20
-    (tmp_path / "memory.max").write_text("1005")
+    (tmp_path / "memory.max").write_text(str(machine.WORKING + 1005))
     assert machine.available_memory(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("2000")
     assert machine.available_memory(tmp_path) == 0

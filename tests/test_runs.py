@@ -1,9 +1,9 @@
 """Runs that are stopped or killed, and go on: through the command line, with real signals."""
 
-import itertools
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from reference import first_lines
+from signalled import run_signalled, signalled
 
 from w2vtrain import checkpoint
 from w2vtrain.config import Settings
@@ -45,43 +46,24 @@ def run(words, **about):
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **about)
 
 
-def stopped_by(words, number, ready, timeout=120.0):
-    """Start, wait until `ready()`, send the signal; returns the process's exit code and what it said."""
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        end = time.monotonic() + timeout
-        while not ready() and process.poll() is None and time.monotonic() < end:
-            time.sleep(0.002)
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-    return process.returncode, said
-
-
 @pytest.mark.parametrize(("model", "objective"), KINDS)
 def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, objective):
     """Stopped at several points by SIGTERM, resumed by the same command and by `resume`."""
     kind, text = ["--model", model, "--objective", objective], "short.txt" if "softmax" in objective else "text.txt"
     whole = run(fit(corpus, tmp_path / "whole.bin", *kind, text=text))
     assert whole.returncode == 0, whole.stderr
-    output, folder, codes = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", []
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     words = fit(corpus, output, *kind, text=text)
-    for again in range(3):
-        seen = max(checkpoint.numbers(folder), default=0)
-        code, said = stopped_by(
-            words, signal.SIGTERM, lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen
-        )
-        codes.append(code)
-        if code == 0:
-            break
+    for again, steps in enumerate(("1:SIGTERM", "7:SIGTERM", "5:SIGTERM")):
+        code, said = run_signalled(words, steps)
         assert code == 75, said
         assert "stopped, and saved" in said
         assert "Traceback" not in said
         assert again == 0 or "resumed" in said
         words = command("resume", folder) if again == 0 else fit(corpus, output, *kind, text=text)
-    if codes[-1] != 0:
-        last = run(words)
-        assert last.returncode == 0, last.stderr
-        assert "resumed" in last.stderr
-    assert codes[0] == 75
+    last = run(words)
+    assert last.returncode == 0, last.stderr
+    assert "resumed" in last.stderr
     assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
     assert not folder.exists()
     records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
@@ -118,7 +100,7 @@ def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
     """Not a file that was there before the results were begun, nor another name, nor by a marker that was left."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     words = fit(corpus, output)
-    code, said = stopped_by(words, signal.SIGTERM, lambda: checkpoint.numbers(folder))
+    code, said = run_signalled(words, "3:SIGTERM")
     assert code == 75, said
     output.write_text("mine")
     assert "exists: use --force" in run(words).stderr
@@ -135,7 +117,7 @@ def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
 
 def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
     folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
-    code, said = stopped_by(words, signal.SIGTERM, lambda: checkpoint.numbers(folder))
+    code, said = run_signalled(words, "3:SIGTERM")
     assert code == 75, said
     config = json.loads((folder / "config.json").read_text())
     del config["settings"]["allow_nul"], config["request"]["on_full"]
@@ -159,21 +141,28 @@ def test_what_cannot_be_said_costs_no_training(corpus, tmp_path):
     assert done.stderr.count("lines are lost until there is room") == 1
 
 
-def kill_loop(corpus, tmp_path, kills, seed):
+def killed_after_seconds(words, chance):
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            process.wait(chance.uniform(0.3, 2.5))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return process.returncode, process.stderr.read()
+
+
+def killed_after_slices(words, chance):
+    return run_signalled(words, f"{chance.randrange(1, 24)}:SIGKILL")
+
+
+def kill_loop(corpus, tmp_path, kills, seed, killed):
     """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     chance, words = random.Random(seed), fit(corpus, tmp_path / "vectors.bin")
     for _ in range(kills):
         before = max(checkpoint.numbers(folder), default=0)
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            wait = chance.uniform(0.3, 2.5)
-            try:
-                process.wait(wait)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            said = process.stderr.read()
-        assert process.returncode in (0, -signal.SIGKILL), said
-        if process.returncode == 0:
+        code, said = killed(words, chance)
+        assert code in (0, -signal.SIGKILL), said
+        if code == 0:
             yield output.read_bytes()
             output.unlink()
             Path(f"{output}.json").unlink()
@@ -193,7 +182,7 @@ def kill_loop(corpus, tmp_path, kills, seed):
 def test_a_run_that_is_killed_again_and_again_loses_nothing(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
     expected = (tmp_path / "whole.bin").read_bytes()
-    for result in kill_loop(corpus, tmp_path, 30, 1):
+    for result in kill_loop(corpus, tmp_path, 15, 1, killed_after_slices):
         assert result == expected
     assert left_in(tmp_path) == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
 
@@ -207,14 +196,13 @@ def left_in(folder):
 def test_a_run_that_is_killed_500_times_loses_nothing(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
     expected = (tmp_path / "whole.bin").read_bytes()
-    assert all(result == expected for result in kill_loop(corpus, tmp_path, 500, 2))
+    assert all(result == expected for result in kill_loop(corpus, tmp_path, 500, 2, killed_after_seconds))
     assert left_in(tmp_path) == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
 
 
 def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
-    folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin", "--threads", "2", "--epochs", "6")
-    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    code, _ = run_signalled(words, "3:SIGTERM")
     assert code == 75
     assert run(words).returncode == 0
     whole = run(fit(corpus, tmp_path / "whole.bin", "--threads", "1", "--epochs", "6"))
@@ -226,29 +214,16 @@ def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no SIGUSR1")
 def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
-    words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "60", "--epochs", "400")
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        end = time.monotonic() + 120
-        while not checkpoint.numbers(folder) and time.monotonic() < end:
-            time.sleep(0.2)
-            if folder.exists() and _learning(process.pid):
-                process.send_signal(signal.SIGUSR1)
-        assert checkpoint.numbers(folder)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 75
-
-
-def _learning(pid):
-    """Whether the process has replaced Python's handler of SIGUSR1, whose default would end it."""
-    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
-    return bool(int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1)
+    words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "10000")
+    code, said = run_signalled(words, "2:SIGUSR1,5:SIGINT")
+    assert code == 75, said
+    assert checkpoint.numbers(folder) == [1, 2]
 
 
 def test_other_settings_are_not_mixed_up(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
-    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "50")
-    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    words = fit(corpus, tmp_path / "vectors.bin")
+    code, _ = run_signalled(words, "3:SIGTERM")
     assert code == 75
     other = run([*words, "--window", "3"])
     assert other.returncode == 78
@@ -263,9 +238,9 @@ def test_other_settings_are_not_mixed_up(corpus, tmp_path):
 def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes((corpus / "text.txt").read_bytes())
-    words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE, "--epochs", "50")
+    words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE)
     folder = tmp_path / "vectors.bin.run"
-    code, _ = stopped_by(words, signal.SIGTERM, lambda: bool(checkpoint.numbers(folder)))
+    code, _ = run_signalled(words, "3:SIGTERM")
     assert code == 75
     with text.open("ab") as file:
         file.write(b"more of the same\n" * 9)
@@ -276,27 +251,25 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     assert "say --allow-changed" in done.stderr
     kept = checkpoint.numbers(folder)
     assert kept, "the checkpoints are kept"
-    code, said = stopped_by(
-        [*words, "--allow-changed"], signal.SIGTERM, lambda: min(checkpoint.numbers(folder), default=0) > max(kept)
-    )
+    code, said = run_signalled([*words, "--allow-changed"], "3:SIGTERM")
     assert code == 75, said
+    assert min(checkpoint.numbers(folder)) > max(kept)
     assert "the corpus changed since the run began" in said
-    assert "this starts anew" in said
+    assert "the run starts over" in said
     assert "resumed" not in said
     done = run(command("resume", folder))
     assert done.returncode == 0, done.stderr
     assert "resumed" in done.stderr
-    again = command("fit", text, "-o", tmp_path / "whole.bin", *EXAMPLE, "--epochs", "50")
+    again = command("fit", text, "-o", tmp_path / "whole.bin", *EXAMPLE)
     assert run(again).returncode == 0
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
 def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
-    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "400")
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
-        end = time.monotonic() + 120
-        while not checkpoint.numbers(folder) and time.monotonic() < end:
+    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
+        while not checkpoint.numbers(folder) and first.poll() is None:
             time.sleep(0.05)
         second = run(words)
         first.send_signal(signal.SIGKILL)
@@ -308,7 +281,7 @@ def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
 def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_path):
     """With a setting that a command line may not name for skip-gram, too: `resume` names only what it may."""
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
-    code, said = stopped_by(words, signal.SIGTERM, lambda: len(checkpoint.numbers(folder)) == 2)
+    code, said = run_signalled(words, "3:SIGTERM")
     assert code == 75, said
     newest = checkpoint.numbers(folder)[-1]
     state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
@@ -332,15 +305,11 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path):
 def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
     more = ["--heldout", corpus / "short.txt", "--model", "cbow", "--objective", "nce", "--epochs", "6"]
     assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
-    words, folder = fit(corpus, tmp_path / "vectors.bin", *more), tmp_path / "vectors.bin.run"
-    for step in itertools.count():
-        seen = max(checkpoint.numbers(folder), default=0)
-        ready = lambda seen=seen: max(checkpoint.numbers(folder), default=0) > seen + 7  # noqa: E731
-        code, said = stopped_by(words, signal.SIGINT, ready)
-        assert code in (0, 75), said
-        if code == 0:
-            break
-        assert step < 50
+    words = fit(corpus, tmp_path / "vectors.bin", *more)
+    for slices in (5, 13, 8, 16):  # of an epoch's 9 or so
+        code, said = run_signalled(words, f"{slices}:SIGINT")
+        assert code == 75, said
+    assert run(words).returncode == 0
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
     records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
     assert records[0]["best_epoch"] == records[1]["best_epoch"]
@@ -381,28 +350,25 @@ def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def tool(path, words, more=""):
+    """A program of the shell that runs these words with its arguments."""
+    path.write_text(f'#!/bin/bash\nexec {shlex.join(words)} "$@" {more}\n')
+    path.chmod(0o755)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a shell script")
 def test_the_slurm_script_saves_requeues_and_goes_on(corpus, tmp_path):
     """With a scontrol that only notes what it was asked."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name, body in (
-        ("scontrol", f'echo "$@" >> {tmp_path}/asked'),
-        ("w2vtrain", f'exec {sys.executable} -m w2vtrain "$@"'),
-    ):
-        (tools / name).write_text(f"#!/bin/bash\n{body}\n")
-        (tools / name).chmod(0o755)
+    tool(tools / "scontrol", ["echo"], f">> {tmp_path}/asked")
+    tool(tools / "w2vtrain", signalled(command(), "3:SIGTERM", "parent"))
     about = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "17"}
-    words = ["bash", ROOT / "examples/slurm.sh", corpus / "text.txt", "-o", "vectors.bin", *EXAMPLE, "--epochs", "30"]
-    folder = tmp_path / "vectors.bin.run"
-    with subprocess.Popen(words, cwd=tmp_path, env=about, stderr=subprocess.PIPE, text=True) as job:
-        end = time.monotonic() + 120
-        while not checkpoint.numbers(folder) and time.monotonic() < end:
-            time.sleep(0.02)
-        job.send_signal(signal.SIGTERM)
-        _, said = job.communicate(timeout=60)
-    assert job.returncode == 75, said
+    words = ["bash", ROOT / "examples/slurm.sh", corpus / "text.txt", "-o", "vectors.bin", *EXAMPLE]
+    job = run(words, cwd=tmp_path, env=about)
+    assert job.returncode == 75, job.stderr
     assert (tmp_path / "asked").read_text() == "requeue 17\n"
+    tool(tools / "w2vtrain", command())
     again = run(words, cwd=tmp_path, env=about)
     assert again.returncode == 0, again.stderr
     assert "resumed" in again.stderr

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from reference import first_lines
 
-from w2vtrain import checkpoint
+from w2vtrain import checkpoint, journal
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
@@ -87,7 +87,7 @@ def test_runs_survive_an_hour_of_faults(tmp_path):
             assert "Traceback" not in said
             if code == 74:
                 assert "cannot be written" in said, said
-            if code and Path(f"{output}.json").exists() and not (folder / "writing").exists():
+            if code and Path(f"{output}.json").exists() and not (folder / journal.CONFIG).exists():
                 break  # killed when all was written and there was only something left to tidy
             if chance.random() < 0.2:
                 damage(folder, chance)

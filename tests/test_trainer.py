@@ -115,7 +115,7 @@ def test_rate_falls_linearly_to_its_end(rng):
     assert rates == sorted(rates, reverse=True)
     assert 0.09 < rates[0] <= 0.1
     assert 0.02 <= rates[-1] < 0.022
-    middle = next(p.alpha for p in seen if p.epoch == 1)
+    middle = next(p.alpha for p in seen if p.epoch == 2)
     assert middle == pytest.approx(0.06, abs=0.006)
 
 
@@ -235,7 +235,7 @@ def test_a_run_that_was_ended_after_an_epoch_does_not_go_on(rng):
     tokens, counts, _ = topics(rng, sentences=100)
     text, schedule, states = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
     built = objective_class("neg").build(problem_of(counts, dim=8))
-    about = {"on_epoch": lambda epoch: epoch.epoch == 1, "on_pause": states.append}
+    about = {"on_epoch": lambda epoch, state: epoch.epoch == 2, "on_pause": states.append}
     _, epochs = train(SKIPGRAM, built, text, 8, schedule, **about)
     assert (len(epochs), [state.epoch for state in states]) == (2, [1, 5])
     _, again = train(SKIPGRAM, built, text, 8, schedule, **about, state=states[-1])

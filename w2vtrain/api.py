@@ -7,6 +7,7 @@ from typing import Any
 from .config import validated
 from .errors import DataError
 from .model import Model
+from .objectives import allow_code
 from .pipeline import Events, effective, fit
 from .vocab import Vocabulary
 
@@ -30,7 +31,9 @@ def train(
     """
     if vocabulary is not None:
         settings = {"min_count": 1, **settings}
-    resolved, _ = effective(validated(settings))
+    checked = validated(settings)
+    allow_code(checked.objective)  # the caller named it
+    resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
     return fit(_paths(corpus), resolved, vocabulary=vocabulary, heldout=_paths(heldout), events=events)

@@ -5,15 +5,15 @@ Heavy imports stay inside the commands, so that --help answers at once.
 
 import importlib
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from . import __version__
 from .config import FIELDS
-from .shell import NAME, execute
+from .shell import execute
+from .terminal import NAME, interrupts_end_imports
 
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
@@ -30,7 +30,10 @@ format_option: Any = click.option(
     "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
 )
 allow_changed_option: Any = click.option(
-    "--allow-changed", is_flag=True, help="Where the corpus is another than the run's, start it anew."
+    "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
+)
+code_option: Any = click.option(
+    "--objective", metavar="NAME", help="The run's objective, if it is a file or a module: lets its code run."
 )
 
 
@@ -148,15 +151,16 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
     run = module("run")
-    run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values))
+    run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values), code=flags.get("objective"))
 
 
 def module(name: str) -> Any:
-    """A module of commands that read text; ResourceError where what it imports would find no room."""
-    from .machine import check_address_space
+    """Import a module of commands; ResourceError if there is not enough memory for what it imports."""
+    with interrupts_end_imports():
+        from .machine import check_address_space
 
-    check_address_space()
-    return importlib.import_module(f"{__package__}.{name}")
+        check_address_space()
+        return importlib.import_module(f"{__package__}.{name}")
 
 
 def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -177,15 +181,16 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 @allow_changed_option
+@code_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
-def resume(run: str, force: bool, quiet: bool, allow_changed: bool) -> None:
+def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: str | None) -> None:
     """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
 
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("run").run_resume(run, quiet, force, allow_changed)
+    module("run").run_resume(run, quiet, force, allow_changed, objective)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")
@@ -195,12 +200,13 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool) -> None:
 )
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
+@code_option
 @debug_option
-def export(run: str, output: str, format_: str | None, force: bool) -> None:
+def export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
     """Write the vectors of the last checkpoint in folder RUN, which may be training: neither is the run touched, nor
     the corpus needed. With --heldout text they are those of the best epoch.
     """
-    module("export").run_export(run, output, format_, force)
+    module("export").run_export(run, output, format_, force, objective)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -248,9 +254,7 @@ def restrict_option(default: int) -> Callable[..., Any]:
 @scoring_options
 def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy QUESTIONS (`a b c d` a line, `: section`) with VECTORS: d nearest to b - a + c."""
-    from .queries import print_analogies
-
-    print_analogies(vectors, questions, **options)
+    module("queries").print_analogies(vectors, questions, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Do cosines agree with people's scores?")
@@ -260,16 +264,17 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
 @scoring_options
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate VECTORS' cosines with the scores of PAIRS (`word word score` a line)."""
-    from .queries import print_similarity
-
-    print_similarity(vectors, pairs, **options)
+    module("queries").print_similarity(vectors, pairs, **options)
 
 
 def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What both kinds of questions share."""
     for option in (
         debug_option,
-        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        click.option(
+            "--strict", is_flag=True, help="Stop at the first unknown word, or line with another number of words."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
         click.option(
             "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Answers."
         ),
@@ -282,47 +287,38 @@ def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @query_options
-def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> None:
-    """Print the words nearest to each of WORDS in VECTORS; without WORDS, to the word on each line of stdin."""
-    from .queries import print_neighbors
+def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+    """Print the words nearest to each of WORDS in VECTORS; without WORDS, to the word on each line of stdin.
 
-    print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json)
+    Each word and each line gives one line: the word, a tab, the answers. Without an answer it ends after the tab, and
+    a warning says why; words given as arguments then end with exit code 65.
+    """
+    module("queries").print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json, strict)
 
 
 @cli.command(short_help="Solve king - man + woman.")
 @click.argument("vectors")
 @click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
 @query_options
-def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool) -> None:
-    """Print the words nearest to KING - MAN + WOMAN in VECTORS; without words, for those on each line of stdin."""
-    from .queries import print_analogy
+def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+    """Print the words nearest to KING - MAN + WOMAN in VECTORS; without words, for those on each line of stdin.
 
+    Each line gives one line: the words, a tab, the answers. Without an answer it ends after the tab, and a warning
+    says why.
+    """
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
-    print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json)
+    module("queries").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
 
 
-def asked_words(words: tuple[str, ...], count: int, vectors: str) -> Iterable[list[str]]:
-    """The arguments in groups of `count`; without arguments, the words of each line of stdin."""
+def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
+    """Return the arguments in groups of `count`; None without arguments: the words are on the lines of stdin."""
     if words:
         known = [os.fsencode(word).decode(errors="surrogateescape") for word in words]  # UTF-8 whatever the locale
         return [known[i : i + count] for i in range(0, len(known), count)]
     if vectors == "-":
         raise click.UsageError("stdin cannot give both the vectors and the words: name the words")
-    return lines_of_words(count)
-
-
-def lines_of_words(count: int) -> Iterator[list[str]]:
-    """The words of each line of stdin; empty lines are passed over."""
-    expected = f"{count} word{'s' * (count > 1)}"
-    if sys.stdin.isatty():
-        click.echo(f"{expected} a line; end with Ctrl-D", err=True)
-    for number, line in enumerate(sys.stdin, 1):
-        words = line.split()
-        if words and len(words) != count:
-            raise click.UsageError(f"stdin, line {number}: expected {expected}, got {len(words)}")
-        if words:
-            yield words
+    return None
 
 
 @cli.command(epilog=CODES, short_help="Score held-out text with a saved model.")
@@ -375,9 +371,7 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 @debug_option
 def info(file: str, as_json: bool) -> None:
     """Say what FILE is: vectors, a model, a vocabulary; and of a model, how it was made."""
-    from .queries import print_info
-
-    print_info(file, as_json)
+    module("queries").print_info(file, as_json)
 
 
 @cli.command(short_help="List the output objectives, explain or check one.")
@@ -390,14 +384,12 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     `objectives check NAME` checks gradients and probabilities of one; NAME may also be a file, my_objective.py, or a
     module, package.my_objective.
     """
-    from .queries import check_objective, print_objectives
-
     if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
         raise click.UsageError("expected NAME or check NAME")
     if len(words) == 2:
-        check_objective(words[1], objective_options({}, options))
+        module("queries").check_objective(words[1], objective_options({}, options))
     else:
-        print_objectives(*words)
+        module("queries").print_objectives(*words)
 
 
 @cli.command(epilog=CODES)
@@ -426,9 +418,7 @@ def bench(corpus: str, **options: Any) -> None:
     Window 5, 5 noise words, sample 1e-3, min count 5. Each job runs in a process of its own, systems taking turns.
     GFLOP counts the operations of products and updates; what the machine can do stands in the line before the table.
     """
-    from .bench import run_bench
-
-    run_bench(corpus, **options)
+    module("bench").run_bench(corpus, **options)
 
 
 def main() -> None:

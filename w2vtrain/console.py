@@ -3,7 +3,7 @@
 It measures and decides nothing: events come in, text goes out.
 """
 
-import json
+import os
 import sys
 import threading
 import time
@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-import click
-
+from .config import Settings
+from .container import json_text
 from .errors import OutputError, WriteError
 from .files import STDOUT, disk_is_full
 from .ids import Ids
+from .machine import versions
 from .model import Model
 from .pipeline import Events
 from .plan import Epoch, Progress, State
 from .scoring import Score
+from .suspicions import Thinning
+from .terminal import echo
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
@@ -43,30 +46,37 @@ def duration(seconds: float) -> str:
 
 
 def warn(text: str) -> None:
-    """A line on stderr, also to who asked for quiet."""
-    with suppress(OSError):  # no reader, or no room where stderr goes, is no reason to lose the training
-        click.echo(text, err=True)
+    """Print a line on stderr, with --quiet too."""
+    echo(text, err=True)
+
+
+def _create(path: str) -> TextIO:
+    return Path(path).open("w", encoding="utf-8")
 
 
 @contextmanager
-def json_lines(path: str | None, patient: bool = False) -> Iterator[Log]:
-    """Give what writes an object a line to a new file, seen at once by who follows it; `-` is standard output.
+def json_lines(path: str | None, patient: bool = False, opened: Callable[[str], TextIO] = _create) -> Iterator[Log]:
+    """Give what writes an object per line, with the time, at once; `-` is standard output, opened: opens other files.
 
-    Raises OutputError where the file cannot be created, WriteError where it cannot be written; patient: lines for which
-    the disk has no room are lost, and that is said once.
+    Raises OutputError if the file cannot be created, WriteError if it cannot be written; patient: lines for which
+    the disk has no room are lost, and that is reported once.
     """
     if path is None:
         yield lambda _: None
         return
     try:
-        file = sys.stdout if path == STDOUT else Path(path).open("w", encoding="utf-8")  # noqa: SIM115
+        file = None if path == STDOUT else opened(path)
     except OSError as error:
         raise OutputError(f"{path} cannot be created: {error.strerror}") from error
 
     def write(facts: dict[str, Any]) -> None:
+        line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
         try:
-            file.write(json.dumps(facts) + "\n")
-            file.flush()
+            if file is None:
+                echo(line)
+            else:
+                file.write(line + "\n")
+                file.flush()
         except BrokenPipeError:  # no reader is no reason to lose the training
             pass
         except OSError as error:
@@ -80,7 +90,7 @@ def json_lines(path: str | None, patient: bool = False) -> Iterator[Log]:
     try:
         yield write
     finally:
-        if file is not sys.stdout:
+        if file is not None:
             with suppress(OSError):  # told already
                 file.close()
 
@@ -131,12 +141,48 @@ class Console:
 
     def events(self) -> Events:
         """The callbacks for `fit`."""
-        return Events(self._reading, self._read, self._ready, self._training, self._epoch, self._scoring, self._resumed)
+        return Events(
+            reading=self._reading,
+            read=self._read,
+            warning=self.warning,
+            ready=self._ready,
+            training=self._training,
+            epoch=self._epoch,
+            scoring=self._scoring,
+            resumed=self._resumed,
+        )
+
+    def start(self, settings: Settings, headline: str, outputs: list[str], run: str = "") -> None:
+        """Report the settings and what will be written; the log's first line names the run that it is of."""
+        self._log(
+            "start", run=run, settings=asdict(settings), outputs=outputs, versions=versions(), process=os.getpid()
+        )
+        self.say(headline)
+        self.say(f"outputs     {', '.join(outputs)}")
+        self._expect("reading     compiling the reader, once ...")
+
+    def warning(self, sentence: str) -> None:
+        """Report something that looks wrong, but may be meant."""
+        self._log("warning", message=sentence)
+        self.say(f"warning     {sentence}")
+
+    def _log(self, event: str, **facts: Any) -> None:
+        if self.log:
+            self.log({"event": event, **facts})
+
+    def _expect(self, text: str) -> None:
+        """Say this after a second, unless `_unexpect` comes before."""
+        self.patience = threading.Timer(1.0, self.say, [text])
+        self.patience.daemon = True
+        self.patience.start()
+
+    def _unexpect(self) -> None:
+        if self.patience:
+            self.patience.cancel()
 
     def close(self) -> None:
         """Leave the terminal tidy, also after an error."""
-        if self.patience:
-            self.patience.cancel()
+        self._unexpect()
         self._close_bar()
 
     def _close_bar(self) -> None:
@@ -155,6 +201,8 @@ class Console:
         self.bar.update(done - self.bar.n)
 
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
+        if tokens:
+            self._unexpect()
         if self.quiet or not self.shown.due():
             return
         if self.terminal:
@@ -163,7 +211,8 @@ class Console:
             share = f" {done / total:.0%}" if total else ""
             self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
 
-    def _read(self, ids: Ids, seconds: float) -> None:
+    def _read(self, ids: Ids, seconds: float, thinning: Thinning) -> None:
+        self._unexpect()
         stats, size = ids.stats, len(ids.vocabulary)
         self.say(
             f"corpus      {stats.tokens:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
@@ -178,13 +227,11 @@ class Console:
                 self.say(f"            {count:,} {what}")
         share = ids.words / max(1, stats.tokens)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text; it has {stats.types:,} different ones")
-        self.patience = threading.Timer(1.0, self.say, ["kernel      compiling, once for this model and objective ..."])
-        self.patience.daemon = True
-        self.patience.start()
+        self.say(f"            subsampling keeps {thinning.words:,} words per epoch ({thinning.share:.1%})")
+        self._expect("kernel      preparing weights and compiling, once for this model and objective ...")
 
     def _ready(self, seconds: float) -> None:
-        if self.patience:
-            self.patience.cancel()
+        self._unexpect()
         if seconds > 1:
             self.say(f"kernel      ready after {duration(seconds)}")
         self.started = time.monotonic()
@@ -196,41 +243,37 @@ class Console:
         self.shown.add(at)
         self.logged.add(at)
         if self.log and (self.logged.due() or end):
-            self.log(
-                {
-                    "event": "progress",
-                    "time": round(time.time(), 3),
-                    "epoch": at.epoch + 1,
-                    "words": at.words,
-                    "total_words": at.total_words,
-                    "words_per_second": round(speed),
-                    "alpha": at.alpha,
-                    "loss": self.logged.mean(),
-                    "eta": round(left, 1),
-                }
+            self._log(
+                "progress",
+                epoch=at.epoch,
+                words=at.words,
+                total_words=at.total_words,
+                words_per_second=round(speed),
+                alpha=at.alpha,
+                loss=self.logged.mean(),
+                eta=round(left, 1),
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
         loss = self.shown.mean()
         if self.terminal:
-            text = f"epoch {at.epoch + 1}, alpha {at.alpha:.5f}, loss {loss:.4f}"
+            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, loss {loss:.4f}"
             self._draw(at.words, at.total_words, " words", text)
         else:
             self.say(
-                f"epoch {at.epoch + 1} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
+                f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
                 f"  loss {loss:.4f}  ETA {duration(left)}"
             )
 
     def _epoch(self, epoch: Epoch, heldout: Score | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
-        if self.log:
-            about = {"epoch": epoch.epoch + 1, "loss": epoch.loss, "seconds": epoch.seconds}
-            found = {"heldout": asdict(heldout)} if heldout else {}
-            self.log({"event": "epoch", "time": round(time.time(), 3), **about, **found})
+        found = {"heldout": asdict(heldout)} if heldout else {}
+        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)
         if heldout or epoch.seconds >= LONG_EPOCH:
-            self.say(f"epoch {epoch.epoch + 1} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+            self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
 
     def _resumed(self, state: State) -> None:
+        self._log("resumed", epoch=state.epoch + 1, chunks=state.chunks)
         self.say(f"resumed     from a checkpoint, in epoch {state.epoch + 1} after {state.chunks:,} of its chunks")
 
     def _scoring(self, done: int, total: int) -> None:
@@ -244,9 +287,7 @@ class Console:
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
         """What was done, how long each phase took and where the result is."""
         record, settings = model.record, model.settings
-        if self.log:
-            about = {"settings": settings, "record": record, "outputs": outputs}
-            self.log({"event": "done", "time": round(time.time(), 3), **about})
+        self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if settings["model"] == "skipgram" else "window"
         losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
         seconds = {**record["seconds"], "writing": writing}

@@ -24,14 +24,19 @@ from .machine import peak_memory, threads_of, versions
 from .model import Model
 from .objectives import checked_options, engine_of, objective_class, objective_defaults
 from .plan import Epoch, Progress, Schedule, State, Text, Weights
+from .plan import thinned as thinned_records
 from .room import check_memory
 from .runs import Run
 from .scoring import Score, score
+from .suspicions import Thinning, suspicions, thinned
 from .trainer import Engine, make_engine, train
+from .units import Interrupted, Watch
 from .vocab import Vocabulary
 
 CHUNK = 1000
 """Words a chunk, the unit of shuffling: 1,000 gave 2 to 3 points of analogy accuracy over the corpus's own order."""
+LONG_SCORING = 10.0
+"""Seconds of scoring that need no warning, however short an epoch is."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ class Events:
     """Callbacks of a run; each is called from the thread that called `fit`."""
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None  # bytes, bytes, tokens
-    read: Callable[[Ids, float], None] = lambda ids, seconds: None
+    read: Callable[[Ids, float, Thinning], None] = lambda ids, seconds, thinning: None
+    warning: Callable[[str], None] = lambda sentence: None
     ready: Callable[[float], None] = lambda seconds: None  # the kernel is compiled
     training: Callable[[Progress], None] = lambda progress: None
     epoch: Callable[[Epoch, Score | None], None] = lambda epoch, heldout: None
@@ -98,10 +104,10 @@ def fit(
 ) -> Model:
     """Train on text files. `settings` as `effective` gives them; folder: where the encoded corpus lies meanwhile.
 
-    With a `run` its folder gets checkpoints, and training goes on from the one `found` there; where the corpus is
-    another since then, it starts anew if that is allowed. With `heldout` text the model is that of the epoch that
-    predicts it best. The model's record says what was read and learned, and how long it took. Errors are W2VError's
-    subclasses.
+    With a `run` its folder gets checkpoints, and training resumes from the one `found` there; if the corpus has changed
+    since then, it starts over if that is allowed. With `heldout` text the model is that of the epoch that predicts it
+    best. The model's record says what was read and learned, and how long it took. Errors are W2VError's subclasses;
+    DataError if not a single example is left to learn from.
     """
     events = events or Events()
     if settings.patience and not heldout:
@@ -121,7 +127,11 @@ def fit(
         progress=events.reading,
     )
     seconds = {"reading": time.monotonic() - started}
-    events.read(ids, seconds["reading"])
+    thinning = thinned(ids.vocabulary.counts, settings.sample)
+    thinning = thinning._replace(words=round(thinning.share * ids.words))  # a given vocabulary has counts of its own
+    events.read(ids, seconds["reading"], thinning)
+    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
+        events.warning(sentence)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
     check_memory(words, width, copies=2 if heldout else 1)  # with held-out text the best epoch is kept beside
     if run:
@@ -136,8 +146,8 @@ def fit(
                 fitting.go_on(found)
             except CorpusChanged as error:
                 if not run or not allow_changed:
-                    raise CorpusChanged(f"{error}; restore it, or say --allow-changed to start anew") from None
-                run.warn(f"{error}; this starts anew")
+                    raise CorpusChanged(f"{error}; restore it, or say --allow-changed to start over") from None
+                run.warn(f"{error}; the run starts over")
                 run.forget()
         if run:
             run.keep(ids.vocabulary)
@@ -165,23 +175,34 @@ class _Fit:
         self.engine: Engine = make_engine(architecture_of(settings), objective, problem, self.text, windows, schedule)
         self.epochs: list[dict[str, Any]] = []
         self.best: Weights | None = None
-        self.lowest, self.waited = np.inf, 0
+        self.lowest, self.waited, self.finished = np.inf, 0, 0
         self.seconds: dict[str, float] = {}
 
     def train(self) -> None:
-        """All epochs."""
+        """Learn all epochs, or those that are left."""
+        state = self.state
+        if self.finished < state.epoch and self.after(state.epochs[-1], state):  # it was stopped while it was scored
+            state = replace(state, epoch=self.schedule.epochs)
         try:
             train(
-                self.engine, self.text, self.schedule, self.events.training, self.ready, self.after, self.state,
+                self.engine, self.text, self.schedule, self.events.training, self.ready, self.after, state,
                 self.run.due if self.run else lambda: False, self.pause,
             )  # fmt: skip
         finally:
             self.ended = time.monotonic()
-        self.seconds["training"] = sum(epoch["seconds"] for epoch in self.epochs)
+        self.seconds["training"] = self.state.spent
         if self.heldout:
             self.seconds["scoring"] = self.ended - self.begun - self.seconds["training"]
+        if not self.state.learned:
+            if self.run:
+                self.run.settle()
+                self.run.forget()
+            raise DataError(
+                "there is nothing to learn from: no word kept a context word; --sample 0 keeps frequent words, a lower"
+                " --min-count rare ones, and a line needs at least two words"
+            )
 
-    def pause(self, state: State) -> None:
+    def pause(self, state: State, milestone: bool = False) -> None:
         """Save, if the run's folder says so."""
         if not self.run:
             return
@@ -189,6 +210,7 @@ class _Fit:
         def about() -> dict[str, Any]:
             kept = {
                 "epochs": list(self.epochs),
+                "finished": self.finished,
                 "lowest": self.lowest,
                 "waited": self.waited,
                 "best": self.best is not None,
@@ -199,7 +221,7 @@ class _Fit:
             best = {f"best.{name}": array for name, array in _named(self.best).items()} if self.best else {}
             return {**self.engine.state(), **best}
 
-        self.run.pause(arrays, about)
+        self.run.pause(arrays, about, milestone)
 
     def go_on(self, found: Checkpoint) -> None:
         """Take over a checkpoint. DataError where it is of another corpus, or of other arrays than this run has."""
@@ -221,7 +243,7 @@ class _Fit:
             array[...] = found.arrays[name]
         state = about["state"]
         self.state = State(**{**state, "epochs": tuple(Epoch(**epoch) for epoch in state["epochs"])})
-        self.epochs, self.waited = about["epochs"], about["waited"]
+        self.epochs, self.waited, self.finished = about["epochs"], about["waited"], about["finished"]
         self.lowest = np.inf if about["lowest"] is None else about["lowest"]
         if about["best"]:
             kept = {name.removeprefix("best."): found.arrays[name] for name in best}
@@ -235,38 +257,57 @@ class _Fit:
         if self.run:
             self.run.learning = True
 
-    def after(self, epoch: Epoch) -> bool:
-        """Score held-out text and keep the best weights; whether patience is at an end."""
-        about, found = asdict(epoch), None
+    def after(self, epoch: Epoch, state: State) -> bool:
+        """Save, score held-out text and keep the best weights; return whether patience is at an end."""
+        self.state = state
+        about, found = {**asdict(epoch), "elapsed": state.spent}, None
         if self.heldout:
+            self.pause(state, milestone=True)
             weights = self.engine.weights()
-            found = _score(predictor(self.settings, self.ids.vocabulary, weights), self.heldout, self.schedule)
+            found = self.score(weights, self.heldout, epoch, state)
             about["heldout"] = asdict(found)
             self.waited += 1
-            if found.perplexity < self.lowest or not self.epochs:
+            if found.perplexity < self.lowest or not self.finished:
                 self.lowest, self.waited = found.perplexity, 0
-                self.best = _copied(weights) if epoch.epoch + 1 < self.schedule.epochs else None
-        self.epochs.append(about)
+                self.best = _copied(weights) if epoch.epoch < self.schedule.epochs else None
+        self.epochs, self.finished = list(thinned_records([*self.epochs, about])), epoch.epoch
         self.events.epoch(epoch, found)
         return self.settings.patience is not None and self.waited >= self.settings.patience
+
+    def score(self, weights: Weights, text: Text, epoch: Epoch, state: State) -> Score:
+        """Score held-out text; a signal saves the epoch that is done and stops. Warn if that takes long."""
+
+        def expect(seconds: float) -> None:
+            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING):
+                self.events.warning(
+                    f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
+                    f" {epoch.seconds:,.1f} s: a shorter --heldout text would do"
+                )
+
+        found = predictor(self.settings, self.ids.vocabulary, weights)
+        watch = Watch(self.events.scoring, expect, lambda: self.run is not None and self.run.stopping)
+        try:
+            return _score(found, text, self.schedule, watch)
+        except Interrupted:
+            self.pause(state)  # which raises Stopped
+            raise
 
     def model(self, seconds: dict[str, float]) -> Model:
         """The best weights, or the last, with the record of the run."""
         settings, ids = self.settings, self.ids
         weights = self.best if self.waited and self.best else self.engine.weights()
-        words = sum(epoch["words"] for epoch in self.epochs)
         record = {
             "corpus": asdict(ids.stats),
             "vocabulary": {"size": len(ids.vocabulary), "words": ids.words},
             "epochs": self.epochs,
             "seconds": seconds,
-            "words_per_second": words / max(seconds["training"], 1e-9),
+            "words_per_second": self.state.passed / max(seconds["training"], 1e-9),
             "output_parameters": _parameters(self.objective, weights),
             "peak_memory_bytes": peak_memory(),
             "versions": versions(),
         }
         if self.heldout:
-            record["best_epoch"] = len(self.epochs) - self.waited
+            record["best_epoch"] = self.finished - self.waited
         return Model(
             words=ids.vocabulary.words,
             counts=ids.vocabulary.counts,
@@ -323,8 +364,10 @@ def perplexity(
     settings, vocabulary, found = model_predictor(model)
     text, coverage = heldout_text(sources, settings, vocabulary)
     with one_thread():
-        return _score(found, text, Schedule(threads=threads), (events or Events()).scoring), coverage
+        watch = Watch((events or Events()).scoring)
+        return _score(found, text, Schedule(threads=threads), watch), coverage
 
 
-def _score(found: Any, text: Text, s: Schedule, on_progress: Callable[[int, int], None] = lambda *_: None) -> Score:
-    return score(found.scorer, found.mixing, found.windows, text, s.threads, on_progress, s.stall_timeout)
+def _score(found: Any, text: Text, s: Schedule, watch: Watch) -> Score:
+    watch = watch._replace(stall_timeout=s.stall_timeout)
+    return score(found.scorer, found.mixing, found.windows, text, s.threads, watch)

@@ -1,8 +1,15 @@
 """What is learned and in which steps: the encoded text in chunks, the schedule, progress. Data only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+
+MOST_EPOCHS = 1000
+"""Epochs of which a run keeps a record: a run of a million must not keep, and save again and again, a million."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class Schedule:
 class Progress:
     """Where training stands.
 
-    words: so far, before subsampling; total_words: at the end, estimated where time is limited; loss and examples:
-    sums since the last event.
+    epoch: from 1; words: so far, before subsampling; total_words: at the end, estimated if time is limited; loss and
+    examples: sums since the last event.
     """
 
     epoch: int
@@ -48,8 +55,8 @@ class Progress:
 class Epoch:
     """What one epoch did.
 
-    loss: mean an example, in float64; words: of the text that were passed, before subsampling; seconds: of training,
-    without looking at held-out text.
+    epoch: from 1; loss: mean per example, in float64; words: of the text that were passed, before subsampling;
+    seconds: of training, without scoring held-out text.
     """
 
     epoch: int
@@ -63,8 +70,9 @@ class Epoch:
 class State:
     """Where a run stands at a moment at which no thread is learning: with the weights, all that continuing needs.
 
-    Of `epoch` the first `chunks` in its order are learned, which gave the summed loss and examples and took `seconds`;
-    epochs: those before it.
+    epoch: how many are done. Of the next one the first `chunks` in its order are learned, which gave the summed loss
+    and examples and took `seconds`. Of the epochs that are done: `spent` seconds, `passed` words and `learned`
+    examples in all, and a record of each, or of MOST_EPOCHS at most.
     """
 
     epoch: int = 0
@@ -73,6 +81,24 @@ class State:
     examples: int = 0
     seconds: float = 0.0
     epochs: tuple[Epoch, ...] = ()
+    spent: float = 0.0
+    passed: int = 0
+    learned: int = 0
+
+    def after(self, epoch: Epoch) -> "State":
+        """Return the state at the end of an epoch."""
+        return State(
+            epoch.epoch,
+            epochs=tuple(thinned((*self.epochs, epoch))),
+            spent=self.spent + epoch.seconds,
+            passed=self.passed + epoch.words,
+            learned=self.learned + epoch.examples,
+        )
+
+
+def thinned(records: Sequence[T]) -> Sequence[T]:
+    """Return records of epochs, or every second one and the last if there are more than MOST_EPOCHS."""
+    return records if len(records) <= MOST_EPOCHS else [*records[:-1:2], records[-1]]
 
 
 @dataclass(frozen=True)

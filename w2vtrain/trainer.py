@@ -62,7 +62,7 @@ def train(
     schedule: Schedule,
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_ready: Callable[[], None] = lambda: None,
-    on_epoch: Callable[[Epoch], bool] = lambda _: False,
+    on_epoch: Callable[[Epoch, State], bool] = lambda epoch, state: False,
     state: State | None = None,
     pause: Callable[[], bool] = lambda: False,
     on_pause: Callable[[State], None] = lambda _: None,
@@ -70,10 +70,10 @@ def train(
     """Train. Diverged when the loss or a weight is not finite, Stalled when a thread says nothing for too long; what
     else goes wrong in a thread is raised here. on_ready: called once all is compiled.
 
-    on_epoch is called after each epoch, its time not counted, and says whether to stop. When `pause`, asked at every
-    slice, says so, all threads finish theirs and on_pause is called; so it is after each epoch. From a `state` that
-    it was given, and the weights of that moment, a run goes on as if it had not stopped. One thread and a seed give
-    the same bytes twice.
+    on_epoch is called after each epoch, its time not counted, and returns whether to stop. When `pause`, asked at
+    every slice, returns True, all threads finish theirs and on_pause is called; so it is after each epoch. From a
+    `state` that it was given, and the weights of that moment, a run continues as if it had not stopped. One thread and
+    a seed give the same bytes twice. Returns the records of all epochs, or of plan.MOST_EPOCHS.
     """
     run = _Run(engine, text, schedule, state or State(), pause)
     engine.compile()
@@ -82,10 +82,10 @@ def train(
         if not run.advance(on_progress):
             on_pause(run.state)
             continue
-        if on_epoch(run.state.epochs[-1]):
+        if on_epoch(run.state.epochs[-1], run.state):
             run.state = replace(run.state, epoch=schedule.epochs)
         on_pause(run.state)
-    check_finite(engine.weights(), schedule.alpha, len(run.state.epochs))
+    check_finite(engine.weights(), schedule.alpha, run.state.epoch)
     return list(run.state.epochs)
 
 
@@ -120,7 +120,7 @@ class _Run:
         self.engine, self.text, self.schedule = engine, text, schedule
         self.state, self.pause = state, pause
         self.total = int(text.words.sum()) * schedule.epochs
-        self.spent = sum(epoch.seconds for epoch in state.epochs) + state.seconds
+        self.spent = state.spent + state.seconds
         self.started, self.dealt = 0.0, 0
 
     def elapsed(self) -> float:
@@ -150,17 +150,16 @@ class _Run:
         self.dealt, done = s.chunks, int(before[0]) + int(words[: s.chunks].sum())
         for result in self._results(order, before, words, epoch):
             if not math.isfinite(result.loss):
-                raise _diverged(result.alpha, epoch + 1)
+                raise _diverged(self.schedule.alpha, epoch + 1)
             loss, examples, done = loss + result.loss, examples + result.examples, done + result.words
-            on_progress(Progress(epoch, done, self.expected(done), result.alpha, result.loss, result.examples))
+            on_progress(Progress(epoch + 1, done, self.expected(done), result.alpha, result.loss, result.examples))
         seconds = time.monotonic() - self.started
         self.spent += seconds
         seconds += s.seconds
         if self.dealt < len(order) and not self.out_of_time():
-            self.state = State(epoch, self.dealt, loss, examples, seconds, s.epochs)
+            self.state = replace(s, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
             return False
-        found = Epoch(epoch, loss / max(1, examples), examples, done - int(before[0]), seconds)
-        self.state = State(epoch + 1, epochs=(*s.epochs, found))
+        self.state = s.after(Epoch(epoch + 1, loss / max(1, examples), examples, done - int(before[0]), seconds))
         return True
 
     def _deal(self, chunks: int) -> Iterator[slice]:
@@ -245,6 +244,6 @@ def _watched(results: _Results, threads: int, timeout: float) -> Iterator[_Resul
 
 def _diverged(alpha: float, epoch: int) -> Diverged:
     return Diverged(
-        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss is no longer a finite number;"
+        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss is not a finite number any more;"
         f" try --alpha {min(alpha / 2, SANE):.2g} or less"
     )

@@ -1,3 +1,4 @@
+import signal
 import sys
 
 import numpy as np
@@ -9,6 +10,11 @@ from w2vtrain.architectures import Cbow, SkipGram
 
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
+
+# A shell's background jobs ignore SIGINT, nohup's SIGHUP; so would every process that a test starts and signals.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (getattr(signal, "SIGHUP", None), signal.SIG_DFL)):
+    if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 ARCHITECTURES = {
     "skipgram": lambda window: SkipGram(window),

@@ -184,6 +184,15 @@ def test_an_output_in_a_missing_folder_is_named_as_the_user_did(folder):
     assert ".run" not in done.stderr
 
 
+def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
+    names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
+    paths = [outputs.lock_path(str(folder / name)) for name in names]
+    assert len(set(paths)) == 3
+    assert all(len(os.fsencode(path.name)) < 255 for path in paths)
+    done = run(command(output=f"{'n' * 240}.bin"), folder)
+    assert done.returncode == 0, done.stderr
+
+
 # signals
 
 

@@ -3,6 +3,7 @@
 It trains nothing.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ from .pipeline import corpus_of
 from .trust import new_files_in, reason
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
+
+LONGEST_NAME = 200
+"""Bytes of an output's name that its lock file's name repeats: names may have 255."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,10 @@ def regular(files: Sequence[str]) -> list[str]:
 def lock_path(output: str) -> Path:
     """Return the lock file beside an output, symbolic links followed."""
     target = Path(os.path.realpath(output))
-    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.lock")
+    name = os.fsencode(target.name)
+    if len(name) > LONGEST_NAME:
+        name = name[:LONGEST_NAME] + hashlib.sha256(name).hexdigest()[:16].encode()
+    return target.with_name(f".{os.fsdecode(name)}.lock")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import pytest
 
 from w2vtrain import machine, room
 from w2vtrain.api import train
-from w2vtrain.errors import ResourceError
+from w2vtrain.errors import ResourceError, WriteError
 
 ROOT = Path(__file__).parent.parent
 
@@ -35,7 +35,7 @@ def test_training_asks_before_it_takes(monkeypatch):
 def test_what_does_not_fit_on_the_disk_is_told(monkeypatch, tmp_path):
     room.check_disk(tmp_path, 10, 10)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(0, 0, 2**20))
-    with pytest.raises(ResourceError, match=r"need 77 MiB of disk, 1 are free"):
+    with pytest.raises(WriteError, match=r"need 77 MiB of disk, 1 are free"):
         room.check_disk(tmp_path, 30_000, 100)
 
 

@@ -23,7 +23,6 @@ from .model import Model
 from .pipeline import Events
 from .plan import Epoch, Progress, State
 from .scoring import Score
-from .suspicions import Thinning
 from .terminal import echo
 
 LINE_EVERY = 30.0
@@ -144,6 +143,7 @@ class Console:
         return Events(
             reading=self._reading,
             read=self._read,
+            kept=self._kept,
             warning=self.warning,
             ready=self._ready,
             training=self._training,
@@ -211,7 +211,7 @@ class Console:
             share = f" {done / total:.0%}" if total else ""
             self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
 
-    def _read(self, ids: Ids, seconds: float, thinning: Thinning) -> None:
+    def _read(self, ids: Ids, seconds: float) -> None:
         self._unexpect()
         stats, size = ids.stats, len(ids.vocabulary)
         self.say(
@@ -227,8 +227,10 @@ class Console:
                 self.say(f"            {count:,} {what}")
         share = ids.words / max(1, stats.tokens)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text; it has {stats.types:,} different ones")
-        self.say(f"            subsampling keeps {thinning.words:,} words per epoch ({thinning.share:.1%})")
         self._expect("kernel      preparing weights and compiling, once for this model and objective ...")
+
+    def _kept(self, words: int, share: float) -> None:
+        self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")
 
     def _ready(self, seconds: float) -> None:
         self._unexpect()
@@ -280,7 +282,7 @@ class Console:
         if self.quiet or not self.shown.due():
             return
         if self.terminal:
-            self._draw(done, total, " chunks", "scoring")
+            self._draw(done, total, " parts", "scoring")
         else:
             self.say(f"scoring {done / total:.0%}")
 

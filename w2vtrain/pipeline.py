@@ -28,7 +28,7 @@ from .plan import thinned as thinned_records
 from .room import check_memory
 from .runs import Run
 from .scoring import Score, score
-from .suspicions import Thinning, suspicions, thinned
+from .suspicions import suspicions, thinned
 from .trainer import Engine, make_engine, train
 from .units import Interrupted, Watch
 from .vocab import Vocabulary
@@ -44,7 +44,8 @@ class Events:
     """Callbacks of a run; each is called from the thread that called `fit`."""
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None  # bytes, bytes, tokens
-    read: Callable[[Ids, float, Thinning], None] = lambda ids, seconds, thinning: None
+    read: Callable[[Ids, float], None] = lambda ids, seconds: None
+    kept: Callable[[int, float], None] = lambda words, share: None  # by subsampling: words per epoch, share of all
     warning: Callable[[str], None] = lambda sentence: None
     ready: Callable[[float], None] = lambda seconds: None  # the kernel is compiled
     training: Callable[[Progress], None] = lambda progress: None
@@ -128,8 +129,8 @@ def fit(
     )
     seconds = {"reading": time.monotonic() - started}
     thinning = thinned(ids.vocabulary.counts, settings.sample)
-    thinning = thinning._replace(words=round(thinning.share * ids.words))  # a given vocabulary has counts of its own
-    events.read(ids, seconds["reading"], thinning)
+    events.read(ids, seconds["reading"])
+    events.kept(round(thinning.share * ids.words), thinning.share)  # a given vocabulary has counts of its own
     for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
         events.warning(sentence)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias

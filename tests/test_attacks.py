@@ -41,7 +41,7 @@ def test_a_hostile_file_is_refused(path, tmp_path, monkeypatch):
             reader(path)
     with contextlib.suppress(W2VError):
         assert describe(path)["bytes"] == path.stat().st_size
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 60, "a reader that does not come to an end"
     assert not list(tmp_path.iterdir()), "a pickle was run"
 
 

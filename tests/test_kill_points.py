@@ -1,8 +1,15 @@
 """Runs that are killed before each single change that they make to the disk; the same command always finishes them."""
 
+import itertools
 import json
+import os
+import random
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 
 import pytest
 from reference import first_lines
@@ -82,7 +89,7 @@ print(json.dumps({"killed": killed}))
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command(tmp_path, step):
     """Every seventh change; in the slow test, every one."""
@@ -92,3 +99,54 @@ def test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_comm
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1])["killed"] >= 100 // step
+
+
+def killed(words, folder, how, chance):
+    """Start a run, kill it at a random moment of some kind; return its exit code and what it said."""
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        if how == "while writing":
+            while process.poll() is None and not list(folder.glob("*v.bin*tmp-*")) and not (folder / "v.bin").exists():
+                time.sleep(0.0005)
+        try:
+            process.wait({"early": chance.uniform(0.01, 0.7), "random": chance.uniform(0.3, 2.5)}.get(how, 0.0))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return process.wait(), process.stderr.read()
+
+
+@pytest.mark.slow
+def test_200_kills_of_a_run_with_a_log_lose_nothing(tmp_path):
+    """Early, at random and while results are written, in turns; each run in the end has the right bytes and one log."""
+    first_lines(3000, tmp_path / "text.txt")
+    settings = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
+    words = [sys.executable, "-m", "w2vtrain", "fit", "text.txt", "-o", "v.bin", "--log-json", "log", *settings]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    whole, chance, kills, ends = (tmp_path / "v.bin").read_bytes(), random.Random(7), Counter(), 0
+
+    def finished():
+        assert (tmp_path / "v.bin").read_bytes() == whole
+        events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+        assert events[0]["event"] == "start"
+        assert len({event["run"] for event in events if event["event"] == "start"}) == 1
+        for path in tmp_path.iterdir():
+            if path.is_file() and path.name != "text.txt":
+                path.unlink()
+        shutil.rmtree(tmp_path / "v.bin.run", ignore_errors=True)
+
+    finished()
+    for how in itertools.cycle(("early", "random", "while writing")):
+        if kills.total() == 200:
+            break
+        code, said = killed(words, tmp_path, how, chance)
+        if code == -signal.SIGKILL:
+            kills[how] += 1
+            if not (tmp_path / "v.bin.json").exists() or (tmp_path / "v.bin.run" / "config.json").exists():
+                continue
+        else:
+            assert code == 0, said
+        finished()
+        ends += 1
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    finished()
+    print(f"{dict(kills)} kills, {ends + 1} runs to the end")

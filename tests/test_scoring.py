@@ -425,7 +425,7 @@ def test_time_may_end_a_run_and_the_rate_falls_with_it(texts, monkeypatch):
     model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)
     epochs = model.record["epochs"]
     assert 1 < len(epochs) < 1_000_000
-    assert 0.4 <= model.record["seconds"]["training"]
+    assert model.record["seconds"]["training"] >= 0.4
     assert sum(epoch["words"] for epoch in epochs) == seen[-1].words
     rates = [at.alpha for at in seen]
     assert rates == sorted(rates, reverse=True)

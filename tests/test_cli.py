@@ -320,8 +320,8 @@ def test_strict_ends_a_stream_at_its_first_bad_line(trained):
     vectors = trained / "vectors.txt"
     for code, lines, part in [
         (65, "the\nnosuchword\nof\n", "line 2: 'nosuchword' is not in the vocabulary"),
-        (2, "the\nthe of\nof\n", "line 2: expected 1 word, got 2"),
-        (2, "the\n\nof\n", "line 2: expected 1 word, got 0"),
+        (65, "the\nthe of\nof\n", "line 2: expected 1 word, got 2"),
+        (65, "the\n\nof\n", "line 2: expected 1 word, got 0"),
     ]:
         out, err = w2vtrain("neighbors", vectors, "--strict", code=code, stdin=lines)
         assert len(out.splitlines()) == len(err.splitlines()) == 1

@@ -19,7 +19,7 @@ from w2vtrain.files import atomic_write
 from w2vtrain.journal import Journal
 from w2vtrain.locks import Lock, run_of
 from w2vtrain.pipeline import Events, effective, fit
-from w2vtrain.plan import Epoch, State, thinned
+from w2vtrain.plan import Epoch, State, bounded
 from w2vtrain.runs import Run, listening
 from w2vtrain.trust import trust
 
@@ -230,7 +230,7 @@ def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypat
         assert (state.epochs[0].epoch, state.epochs[-1].epoch) == (1, number)
         assert [e.epoch for e in state.epochs] == sorted({e.epoch for e in state.epochs})
     assert (state.epoch, state.spent, state.passed, state.learned) == (1000, 500.0, 3000, 2000)
-    assert thinned([1, 2, 3]) == [1, 2, 3]
+    assert bounded([1, 2, 3]) == [1, 2, 3]
 
 
 def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatch):

@@ -13,20 +13,19 @@ import json
 import os
 import re
 import shutil
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .container import json_object, json_text, open_container, write_container
+from .container import json_digest, json_object, json_text, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
 from .files import atomic_write, sync_folder
 from .locks import Lock
-from .trust import Trusted, distrust, read_trusted, reason, require_trust
+from .trust import open_trusted, read_trusted, reason, require_trust
 
 SCHEMA = 2
 KEPT = 2
@@ -41,14 +40,13 @@ LARGEST_MANIFEST = 16 << 20
 class Checkpoint:
     """A loaded state: its number, arrays by name, `about` in JSON's types.
 
-    skipped: why newer ones were not sound; run: "cwd", "request" and "settings" of the run that it is of.
+    skipped: why newer ones were not sound.
     """
 
     number: int
     arrays: dict[str, np.ndarray]
     about: dict[str, Any]
     skipped: list[str]
-    run: dict[str, Any] = field(default_factory=dict)
 
 
 def save(
@@ -56,7 +54,7 @@ def save(
 ) -> Path:
     """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there.
 
-    of: what the run was asked for; see Checkpoint.run.
+    of: "cwd", "request" and "settings" of the run, for `described`.
     """
     temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
     try:
@@ -83,21 +81,21 @@ def load(run: Path) -> Checkpoint | None:
     skipped: list[str] = []
     for number in reversed(numbers(run)):
         try:
-            arrays, about, of = _read(run, number)
+            arrays, about = _read(run, number)
         except W2VError as error:
             skipped.append(str(error))
             continue
         except OSError as error:
             skipped.append(f"{run / f'ckpt-{number:06d}'}: {reason(error)}")
             continue
-        return Checkpoint(number, arrays, about, skipped, of)
+        return Checkpoint(number, arrays, about, skipped)
     if skipped:
         raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
     return None
 
 
 def described(run: Path) -> tuple[int, dict[str, Any]] | None:
-    """Return number and `Checkpoint.run` of the newest checkpoint with a sound manifest; None without one."""
+    """Return the number of the newest checkpoint with a sound manifest and what run it is of; None without one."""
     for number in reversed(numbers(run)):
         with suppress(W2VError, OSError):
             return number, _manifest(run, number)["run"]
@@ -112,11 +110,13 @@ def numbers(run: Path) -> list[int]:
     return []
 
 
-def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, Any]]:
+def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     manifest, state = _manifest(run, number), run / f"ckpt-{number:06d}" / STATE
-    about = state.stat(follow_symlinks=False)
-    if not stat.S_ISREG(about.st_mode) or (why := distrust(about, require_trust(run, DataError))):
-        raise DataError(f"{state} is not used: {'it is not a file' if not stat.S_ISREG(about.st_mode) else why}")
+    try:
+        with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(run, DataError)), "rb") as file:
+            about = os.fstat(file.fileno())
+    except PermissionError as error:
+        raise DataError(f"{state} is not used: {reason(error)}") from error
     if about.st_size != manifest.get("bytes"):
         raise DataError(f"{state}: {about.st_size:,} bytes where the manifest says {manifest.get('bytes')}")
     if _digest(state) != manifest.get("sha256"):
@@ -124,7 +124,7 @@ def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]
     with open_container(state) as box:
         box.check_format()
         facts = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
-        return {name: box.array(name) for name in box.names}, facts, manifest["run"]
+        return {name: box.array(name) for name in box.names}, facts
 
 
 def _manifest(run: Path, number: int) -> dict[str, Any]:
@@ -132,13 +132,13 @@ def _manifest(run: Path, number: int) -> dict[str, Any]:
     folder = run / f"ckpt-{number:06d}"
     path = folder / MANIFEST
     try:
-        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(run, DataError)), f"{path} is")
+        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(folder, DataError)), f"{path} is")
     except OSError as error:
         raise DataError(f"{path}: {reason(error)}") from error
     if found.get("schema") != SCHEMA:
         raise DataError(f"{folder}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
     if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
-        raise DataError(f"{path}: damaged, its digest is not its own")
+        raise DataError(f"{path}: damaged: its digest does not match")
     return found
 
 
@@ -148,8 +148,7 @@ def sealed(manifest: dict[str, Any]) -> str:
 
 
 def _seal(manifest: dict[str, Any]) -> str:
-    facts = {name: value for name, value in manifest.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return json_digest({name: value for name, value in manifest.items() if name != "digest"})
 
 
 def _digest(path: Path) -> str:
@@ -176,8 +175,8 @@ def sweep(run: Path) -> None:
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[Trusted]:
-    """Hold RUN/lock, made with the folder if need be, and give whom to trust there.
+def locked(run: Path) -> Iterator[None]:
+    """Hold RUN/lock, made with the folder if need be.
 
     OutputError says who else holds it, and since when, or why the folder is not to be trusted. The system drops the
     lock with the process, so that the next run takes over a killed run's lock at once.
@@ -194,6 +193,6 @@ def locked(run: Path) -> Iterator[Trusted]:
     lock = Lock(run / LOCK, str(run), trusted)
     try:
         sweep(run)
-        yield trusted
+        yield
     finally:
         lock.release()

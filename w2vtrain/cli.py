@@ -18,8 +18,9 @@ from .terminal import NAME, interrupts_end_imports
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
 65 bad data; 66 input missing or unreadable; 70 internal error; 71 out of memory;
-73 output exists, cannot be created or is in use; 74 error while writing;
-75 stopped and saved; 76 training diverged; 78 bad settings; 130 interrupted."""
+73 output exists, cannot be created or is in use; 74 disk full or error while writing;
+75 stopped and saved; 76 training diverged; 78 bad settings or code not named here;
+130 interrupted."""
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
@@ -31,6 +32,9 @@ format_option: Any = click.option(
 )
 allow_changed_option: Any = click.option(
     "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
+)
+cache_option: Any = click.option(
+    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]"
 )
 code_option: Any = click.option(
     "--objective", metavar="NAME", help="The run's objective, if it is a file or a module: lets its code run."
@@ -116,7 +120,7 @@ def cli() -> None:
     "--learn-z", is_flag=True, default=None, help="Short for -O learn_z=true: nce learns log Z of each context word."
 )
 @click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file, for hs.")
-@click.option("--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]")
+@cache_option
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 @click.option("--print-config", is_flag=True, help="Print all settings with their origins as TOML, and stop.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -182,15 +186,16 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 @allow_changed_option
 @code_option
+@cache_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
-def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: str | None) -> None:
+def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: str | None, **values: Any) -> None:
     """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
 
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("run").run_resume(run, quiet, force, allow_changed, objective)
+    module("run").run_resume(run, quiet, force, allow_changed, objective, **values)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")

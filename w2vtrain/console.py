@@ -161,6 +161,11 @@ class Console:
         self.say(f"outputs     {', '.join(outputs)}")
         self._expect("reading     compiling the reader, once ...")
 
+    def complete(self, outputs: list[str]) -> None:
+        """Report that there is nothing left to do: the run was killed when all was written."""
+        self._log("done", exit_code=0, outputs=outputs)
+        self.say("complete    all results were written before the run was killed")
+
     def warning(self, sentence: str) -> None:
         """Report something that looks wrong, but may be meant."""
         self._log("warning", message=sentence)

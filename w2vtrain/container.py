@@ -3,6 +3,7 @@
 What the arrays mean is known to model.py, not here. There is no pickle, so that a foreign file can do no harm.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -79,6 +80,11 @@ def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any
     if not isinstance(found, dict):
         raise DataError(f"{what} not a JSON object{remedy}")
     return found
+
+
+def json_digest(about: Any) -> str:
+    """Return the SHA-256 of JSON's plain objects, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def encode_words(words: Sequence[str], where: str | Path) -> bytes:

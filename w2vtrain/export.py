@@ -9,10 +9,9 @@ from .errors import DataError, InputMissing
 from .fingerprint import vocabulary_checksum
 from .objectives import allow_code
 from .run import asked_before
-from .runs import VOCABULARY, stored
+from .runs import VOCABULARY, kept_vocabulary, stored
 from .terminal import echo
 from .vectors import format_of, write_vectors
-from .vocab import Vocabulary
 
 
 def run_export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
@@ -28,7 +27,7 @@ def run_export(run: str, output: str, format_: str | None, force: bool, objectiv
     found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
-    vocabulary = Vocabulary.load(folder / VOCABULARY)
+    vocabulary = kept_vocabulary(folder)
     try:
         best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
         epoch, epochs = found.about["state"]["epoch"], request.flags["epochs"]

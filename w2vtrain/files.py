@@ -72,7 +72,9 @@ def atomic_write(
                 stream.flush()
                 raw.sync()
                 if old is not None:
-                    with suppress(OSError):  # a file system without modes is no reason to lose the result
+                    with suppress(
+                        OSError, AttributeError
+                    ):  # a file system without modes is no reason to lose the result
                         os.fchmod(raw.fileno(), stat.S_IMODE(old.st_mode))
             if claim is not None:
                 claim(target, temporary)
@@ -253,12 +255,15 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
 
 def _temporary_name(target: Path) -> Path:
     # Names may have 255 bytes; a long one is cut so that the temporary one fits, too.
-    name = os.fsdecode(os.fsencode(target.name)[:200])
+    encoded = os.fsencode(target.name)
+    name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name  # no half a character
     return target.with_name(f".{name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
 
 
 def _sweep(target: Path) -> None:
     """Remove what killed processes left of earlier attempts at the same target."""
+    if os.name != "posix":  # elsewhere asking whether a process is alive would end it
+        return
     pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
@@ -362,7 +367,9 @@ class _Checked(io.FileIO):
     def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
         self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
         try:
-            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags | os.O_CLOEXEC, MODE))
+            super().__init__(
+                path, "wb", opener=lambda name, _: os.open(name, flags | getattr(os, "O_CLOEXEC", 0), MODE)
+            )
         except (OSError, ValueError) as error:
             raise OutputError(f"{shown} cannot be created: {_reason(error)}") from error
 

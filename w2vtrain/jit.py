@@ -69,8 +69,8 @@ def source_hash(folder: Path = PACKAGE) -> str:
 def cache_folder() -> Path | None:
     """Return the first folder that can be written and trusted; None if there is none.
 
-    In this order: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache. Machine code is run, so it must come
-    from a folder in which only this user and root can put files.
+    In this order: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache. Machine code is run, so each file must
+    be one that only this user or root could write, and the folder one that not everyone can write to.
     """
     candidates = [PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("w2vtrain"))]
     if numba.config.CACHE_DIR:
@@ -149,7 +149,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def _stored(self, path: Path) -> bytes:
         try:
-            with os.fdopen(open_trusted(path, os.O_RDONLY, trust(self._folder)), "rb") as file:
+            with os.fdopen(open_trusted(path, os.O_RDONLY, trust(self._folder), group=False), "rb") as file:
                 return file.read()
         except PermissionError as error:
             _refuse(path, error)

@@ -1,4 +1,4 @@
-"""RUN/config.json: what a run was asked for, sealed by a digest, and which files outside of its folder are its own.
+"""RUN/config.json: the run's request and settings, with a digest, and the output files that it wrote.
 
 It decides nothing: runs.py asks it whether a run may continue, outputs.py whether a file may be overwritten.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .config import FIELDS
-from .container import json_object
+from .container import json_digest, json_object
 from .errors import DataError, shown
 from .files import atomic_write
 from .locks import run_of
@@ -68,7 +68,7 @@ class Journal:
         if found.get("schema") != SCHEMA:
             raise DataError(
                 f"{path}: has schema {str(found.get('schema', 1))[:20]}, this version of w2vtrain reads {SCHEMA}:"
-                " finish the run with the version that began it, or say --force to start over"
+                " finish the run with the version that began it, or start over with `fit --force` and the same settings"
             )
         outputs, locks, run = found.get("outputs"), found.get("locks"), found.get("run")
         if not isinstance(outputs, dict) or not isinstance(locks, dict):
@@ -109,8 +109,8 @@ class Journal:
 
     def owns(self, path: str) -> bool:
         """Return whether the file of this name is one that this run wrote, unchanged."""
-        entry = self.outputs.get(os.path.realpath(path))
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):  # a name with a NUL byte is a ValueError
+            entry = self.outputs.get(os.path.realpath(path))
             about = Path(path).stat()
             if entry is None or about.st_ino != entry.get("inode") or not Path(path).is_file():
                 return False
@@ -135,9 +135,8 @@ class Journal:
 
 
 def digest(about: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the parts that decide what a run does."""
-    parts = {name: about.get(name) for name in SEALED}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the digest of the parts that decide what a run does."""
+    return json_digest({name: about.get(name) for name in SEALED})
 
 
 def changes(

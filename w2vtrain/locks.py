@@ -18,7 +18,7 @@ from .trust import Trusted, open_trusted, reason
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 RUN = "run "
-"""Begin of the line that says to which run a lock file belongs."""
+"""Prefix of the line with the run's id."""
 LONGEST = 500
 """Bytes of a lock file that are read."""
 
@@ -26,9 +26,8 @@ LONGEST = 500
 class Lock:
     """A lock file that this process holds from the constructor on, until `release` or its end.
 
-    what: what the lock protects, for messages; run: the id of the run that holds it, kept in the file, which stays
-    after `release` unless that is told to remove it. Raises OutputError if another process holds the lock or the file
-    cannot be opened safely.
+    what: what the lock protects, for messages; run: the id of the run that holds it. `release` keeps the file unless
+    `remove` is set. Raises OutputError if another process holds the lock or the file cannot be opened safely.
     """
 
     def __init__(self, path: Path, what: str, trusted: Trusted, run: str = "") -> None:
@@ -50,7 +49,7 @@ class Lock:
 
     def release(self, remove: bool = False) -> None:
         """Let others take the lock; remove: delete its file, while it is still held."""
-        if remove:
+        if remove and self._has_name():
             with suppress(OSError):  # Windows deletes no open file; a lock file that stays is no harm
                 self.path.unlink(missing_ok=True)
         os.close(self._handle)
@@ -59,17 +58,21 @@ class Lock:
         try:
             handle = open_trusted(self.path, os.O_RDWR | os.O_CREAT, self._trusted)
         except OSError as error:
-            raise OutputError(f"{self.path}: this lock file cannot be used: {reason(error)}; remove it") from error
+            raise OutputError(
+                f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run writes {self._what},"
+                " or name another output"
+            ) from error
         if _locked(handle, self.path):
             return handle
         owner = _text(handle).partition("\n")[0].strip()
         os.close(handle)
-        raise OutputError(f"{self._what}: in use by {owner or 'another process'}; wait for it, or name another")
+        owner = owner or "another process"
+        raise OutputError(f"{self._what}: in use by {owner}; wait for it, or choose another output or --run folder")
 
     def _has_name(self) -> bool:
         try:
             return os.path.samestat(os.fstat(self._handle), self.path.stat(follow_symlinks=False))
-        except FileNotFoundError:
+        except OSError:
             return False
 
 

@@ -24,6 +24,8 @@ from .trust import new_files_in, reason
 from .vectors import format_of, write_vectors
 from .vocab import Vocabulary
 
+HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", "/dev/null")
+"""Outputs that any run folder may name."""
 LONGEST_NAME = 200
 """Bytes of an output's name that its lock file's name repeats: names may have 255."""
 
@@ -88,9 +90,10 @@ def lock_path(output: str) -> Path:
     """Return the lock file beside an output, symbolic links followed."""
     target = Path(os.path.realpath(output))
     name = os.fsencode(target.name)
-    if len(name) > LONGEST_NAME:
-        name = name[:LONGEST_NAME] + hashlib.sha256(name).hexdigest()[:16].encode()
-    return target.with_name(f".{os.fsdecode(name)}.lock")
+    if len(name) > LONGEST_NAME:  # a character that is cut in two is left out: some systems refuse half a one
+        start = name[:LONGEST_NAME].decode("utf-8", "ignore")
+        return target.with_name(f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock")
+    return target.with_name(f".{target.name}.lock")
 
 
 @contextmanager
@@ -119,8 +122,8 @@ def locked_outputs(
 def check_begun(request: FitRequest, journal: Journal) -> None:
     """Raise OutputError for an output that a run's folder names, but that the run did not begin, unless forced.
 
-    The folder may come from anywhere. It is believed if a lock file beside the output names its run, or is the one
-    whose inode it recorded, and about the output that gave the folder its name.
+    The folder may come from anywhere. Accept an output if its lock file names this run or has the recorded inode, or if
+    the folder is named after it.
     """
     folder = journal.folder
     named = str(folder.resolve())
@@ -128,12 +131,10 @@ def check_begun(request: FitRequest, journal: Journal) -> None:
     for file in [] if request.force else all_outputs(request):
         path = os.path.realpath(file)
         own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
-        if file == STDOUT or own or journal.began(lock_path(file)):
+        if file in HARMLESS or own or journal.began(lock_path(file)):
             continue
-        raise OutputError(
-            f"{file}: {folder} names this output, but nothing beside it shows that the run began it here:"
-            " say --force to write it"
-        )
+        why = "it is a pipe or a device" if streamed(file) else "nothing beside it shows that the run began it here"
+        raise OutputError(f"{file}: {folder} names this output, but {why}: say --force to write it")
 
 
 def check_folders(request: FitRequest) -> None:

@@ -23,8 +23,7 @@ from .language import architecture_of, model_predictor, predictor, problem_of, w
 from .machine import peak_memory, threads_of, versions
 from .model import Model
 from .objectives import checked_options, engine_of, objective_class, objective_defaults
-from .plan import Epoch, Progress, Schedule, State, Text, Weights
-from .plan import thinned as thinned_records
+from .plan import Epoch, Progress, Schedule, State, Text, Weights, bounded
 from .room import check_memory
 from .runs import Run
 from .scoring import Score, score
@@ -50,7 +49,7 @@ class Events:
     ready: Callable[[float], None] = lambda seconds: None  # the kernel is compiled
     training: Callable[[Progress], None] = lambda progress: None
     epoch: Callable[[Epoch, Score | None], None] = lambda epoch, heldout: None
-    scoring: Callable[[int, int], None] = lambda done, total: None  # chunks of held-out text
+    scoring: Callable[[int, int], None] = lambda done, total: None  # parts of held-out text
     resumed: Callable[[State], None] = lambda state: None
 
 
@@ -177,6 +176,7 @@ class _Fit:
         self.epochs: list[dict[str, Any]] = []
         self.best: Weights | None = None
         self.lowest, self.waited, self.finished = np.inf, 0, 0
+        self.scoring = 0.0  # seconds
         self.seconds: dict[str, float] = {}
 
     def train(self) -> None:
@@ -184,16 +184,13 @@ class _Fit:
         state = self.state
         if self.finished < state.epoch and self.after(state.epochs[-1], state):  # it was stopped while it was scored
             state = replace(state, epoch=self.schedule.epochs)
-        try:
-            train(
-                self.engine, self.text, self.schedule, self.events.training, self.ready, self.after, state,
-                self.run.due if self.run else lambda: False, self.pause,
-            )  # fmt: skip
-        finally:
-            self.ended = time.monotonic()
+        train(
+            self.engine, self.text, self.schedule, self.events.training, self.ready, self.after, state,
+            self.run.due if self.run else lambda: False, self.pause,
+        )  # fmt: skip
         self.seconds["training"] = self.state.spent
         if self.heldout:
-            self.seconds["scoring"] = self.ended - self.begun - self.seconds["training"]
+            self.seconds["scoring"] = self.scoring
         if not self.state.learned:
             if self.run:
                 self.run.settle()
@@ -212,6 +209,7 @@ class _Fit:
             kept = {
                 "epochs": list(self.epochs),
                 "finished": self.finished,
+                "scoring": self.scoring,
                 "lowest": self.lowest,
                 "waited": self.waited,
                 "best": self.best is not None,
@@ -245,6 +243,9 @@ class _Fit:
         state = about["state"]
         self.state = State(**{**state, "epochs": tuple(Epoch(**epoch) for epoch in state["epochs"])})
         self.epochs, self.waited, self.finished = about["epochs"], about["waited"], about["finished"]
+        self.scoring = about["scoring"]
+        if self.finished < self.state.epoch and not self.state.epochs:
+            raise ValueError("an epoch without a record")
         self.lowest = np.inf if about["lowest"] is None else about["lowest"]
         if about["best"]:
             kept = {name.removeprefix("best."): found.arrays[name] for name in best}
@@ -252,8 +253,7 @@ class _Fit:
 
     def ready(self) -> None:
         """All is compiled."""
-        self.begun = time.monotonic()
-        self.seconds["preparing"] = self.begun - self.started
+        self.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.seconds["preparing"])
         if self.run:
             self.run.learning = True
@@ -271,7 +271,7 @@ class _Fit:
             if found.perplexity < self.lowest or not self.finished:
                 self.lowest, self.waited = found.perplexity, 0
                 self.best = _copied(weights) if epoch.epoch < self.schedule.epochs else None
-        self.epochs, self.finished = list(thinned_records([*self.epochs, about])), epoch.epoch
+        self.epochs, self.finished = list(bounded([*self.epochs, about])), epoch.epoch
         self.events.epoch(epoch, found)
         return self.settings.patience is not None and self.waited >= self.settings.patience
 
@@ -287,8 +287,11 @@ class _Fit:
 
         found = predictor(self.settings, self.ids.vocabulary, weights)
         watch = Watch(self.events.scoring, expect, lambda: self.run is not None and self.run.stopping)
+        started = time.monotonic()
         try:
-            return _score(found, text, self.schedule, watch)
+            score = _score(found, text, self.schedule, watch)
+            self.scoring += time.monotonic() - started
+            return score
         except Interrupted:
             self.pause(state)  # which raises Stopped
             raise

@@ -89,14 +89,14 @@ class State:
         """Return the state at the end of an epoch."""
         return State(
             epoch.epoch,
-            epochs=tuple(thinned((*self.epochs, epoch))),
+            epochs=tuple(bounded((*self.epochs, epoch))),
             spent=self.spent + epoch.seconds,
             passed=self.passed + epoch.words,
             learned=self.learned + epoch.examples,
         )
 
 
-def thinned(records: Sequence[T]) -> Sequence[T]:
+def bounded(records: Sequence[T]) -> Sequence[T]:
     """Return records of epochs, or every second one and the last if there are more than MOST_EPOCHS."""
     return records if len(records) <= MOST_EPOCHS else [*records[:-1:2], records[-1]]
 

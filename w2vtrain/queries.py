@@ -169,7 +169,7 @@ def _print_answers(
             found = answer(kv, query)
         except (DataError, UsageError) as error:
             if strict or (asked and len(asked) == 1):
-                raise type(error)(f"{where}{error}") from error
+                raise (DataError if where else type(error))(f"{where}{error}") from error
             failed += 1
             warning(f"{where}{error}")
         if as_json:

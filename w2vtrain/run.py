@@ -28,9 +28,7 @@ from .outputs import (
     check_begun,
     check_folders,
     locked_outputs,
-    outputs,
     preflight,
-    regular,
     streamed,
     write_results,
 )
@@ -106,17 +104,14 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None, 
     if run:
         about = {"cwd": working_folder(), "request": asdict(request)}
         found = run.begin(settings, about, anew=request.force)
-        if run.is_complete(regular(outputs(request))):
-            Console(request.quiet).say(f"complete    all results are written already; {run.folder} is removed")
-            return
-        run.journal.complete = False
         if resumed:
             check_begun(request, run.journal)
     name = run.journal.run if run else ""
     files = preflight(request, settings, run.journal.owns if run else lambda _: False)
+    complete = run is not None and run.is_complete(files)
     with locked_outputs(request, name, run.is_needed if run else lambda: False) as locks, ExitStack() as stack:
         if run:
-            run.journal.locks = locks
+            run.journal.locks, run.journal.complete = locks, complete
             run.journal.save()
         log = stack.enter_context(json_lines(request.log_json, request.on_full == "wait", log_opener(request, run)))
         console = Console(request.quiet, request.progress_every, log)
@@ -130,7 +125,10 @@ def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None, 
                     console.say(warning)
                 for why in found.skipped if found else []:
                     console.say(f"warning     {why}; resuming from the checkpoint before it")
-                _train(request, settings, console, files, run, found)
+                if complete:
+                    console.complete(files)
+                else:
+                    _train(request, settings, console, files, run, found)
         finally:
             console.close()
 
@@ -159,7 +157,8 @@ def _train(
             if run:
                 write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
                 run.journal.complete = True
-                run.journal.save()
+                with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
+                    run.journal.save()
             else:
                 write_results(request, model)
     console.summary(model, files, time.monotonic() - started)
@@ -174,14 +173,18 @@ def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
         if not run or not run.journal.owns(path):
             with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
                 pass
-        log = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115
-        if log.tell():
-            log.seek(log.tell() - 1)
-            if log.read(1) != "\n":  # the disk was full in the middle of a line
-                log.write("\n")
+        log = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
+        if _is_cut(path):
+            log.write("\n")
         return log
 
     return open_log
+
+
+def _is_cut(path: str) -> bool:
+    """Return whether the last line of a file has no end: the disk was full in the middle of it."""
+    with Path(path).open("rb") as file:
+        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
 
 
 @contextmanager
@@ -192,8 +195,9 @@ def reported(log: Log) -> Iterator[None]:
     except BaseException as error:
         code, message = explained(error)
         event = "stopped" if isinstance(error, Stopped) else "error"
-        with suppress(W2VError):  # the error itself matters more
-            log({"event": event, "exit_code": code, "message": message})
+        if code:  # a reader of standard output that has seen enough is no error
+            with suppress(W2VError):  # the error itself matters more
+                log({"event": event, "exit_code": code, "message": message})
         raise
 
 
@@ -215,28 +219,32 @@ def rescued(run: Run | None) -> Iterator[None]:
             raise
         try:
             run.save()
-            what, does = "what was learned is saved", "writes it once this is mended"
+            what, does = "what was learned is saved", "writes the results once this is fixed"
         except W2VError:
-            what, does = "the last checkpoint stays", "goes on from it"
+            what, does = "the last checkpoint stays", "continues from it"
         if not numbers(run.folder):
             raise
         raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
-def run_resume(folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None) -> None:
+def run_resume(
+    folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None, cache_dir: str | None
+) -> None:
     """Continue a run that was stopped or killed, as it was requested then.
 
-    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again.
+    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again;
+    cache_dir: the folder for the encoded corpus, which is named anew, too, because the run's folder may be foreign.
     """
     run = Path(folder).resolve()
     journal = stored(run)
     allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
+    cache = str(Path(cache_dir).resolve()) if cache_dir else None
     request, cwd = asked_before(run, journal.about)
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
         raise InputMissing(f"{cwd}: the folder that the run was started in is gone") from error
-    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed)
+    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
     run_fit(asked, environment={}, resumed=True)
 
 
@@ -251,11 +259,12 @@ def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
-        raise DataError(f"{run}: its {CONFIG} is not of a run: {error}") from error
+        raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
     wanted = get_type_hints(FitRequest)
     for name, value in [("cwd", cwd), *vars(request).items()]:
         if not _fits(value, wanted.get(name, str)):
-            raise DataError(f"{run}: its {CONFIG} is not of a run: {name} is {str(value)[:60]!r}")
+            what = f"{name} is {str(value)[:60]!r}"
+            raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
     return request, cwd
 
 

@@ -5,6 +5,7 @@ checkpoint lies on the disk, journal.py what the folder says of its run.
 """
 
 import json
+import os
 import signal
 import threading
 import time
@@ -18,20 +19,20 @@ import numpy as np
 
 from . import checkpoint
 from .config import Settings
-from .errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError
+from .errors import ConfigError, DataError, InputMissing, OutputError, Stopped, W2VError, WriteError
 from .files import atomic_write, disk_is_full
 from .fingerprint import vocabulary_checksum
 from .journal import CONFIG, FREE, Journal, changes
 from .machine import available_memory
 from .room import check_disk
-from .trust import require_trust
+from .trust import open_trusted, reason, require_trust
 from .vocab import Vocabulary
 from .writer import Writer
 
 VOCABULARY = "vocab.txt"
 
 RETRY, LONGEST_RETRY = 5.0, 60.0
-"""Seconds after which results that found no room are written again: each time so much later, up to the longest."""
+"""Seconds before results are written again on a full disk: RETRY more each time, at most LONGEST_RETRY."""
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
@@ -64,8 +65,7 @@ class Run:
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
         """Record what the folder is a run of, and load the checkpoint to resume from, if there is one.
 
-        ConfigError if the folder is of other settings and there is something to lose, unless `anew`: then the run
-        starts over.
+        Raise ConfigError if a run with other settings has checkpoints or results here, unless `anew`: then start over.
         """
         trusted = require_trust(self.folder, OutputError)
         now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
@@ -99,7 +99,7 @@ class Run:
         return found
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
-        """Return whether these files are the run's results, all written before it was killed while it tidied up."""
+        """Return whether these are the run's results, all of them files and written before it was killed."""
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def forget(self) -> None:
@@ -114,13 +114,13 @@ class Run:
         except WriteError as error:
             if not self.patient:
                 raise
-            self.warn(f"{error}; training goes on without those for which there is none")
+            self.warn(f"{error}; training continues, and skips checkpoints that do not fit")
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Write the vocabulary beside the checkpoints, once: with it `export` needs no corpus."""
         path = self.folder / VOCABULARY
-        with suppress(W2VError, OSError):
-            if not path.is_symlink() and vocabulary_checksum(Vocabulary.load(path)) == vocabulary_checksum(vocabulary):
+        with suppress(W2VError):
+            if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
         try:
             with atomic_write(path, force=True, follow=False) as file:
@@ -144,7 +144,7 @@ class Run:
         self._written(0)
         if self.stopping:
             self.save()
-            raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, goes on")
+            raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, continues")
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every / 10)
         if self.saving or soon:
             self.saving = False
@@ -165,7 +165,7 @@ class Run:
         self.warn(f"{error}; training goes on without it, and the next checkpoint is tried when it is due")
 
     def save(self) -> None:
-        """Save what `pause` was last told of, unless that is done. What went wrong with an earlier one is no matter."""
+        """Save the state of the last `pause` if it is not saved yet. Ignore errors of earlier checkpoints."""
         try:
             self.writer.wait()
         except (WriteError, OutputError):
@@ -239,6 +239,16 @@ class Run:
             self.folder.rmdir()
 
 
+def kept_vocabulary(folder: Path) -> Vocabulary:
+    """Read the vocabulary in a run's folder. InputMissing if it cannot be opened or trusted, DataError if damaged."""
+    path = folder / VOCABULARY
+    try:
+        os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
+    except OSError as error:
+        raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
+    return Vocabulary.load(path)
+
+
 def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     """Read what a run's folder says of its run. DataError if it says nothing, or if it was changed by hand.
 
@@ -254,10 +264,10 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     if newest and (changed := changes(about, journal.about, free, parts)):
         raise DataError(
             f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
-            " undo that; to train with other settings, begin another run"
+            " undo the change; to train with other settings, begin another run"
         )
     if not journal.sealed:
-        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest is not its own; undo that")
+        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
     return journal
 
 
@@ -276,7 +286,8 @@ def listening(run: Run) -> Iterator[None]:
             raise KeyboardInterrupt
         run.stopping = True
         if not run.learning:
-            raise Stopped("stopped before training began: the same command starts over")
+            where = f"continues from checkpoint {run.number}" if run.number else "starts over"
+            raise Stopped(f"stopped before training began: the same command {where}")
 
     def save(number: int, _: Any) -> None:
         run.saving = True

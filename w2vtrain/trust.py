@@ -71,10 +71,11 @@ def new_files_in(folder: Path) -> Trusted:
     return mine
 
 
-def open_trusted(path: Path, flags: int, trusted: Trusted) -> int:
+def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -> int:
     """Open a regular file of a trusted folder, never through a symbolic link; returns the descriptor.
 
-    Raises OSError; PermissionError with the reason if another user could have written the file.
+    group: whether the file's group may write to it. Raises OSError; PermissionError with the reason if another user
+    could have written the file.
     """
     if not NO_FOLLOW and path.is_symlink():
         raise PermissionError("it is a symbolic link")
@@ -86,6 +87,8 @@ def open_trusted(path: Path, flags: int, trusted: Trusted) -> int:
         raise
     about = os.fstat(handle)
     reason = "it is not a file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
+    if not (reason or group) and trusted.modes and about.st_mode & stat.S_IWGRP:
+        reason = "its group can write to it (chmod g-w helps)"
     if reason:
         os.close(handle)
         raise PermissionError(reason)

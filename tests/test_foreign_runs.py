@@ -262,6 +262,42 @@ def test_checkpoints_that_are_links_are_passed_over(w2vtrain, stopped, tmp_path)
         checkpoint._read(stopped, checkpoint.numbers(stopped)[-1])
 
 
+def test_a_vocabulary_that_is_a_link_is_not_exported(w2vtrain, stopped, tmp_path):
+    (stopped / "vocab.txt").rename(tmp_path / "elsewhere")
+    (stopped / "vocab.txt").symlink_to(tmp_path / "elsewhere")
+    code, said = w2vtrain("export", "v.bin.run", "-o", "x.txt")
+    assert (code, "it is a symbolic link" in said) == (66, True), said
+
+
+def test_resume_takes_no_folder_for_the_corpus_from_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
+    """It takes one from the command line."""
+    from w2vtrain import pipeline
+
+    folders, encode = [], pipeline.encode
+    monkeypatch.setattr(
+        pipeline,
+        "encode",
+        lambda *about, folder, **more: (folders.append(folder), encode(*about, folder=folder, **more))[1],
+    )
+    other = tmp_path / "other"
+    other.mkdir()
+    rewrite(stopped, lambda about: about["request"].update(cache_dir=str(other)))
+    assert w2vtrain("resume", "v.bin.run")[0] == 0
+    assert folders == [tmp_path]
+
+
+@pytest.mark.parametrize("name", ["outputs", "locks", "run", "cwd", "request", "settings"])
+@pytest.mark.parametrize("value", [None, [], {}, 1, "x", {"x": 1}, {"\0": {"inode": 1}}])
+def test_a_run_folder_whose_facts_are_of_other_kinds_is_refused_in_a_line(w2vtrain, stopped, name, value):
+    path = stopped / journal.CONFIG
+    facts = {**json.loads(path.read_text()), name: value}
+    path.write_text(json.dumps({**facts, "digest": journal.digest(facts)}))
+    for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert code in (0, 65, 66, 73, 78), said
+        assert code == 0 or len([line for line in said.splitlines() if "error" in line]) == 1
+
+
 @pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
 @pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
 def test_what_everyone_can_write_is_refused(w2vtrain, stopped, target):

@@ -94,16 +94,36 @@ def test_a_log_of_others_is_not_touched(folder):
 
 
 def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
+    """Also one that ends inside a character."""
     monkeypatch.chdir(folder)
     words = command("--log-json", "log")
     assert run_signalled(words, "3:SIGTERM")[0] == 75
-    with (folder / "log").open("a") as log:
-        log.write('{"event":"progr')
-    assert run(words, folder).returncode == 0
-    lines = (folder / "log").read_text().splitlines()
-    broken = [line for line in lines if line == '{"event":"progr']
+    with (folder / "log").open("ab") as log:
+        log.write(b'{"event":"progr\xe9')
+    done = run(words, folder)
+    assert done.returncode == 0, done.stderr
+    lines = (folder / "log").read_text(errors="replace").splitlines()
+    broken = [line for line in lines if line == '{"event":"progr\ufffd']
     assert len(broken) == 1
     assert all(json.loads(line) for line in lines if line not in broken)
+
+
+def test_a_log_on_a_device_does_not_keep_resume_from_continuing(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert run_signalled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
+    done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_in_the_log(folder):
+    with subprocess.Popen(
+        command("--log-json", "log", "--format", "text", output="-"), cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        process.stdout.close()
+        process.stderr.read()
+    assert process.returncode == 0
+    assert "error" not in {event["event"] for event in events_of(folder / "log")}
 
 
 # a run's own outputs
@@ -315,6 +335,9 @@ def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folde
         found = last.begin(settings, {})
         model = fit(text, settings, heldout=text, run=last, found=found)
     assert model.input.tobytes() == whole.input.tobytes()
+    seconds = model.record["seconds"]
+    assert seconds["scoring"] > 0
+    assert seconds["training"] > 0
     curves = [[epoch["heldout"]["perplexity"] for epoch in m.record["epochs"]] for m in (whole, model)]
     assert curves[0] == curves[1]
     assert model.record["best_epoch"] == whole.record["best_epoch"]

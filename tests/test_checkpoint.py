@@ -10,6 +10,8 @@ import pytest
 from w2vtrain import checkpoint
 from w2vtrain.container import write_container
 from w2vtrain.errors import DataError, OutputError, WriteError
+from w2vtrain.journal import Journal
+from w2vtrain.trust import trust
 
 ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
 
@@ -182,8 +184,10 @@ def test_leftovers_of_killed_runs_are_swept(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
     (tmp_path / ".config.json.tmp-123-0123abcd").write_text("half")
+    Journal(tmp_path, trust(tmp_path), {"request": {}, "settings": {}}).save()
     with checkpoint.locked(tmp_path):
-        assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp-mine", "ckpt-000004", "lock", "notes"]
+        left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [".tmp-mine", "ckpt-000004", "config.json", "lock", "notes"]
 
 
 def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path):

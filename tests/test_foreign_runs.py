@@ -20,7 +20,7 @@ from w2vtrain.trust import trust
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
 EVIL = """
 from pathlib import Path
-from w2vtrain.objectives.softmax import *
+from w2vtrain.objectives.neg import *
 Path({folder!r}, "executed").touch()
 """
 ROOT = os.name == "posix" and os.geteuid() == 0
@@ -98,8 +98,9 @@ def test_the_code_that_a_run_folder_names_runs_only_if_the_command_line_names_it
     assert not evil.exists()
     w2vtrain(*words, "--objective", "other.py")
     assert not evil.exists()
-    w2vtrain(*words, "--objective", "evil.py")
-    assert evil.exists()
+    code, said = w2vtrain(*words, "--objective", "evil.py")
+    assert code == 0, said
+    assert evil.exists() is (words[0] == "resume"), "the vectors need no code"
 
 
 def test_a_file_of_the_same_name_elsewhere_is_another_objective(w2vtrain, stopped, evil, tmp_path):
@@ -171,6 +172,157 @@ def test_a_link_that_came_with_the_folder_is_not_followed(w2vtrain, stopped, tmp
     code, said = w2vtrain("resume", other / "v.bin.run")
     assert code == 0, said
     assert (other / "v.bin").exists()
+
+
+# folders that are no run's
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("more", [[], ["--force"]])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config.json": '{"model_type": "bert"}', "vocab.txt": "[PAD]", "lock": "mine"},
+        {"config.json": "", "vocab.txt": "mine"},
+        {"config.json": "{}", "ckpt-000001/weights.pt": "mine"},
+        {"ckpt-000001/weights.pt": "mine"},
+        {".tmp-000001-1/x": "mine", "vocab.txt": "mine"},
+        {"lock": "mine"},
+        {"notes.txt": "mine"},
+    ],
+)
+def test_a_folder_with_files_of_others_is_not_taken_for_a_run_s(w2vtrain, tmp_path, files, more):
+    first_lines(100, tmp_path / "text.txt")
+    folder = tmp_path / "mine"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for words in (["fit", "text.txt", "-o", "v.bin", *SMALL, "--run", "mine", *more], ["resume", "mine"]):
+        code, said = w2vtrain(*words)
+        assert code in (65, 73), said
+        assert files_of(folder) == files
+        assert not (tmp_path / "v.bin").exists()
+
+
+def test_an_empty_folder_is_one_for_a_run(w2vtrain, tmp_path):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / "mine").mkdir()
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--run", "mine")
+    assert code == 0, said
+
+
+def test_a_file_in_the_place_of_a_lock_is_not_taken_for_one(w2vtrain, tmp_path):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / ".v.bin.lock").write_text("precious")
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
+    assert (code, "no lock file of this program" in said) == (73, True), said
+    assert (tmp_path / ".v.bin.lock").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-o", "r/v.bin", "--run", "r"],
+        ["-o", "v.bin", "--run", "r", "--save-vocab", "r/vocab.txt"],
+        ["-o", "v.bin", "--run", "r", "--log-json", "r/lock"],
+        ["-o", "v.bin", "--save-vocab", ".v.bin.lock"],
+        ["-o", "v.bin", "--save-vocab", "v.bin.run"],
+    ],
+)
+def test_results_that_collide_with_the_runs_own_files_are_refused_at_once(w2vtrain, tmp_path, words):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / "r").mkdir()
+    code, said = w2vtrain("fit", "text.txt", *words, *SMALL, "--force")
+    assert code == 2, said
+    assert "corpus " not in said
+
+
+def test_a_refused_resume_keeps_a_run_without_checkpoints(w2vtrain, stopped, tmp_path):
+    for number in checkpoint.numbers(stopped):
+        checkpoint.remove(stopped, number)
+    moved = tmp_path / "moved" / "zz"
+    moved.parent.mkdir()
+    stopped.rename(moved)
+    for lock in tmp_path.glob(".v.bin*lock"):
+        lock.unlink()
+    code, said = w2vtrain("resume", moved)
+    assert (code, "say --force to write it" in said) == (73, True), said
+    assert (moved / journal.CONFIG).exists()
+    assert w2vtrain("resume", moved, "--force")[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["lock", journal.CONFIG, "vocab.txt"])
+def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(w2vtrain, stopped, name):
+    (stopped / name).unlink()
+    os.mkfifo(stopped / name)
+    for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert code in (65, 66, 73) or (name, words[0], code) == ("lock", "export", 0), said
+
+
+def test_a_run_with_code_of_its_own_is_resumed_from_another_folder(w2vtrain, tmp_path, monkeypatch):
+    """A relative name was meant in the folder in which the run was started."""
+    first_lines(300, tmp_path / "text.txt")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
+
+    def stops(*arguments, run, events, **more):
+        events = Events(epoch=lambda done, score: setattr(run, "stopping", done.epoch == 2))
+        return pipeline_fit(*arguments, run=run, events=events, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.run.fit", stops)
+        patch.chdir(home)
+        patch.setattr(sys, "argv", ["w2vtrain", "fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    assert end.value.code == 75
+    code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
+    assert code == 0, said
+    code, said = w2vtrain("resume", "home/v.bin.run", "--objective", "home/mine.py")
+    assert code == 0, said
+    assert (home / "v.bin").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("output", "v\0.bin"), ("save_vocab", "x\0"), ("read_vocab", "\ud800"), ("output", "/"), ("output", ""),
+        ("log_json", "x\0"), ("heldout", ["x\0"]), ("sources", ["\ud800"]), ("checkpoint_every", 10**400),
+        ("checkpoint_every", "x"), ("progress_every", None), ("force", 3), ("strange", 1),
+    ],
+)  # fmt: skip
+def test_a_request_that_no_command_line_makes_is_refused_in_a_line(w2vtrain, stopped, name, value):
+    rewrite(stopped, lambda about: about["request"].update({name: value}))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code in (2, 65, 66, 73), said
+    assert len([line for line in said.splitlines() if "error" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epoch", -5), ("epoch", 9), ("epoch", True), ("chunks", "x"), ("chunks", -5), ("chunks", 10**30), ("loss", ""),
+        ("examples", None), ("seconds", "x"), ("seconds", -1.0), ("spent", None), ("passed", "x"), ("learned", 10**400),
+        ("epochs", "x"), ("epochs", [{"epoch": "x"}]), ("epochs", None), ("more", 1),
+    ],
+)  # fmt: skip
+def test_a_state_that_no_run_has_is_refused_in_a_line(w2vtrain, stopped, monkeypatch, name, value):
+    load = checkpoint.load
+
+    def tampered(folder):
+        found = load(folder)
+        found.about["state"][name] = value
+        return found
+
+    monkeypatch.setattr(checkpoint, "load", tampered)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "what it says about its run is not sound" in said) == (65, True), said
 
 
 # settings

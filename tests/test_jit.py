@@ -101,8 +101,9 @@ def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
 def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
     run_small(PACKAGE.parent, tmp_path)
     (mine,) = tmp_path.glob("*.machine")
-    old, young = tmp_path / "old.machine", tmp_path / "young.machine"
-    for path, days in ((mine, 40), (old, 31), (young, 29)):
+    old, young = tmp_path / f"old-{'0' * 32}.machine", tmp_path / f"young-{'1' * 32}.machine"
+    other = tmp_path / "somebody's.machine"
+    for path, days in ((mine, 40), (old, 31), (young, 29), (other, 90)):
         path.touch()
         os.utime(path, (mine.stat().st_atime, path.stat().st_mtime - days * 24 * 3600))
     run_small(PACKAGE.parent, tmp_path)  # used: as good as new
@@ -111,6 +112,7 @@ def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
     assert not old.exists()
     assert young.exists()
     assert mine.exists()
+    assert other.exists(), "its name is none of ours"
 
 
 def test_damaged_cache_file_costs_a_compilation_only(tmp_path):

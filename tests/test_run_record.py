@@ -1,5 +1,6 @@
 """What a run says and keeps of itself: its log, its own outputs, its epochs; and when it learns or scores nothing."""
 
+import ctypes
 import json
 import os
 import signal
@@ -236,6 +237,16 @@ def test_under_nohup_sighup_stays_ignored(tmp_path, ignored):
         assert held.stopping is not ignored
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lost(tmp_path, capfd):
+    """An exception cannot leave such a callback; what the signal asked for is remembered."""
+    held = Run(tmp_path)
+    callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with listening(held):
+        callback()
+    assert held.stopping
+    assert capfd.readouterr().err == ""
 
 
 # epochs

@@ -24,8 +24,9 @@ import numpy as np
 from .container import json_digest, json_object, json_text, open_container, write_container
 from .errors import DataError, OutputError, W2VError, WriteError
 from .files import atomic_write, sync_folder
+from .journal import Journal, OtherSchema
 from .locks import Lock
-from .trust import open_trusted, read_trusted, reason, require_trust
+from .trust import Trusted, open_trusted, read_trusted, reason, require_trust
 
 SCHEMA = 2
 KEPT = 2
@@ -33,6 +34,7 @@ STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
 # Of checkpoints, and of the run's other files, which files.atomic_write was writing.
 LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+BEGUN = re.compile(r"\.config\.json\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
 LARGEST_MANIFEST = 16 << 20
 
 
@@ -174,6 +176,19 @@ def sweep(run: Path) -> None:
                 entry.unlink(missing_ok=True)
 
 
+def require_own(run: Path, trusted: Trusted) -> None:
+    """Raise OutputError or DataError unless a folder is empty, but for what a killed run leaves, or a run's.
+
+    A run deletes files of fixed names in its folder: in any other folder they would be somebody's.
+    """
+    with suppress(OtherSchema):  # a run of another version: its settings decide
+        if Journal.read(run, trusted) is not None:
+            return
+        for entry in run.iterdir():
+            if entry.name != LOCK and not BEGUN.fullmatch(entry.name):
+                raise OutputError(f"{run}: is not empty, and no run's folder: name another with --run")
+
+
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
     """Hold RUN/lock, made with the folder if need be.
@@ -190,6 +205,7 @@ def locked(run: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"{run}: the run's folder cannot be made: {reason(error)}") from error
     trusted = require_trust(run, OutputError)
+    require_own(run, trusted)
     lock = Lock(run / LOCK, str(run), trusted)
     try:
         sweep(run)

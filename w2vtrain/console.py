@@ -23,7 +23,7 @@ from .model import Model
 from .pipeline import Events
 from .plan import Epoch, Progress, State
 from .scoring import Score
-from .terminal import echo
+from .terminal import echo, one_line
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
@@ -46,7 +46,7 @@ def duration(seconds: float) -> str:
 
 def warn(text: str) -> None:
     """Print a line on stderr, with --quiet too."""
-    echo(text, err=True)
+    echo(one_line(text), err=True)
 
 
 def _create(path: str) -> TextIO:

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from .checkpoint import Checkpoint, load, numbers
-from .errors import DataError, InputMissing
+from .config import Settings, validated
+from .errors import ConfigError, DataError, InputMissing
 from .fingerprint import vocabulary_checksum
-from .objectives import allow_code
-from .run import asked_before
+from .journal import CONFIG, Journal
+from .objectives import CodeNotAllowed, allow_code, require_allowed
+from .plan import State
 from .runs import VOCABULARY, kept_vocabulary, stored
 from .terminal import echo
 from .vectors import format_of, write_vectors
@@ -23,25 +25,37 @@ def run_export(run: str, output: str, format_: str | None, force: bool, objectiv
     format_of(output, format_)
     allow_code(objective)
     journal = stored(folder, InputMissing)
-    request, _ = asked_before(folder, journal.about)
+    settings = settings_of(folder, journal)
     found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
     vocabulary = kept_vocabulary(folder)
     try:
         best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
-        epoch, epochs = found.about["state"]["epoch"], request.flags["epochs"]
+        epoch, epochs = State.read(found.about["state"]).epoch, settings.epochs
         where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
-    rows = _rows(found, "best.input" if best else "input", len(vocabulary), request.flags["vector_size"])
+    rows = _rows(found, "best.input" if best else "input", len(vocabulary), settings.vector_size)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; took the checkpoint before it", err=True)
     which = "those of the best epoch so far, by held-out text" if best else "as they were"
     echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
+
+
+def settings_of(folder: Path, journal: Journal) -> Settings:
+    """Return the settings of a run; DataError if they are damaged, CodeNotAllowed as in `resume`."""
+    try:
+        settings = validated(journal.about["settings"])
+        require_allowed(settings.objective, str(journal.about["cwd"]))
+    except CodeNotAllowed:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+        raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
+    return settings
 
 
 def _newest(folder: Path) -> Checkpoint | None:

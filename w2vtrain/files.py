@@ -238,8 +238,8 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     try:
         target = Path(os.path.realpath(path) if follow else path)
         old = target.stat(follow_symlinks=follow)
-        if stat.S_ISLNK(old.st_mode):
-            raise OutputError(f"{path} is a symbolic link: remove it")
+        if not follow and not stat.S_ISREG(old.st_mode):
+            raise OutputError(f"{path} is a symbolic link or no file: remove it")
     except FileNotFoundError:
         if not target.parent.is_dir():
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None

@@ -73,8 +73,8 @@ def cache_folder() -> Path | None:
     be one that only this user or root could write, and the folder one that not everyone can write to.
     """
     candidates = [PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("w2vtrain"))]
-    if numba.config.CACHE_DIR:
-        candidates.insert(0, Path(numba.config.CACHE_DIR))
+    if named := os.environ.get("NUMBA_CACHE_DIR"):  # numba.config may have it from a file in the working folder, too
+        candidates.insert(0, Path(named))
     for folder in candidates:
         try:
             folder.mkdir(0o700, parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def _forget(self, since: float) -> None:
         """Delete what nobody has loaded or saved since then: the kernels of other versions."""
-        for other in self._folder.glob("*.machine"):
+        for other in self._folder.glob(f"*-{'[0-9a-f]' * 32}.machine"):
             with suppress(OSError):
                 if other.stat().st_mtime < since:
                     other.unlink()

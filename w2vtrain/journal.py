@@ -35,6 +35,10 @@ DECIDING = ("sources", "heldout", "read_vocab")
 """Parts of the request that decide the result, beside the settings."""
 
 
+class OtherSchema(DataError):
+    """The record of a run of another version."""
+
+
 @dataclass
 class Journal:
     """The record of one run.
@@ -65,8 +69,10 @@ class Journal:
         except OSError as error:
             raise DataError(f"{path} is not used: {reason(error)}; remove the folder to start over") from error
         found = json_object(data, f"{path} is", "; remove the folder to start over")
+        if "settings" not in found or not {"request", "schema"} & found.keys():
+            raise DataError(f"{path}: is not of a run of this program: name another folder with --run")
         if found.get("schema") != SCHEMA:
-            raise DataError(
+            raise OtherSchema(
                 f"{path}: has schema {str(found.get('schema', 1))[:20]}, this version of w2vtrain reads {SCHEMA}:"
                 " finish the run with the version that began it, or start over with `fit --force` and the same settings"
             )

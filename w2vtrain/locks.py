@@ -17,6 +17,8 @@ from .errors import OutputError
 from .trust import Trusted, open_trusted, reason
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+OWNER = "process "
+"""Prefix of a lock file's first line, which says who holds it."""
 RUN = "run "
 """Prefix of the line with the run's id."""
 LONGEST = 500
@@ -41,7 +43,7 @@ class Lock:
     def write(self, run: str = "") -> None:
         """Note the process, and the run that it belongs to."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
-        text = f"process {os.getpid()} on {socket.gethostname()} since {since}\n" + (f"{RUN}{run}\n" if run else "")
+        text = f"{OWNER}{os.getpid()} on {socket.gethostname()} since {since}\n" + (f"{RUN}{run}\n" if run else "")
         with suppress(OSError):  # on a full disk the lock is held, but nobody learns by whom
             os.ftruncate(self._handle, 0)
             os.lseek(self._handle, 0, os.SEEK_SET)
@@ -62,6 +64,9 @@ class Lock:
                 f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run writes {self._what},"
                 " or name another output"
             ) from error
+        if _text(handle)[: len(OWNER)] not in ("", OWNER):
+            os.close(handle)
+            raise OutputError(f"{self.path}: is in the way, and no lock file of this program: rename it")
         if _locked(handle, self.path):
             return handle
         owner = _text(handle).partition("\n")[0].strip()

@@ -92,8 +92,8 @@ def lock_path(output: str) -> Path:
     name = os.fsencode(target.name)
     if len(name) > LONGEST_NAME:  # a character that is cut in two is left out: some systems refuse half a one
         start = name[:LONGEST_NAME].decode("utf-8", "ignore")
-        return target.with_name(f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock")
-    return target.with_name(f".{target.name}.lock")
+        return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
+    return target.parent / f".{target.name}.lock"
 
 
 @contextmanager
@@ -146,6 +146,18 @@ def check_folders(request: FitRequest) -> None:
             raise OutputError(f"{shown(file)} cannot be created: {reason(error)}") from error
         if missing:
             raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
+
+
+def check_apart(request: FitRequest, folder: Path | None) -> None:
+    """Raise UsageError for an output in the run's folder, which is deleted at the end, or in a lock file's place."""
+    files = all_outputs(request)
+    locks = {lock_path(file) for file in regular(files)}
+    for file in files:
+        path = Path(os.path.realpath(file))
+        if path in locks:
+            raise UsageError(f"{file}: a lock file of another output has this name; choose another name")
+        if folder is not None and (path == folder.resolve() or folder.resolve() in path.parents):
+            raise UsageError(f"{file}: lies in {folder}, the run's own folder; choose another folder")
 
 
 def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bool] = lambda _: False) -> list[str]:

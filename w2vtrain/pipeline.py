@@ -241,12 +241,16 @@ class _Fit:
         for name, array in mine.items():
             array[...] = found.arrays[name]
         state = about["state"]
-        self.state = State(**{**state, "epochs": tuple(Epoch(**epoch) for epoch in state["epochs"])})
+        self.state = State.read(state)
+        if self.state.chunks > len(self.text.words) or self.state.epoch > self.schedule.epochs:
+            raise ValueError("more is learned than there is")
         self.epochs, self.waited, self.finished = about["epochs"], about["waited"], about["finished"]
-        self.scoring = about["scoring"]
+        self.scoring = float(about["scoring"])
+        if not (isinstance(self.waited, int) and isinstance(self.finished, int) and isinstance(self.epochs, list)):
+            raise ValueError("waited, finished or epochs")
         if self.finished < self.state.epoch and not self.state.epochs:
             raise ValueError("an epoch without a record")
-        self.lowest = np.inf if about["lowest"] is None else about["lowest"]
+        self.lowest = np.inf if about["lowest"] is None else float(about["lowest"])
         if about["best"]:
             kept = {name.removeprefix("best."): found.arrays[name] for name in best}
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)

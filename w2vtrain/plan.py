@@ -1,8 +1,8 @@
 """What is learned and in which steps: the encoded text in chunks, the schedule, progress. Data only."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -85,6 +85,12 @@ class State:
     passed: int = 0
     learned: int = 0
 
+    @classmethod
+    def read(cls, facts: Any) -> "State":
+        """Return the state that JSON describes; TypeError or ValueError if it describes none."""
+        epochs = tuple(_checked(Epoch, epoch) for epoch in facts["epochs"])
+        return replace(_checked(cls, {**facts, "epochs": ()}), epochs=epochs)
+
     def after(self, epoch: Epoch) -> "State":
         """Return the state at the end of an epoch."""
         return State(
@@ -94,6 +100,19 @@ class State:
             passed=self.passed + epoch.words,
             learned=self.learned + epoch.examples,
         )
+
+
+def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
+    """Return an instance of a class of numbers; ValueError for one that is negative, too large or not finite."""
+    found = cls(**facts)
+    for name, hint in get_type_hints(cls).items():
+        value: Any = getattr(found, name)
+        if hint not in (int, float):
+            continue
+        number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+        if not number or not (-(2**63) < value < 2**63) or (value < 0 and name != "loss"):
+            raise ValueError(f"{name} is {value!r}")
+    return found
 
 
 def bounded(records: Sequence[T]) -> Sequence[T]:

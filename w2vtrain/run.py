@@ -4,6 +4,7 @@ How a corpus is read and a model trained is pipeline.py's matter; which files ar
 """
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,15 +17,16 @@ from .api import cut_vocabulary
 from .checkpoint import Checkpoint, locked, numbers
 from .config import Settings, resolve, validated
 from .console import Console, Log, json_lines, warn
-from .errors import ConfigError, DataError, InputMissing, Stopped, W2VError
+from .errors import ConfigError, DataError, InputMissing, Stopped, W2VError, shown
 from .files import atomic_write
 from .journal import CONFIG
 from .machine import automatic_threads
-from .objectives import CodeNotAllowed, allow_code, engine_of, require_allowed
+from .objectives import CodeNotAllowed, allow_code, engine_of
 from .outputs import (
     FitRequest,
     all_outputs,
     cache_folder,
+    check_apart,
     check_begun,
     check_folders,
     locked_outputs,
@@ -64,6 +66,7 @@ def run_fit(
         return
     check_folders(request)
     folder = run_folder(request)
+    check_apart(request, folder)
     if folder is None:
         _fit(request, settings, reason, None)
         return
@@ -239,20 +242,23 @@ def run_resume(
     journal = stored(run)
     allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
-    request, cwd = asked_before(run, journal.about)
+    cwd = journal.about["cwd"]
     try:
         os.chdir(cwd)
-    except (OSError, ValueError) as error:
-        raise InputMissing(f"{cwd}: the folder that the run was started in is gone") from error
+    except (OSError, TypeError, ValueError) as error:
+        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in is gone") from error
+    request = asked_before(run, journal.about)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
     run_fit(asked, environment={}, resumed=True)
 
 
-def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:
-    """What a run's folder says was asked for, and the working folder of then; DataError where it does not."""
+def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
+    """Return what a run's folder says was requested; DataError if it does not.
+
+    Names are relative to the folder that the run was started in, which must be the working folder.
+    """
     try:
-        cwd, settings = about["cwd"], validated(about["settings"])
-        require_allowed(settings.objective, cwd)
+        settings = validated(about["settings"])
         mistakes = without_effect(settings)  # these would be, given on the command line
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
         request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
@@ -261,17 +267,23 @@ def asked_before(run: Path, about: dict[str, Any]) -> tuple[FitRequest, str]:
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
         raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
     wanted = get_type_hints(FitRequest)
-    for name, value in [("cwd", cwd), *vars(request).items()]:
-        if not _fits(value, wanted.get(name, str)):
-            what = f"{name} is {str(value)[:60]!r}"
+    for name, value in vars(request).items():
+        if not _fits(value, wanted[name]):
+            what = f"{name} is {shown(value)}"
             raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
-    return request, cwd
+    return request
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether JSON gave what a field of FitRequest holds."""
+    """Return whether JSON gave what a field of FitRequest holds; texts must be possible names of files."""
     kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
-    return isinstance(value, kind) and (kind is not list or all(isinstance(item, str) for item in value))
+    try:
+        for text in value if kind is list else [value] if isinstance(value, str) else []:
+            if b"\0" in os.fsencode(text):
+                return False
+        return isinstance(value, kind) and (kind != (int, float) or math.isfinite(float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def headline(settings: Settings, reason: str) -> str:

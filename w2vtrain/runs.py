@@ -7,6 +7,7 @@ checkpoint lies on the disk, journal.py what the folder says of its run.
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from .config import Settings
 from .errors import ConfigError, DataError, InputMissing, OutputError, Stopped, W2VError, WriteError
 from .files import atomic_write, disk_is_full
 from .fingerprint import vocabulary_checksum
-from .journal import CONFIG, FREE, Journal, changes
+from .journal import CONFIG, FREE, Journal, OtherSchema, changes
 from .machine import available_memory
 from .room import check_disk
 from .trust import open_trusted, reason, require_trust
@@ -54,6 +55,7 @@ class Run:
         self.stopping = self.saving = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self.of: dict[str, Any] = {}  # what the run was asked for
+        self.is_new = False  # nothing was known of the run before `begin`
         self.unsaved: tuple[Arrays, About] | None = None
         self.behind: tuple[Arrays, About] | None = None  # what the writer is writing, or could not
         self.warn: Callable[[str], None] = lambda _: None
@@ -71,12 +73,12 @@ class Run:
         now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
         try:
             before = Journal.read(self.folder, trusted)
-        except DataError:
+        except OtherSchema:
             if not anew:
                 raise
             before = None
             self.forget()
-        self.of, self.journal = now, Journal(self.folder, trusted, now)
+        self.of, self.journal, self.is_new = now, Journal(self.folder, trusted, now), before is None
         if before:
             self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
             newest = checkpoint.described(self.folder)
@@ -119,7 +121,7 @@ class Run:
     def keep(self, vocabulary: Vocabulary) -> None:
         """Write the vocabulary beside the checkpoints, once: with it `export` needs no corpus."""
         path = self.folder / VOCABULARY
-        with suppress(W2VError):
+        with suppress(DataError, InputMissing):
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
         try:
@@ -216,9 +218,13 @@ class Run:
         return hasattr(self, "journal") and self.journal.owns_any()
 
     def tidy(self) -> None:
-        """Delete the folder if it is not needed."""
-        if self.folder.exists() and not self.is_needed():
+        """Delete the folder if this run made it and it is not needed; one that `begin` refused stays as it is."""
+        if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
+        elif not self.of and not (self.folder / CONFIG).exists():
+            with suppress(OSError):
+                (self.folder / checkpoint.LOCK).unlink(missing_ok=True)
+                self.folder.rmdir()
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait for the checkpoint that is being written, however it ends, but not longer than so many seconds."""
@@ -297,9 +303,17 @@ def listening(run: Run) -> Iterator[None]:
         wanted[signal.SIGUSR1] = save
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         wanted[signal.SIGHUP] = stop
+
+    def unraisable(found: Any) -> None:
+        # The compiler calls back into Python, where a handler may run and its exception is lost: `stopping` remains.
+        if not isinstance(found.exc_value, Stopped | KeyboardInterrupt):
+            hook(found)
+
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)

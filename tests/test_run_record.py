@@ -242,6 +242,7 @@ def test_under_nohup_sighup_stays_ignored(tmp_path, ignored):
 def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lost(tmp_path, capfd):
     """An exception cannot leave such a callback; what the signal asked for is remembered."""
     held = Run(tmp_path)
+    held.prepare()
     callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
     with listening(held):
         callback()

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO, get_type_hints
@@ -73,8 +73,9 @@ def run_fit(
     with locked(folder):
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
-            _fit(request, settings, reason, run, resumed)
-            run.finish()
+            with listening(run):  # from here on no signal is lost, wherever it meets the process
+                _fit(request, settings, reason, run, resumed)
+                run.finish()
         except Exception:
             run.settle(SLOW)
             raise
@@ -143,27 +144,28 @@ def _train(
     vocabulary = None
     if request.read_vocab:
         vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
-    with listening(run) if run else nullcontext():
-        model = fit(
-            request.sources,
-            settings,
-            vocabulary=vocabulary,
-            heldout=request.heldout,
-            folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
-            events=console.events(),
-            run=run,
-            found=found,
-            allow_changed=request.allow_changed,
-        )
-        started = time.monotonic()
-        with rescued(run):
-            if run:
-                write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
-                run.journal.complete = True
-                with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
-                    run.journal.save()
-            else:
-                write_results(request, model)
+    if run:
+        run.prepare()
+    model = fit(
+        request.sources,
+        settings,
+        vocabulary=vocabulary,
+        heldout=request.heldout,
+        folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
+        events=console.events(),
+        run=run,
+        found=found,
+        allow_changed=request.allow_changed,
+    )
+    started = time.monotonic()
+    with rescued(run):
+        if run:
+            write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
+            run.journal.complete = True
+            with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
+                run.journal.save()
+        else:
+            write_results(request, model)
     console.summary(model, files, time.monotonic() - started)
 
 

@@ -52,7 +52,7 @@ class Run:
 
     def __init__(self, folder: Path, every: float = 600.0, patient: bool = False) -> None:
         self.folder, self.every, self.patient = folder, every, patient
-        self.stopping = self.saving = self.learning = False
+        self.stopping = self.saving = self.preparing = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self.of: dict[str, Any] = {}  # what the run was asked for
         self.is_new = False  # nothing was known of the run before `begin`
@@ -99,6 +99,17 @@ class Run:
                 if number > found.number:  # damaged, and the next ones will have these names
                     checkpoint.remove(self.folder, number)
         return found
+
+    def prepare(self) -> None:
+        """Let signals end what comes before training: reading takes long. Raise Stopped if one came already."""
+        self.preparing = True
+        self.end_if_stopped()
+
+    def end_if_stopped(self) -> None:
+        """Raise Stopped if a signal asked for it before training began."""
+        if self.stopping:
+            where = f"continues from checkpoint {self.number}" if self.number else "starts over"
+            raise Stopped(f"stopped before training began: the same command {where}")
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether these are the run's results, all of them files and written before it was killed."""
@@ -291,9 +302,8 @@ def listening(run: Run) -> Iterator[None]:
         if run.stopping and number == signal.SIGINT:
             raise KeyboardInterrupt
         run.stopping = True
-        if not run.learning:
-            where = f"continues from checkpoint {run.number}" if run.number else "starts over"
-            raise Stopped(f"stopped before training began: the same command {where}")
+        if run.preparing and not run.learning:
+            run.end_if_stopped()
 
     def save(number: int, _: Any) -> None:
         run.saving = True
@@ -306,7 +316,7 @@ def listening(run: Run) -> Iterator[None]:
 
     def unraisable(found: Any) -> None:
         # The compiler calls back into Python, where a handler may run and its exception is lost: `stopping` remains.
-        if not isinstance(found.exc_value, Stopped | KeyboardInterrupt):
+        if not isinstance(found.exc_value, Stopped):
             hook(found)
 
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}

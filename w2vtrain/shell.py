@@ -7,12 +7,23 @@ import os
 import sys
 import threading
 import traceback
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
 from .errors import Stalled, W2VError
-from .terminal import INTERRUPTED, NAME, STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
+from .terminal import (
+    INTERRUPTED,
+    NAME,
+    STANDARD_OUTPUT,
+    drop_output,
+    echo,
+    end_interrupted,
+    one_line,
+    prepare_streams,
+    warning,
+)
 
 COMPLETE = "_W2VTRAIN_COMPLETE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -31,6 +42,7 @@ WARNINGS = Warnings(logging.WARNING)
 
 def execute(command: click.Command) -> None:
     """Run a command with the process's arguments; every error is one line on stderr and an exit code."""
+    hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
     try:
         prepare_streams()
         logging.getLogger(NAME).addHandler(WARNINGS)
@@ -48,7 +60,15 @@ def execute(command: click.Command) -> None:
         if message:
             echo(f"{NAME}: error: {one_line(message)}", err=True)
     drop_output()
+    sys.unraisablehook = hook
     leave(code)
+
+
+def end_if_interrupted(found: Any) -> None:
+    """End the process for a KeyboardInterrupt that cannot be raised: in a callback of the compiler it would be lost."""
+    if isinstance(found.exc_value, KeyboardInterrupt):
+        end_interrupted()
+    sys.__unraisablehook__(found)
 
 
 def leave(code: int) -> None:

@@ -331,6 +331,17 @@ def test_a_disk_that_fills_while_checkpoints_are_written(text, tmp_path, small_d
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
+def test_a_full_folder_for_the_ids_is_named_with_what_helps(text, tmp_path, small_disk):
+    fill(small_disk / "filler")
+    done = run(fit(text, tmp_path / "vectors.bin", "--cache-dir", small_disk))
+    assert done.returncode == 74, done.stderr
+    line = error_of(done)
+    assert f"{small_disk}: the ids of the corpus cannot be written: No space left on device" in line
+    assert "--cache-dir" in line
+    assert "Training has not begun" in line
+    assert run(fit(text, tmp_path / "vectors.bin")).returncode == 0
+
+
 def test_a_disk_that_is_full_when_results_are_written(text, tmp_path, small_disk):
     """What was learned is saved, and `resume` writes the results when there is room."""
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0

@@ -384,6 +384,13 @@ def test_a_folder_of_another_schema_is_refused_by_name(w2vtrain, stopped):
     assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--force")[0] == 0
 
 
+def test_the_name_of_a_run_folder_that_is_too_long_is_missing_input(w2vtrain):
+    name = "x/" * 2100
+    for words in (["resume", name], ["export", name, "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert (code, "File name too long" in said) == (66, True), said
+
+
 # links, owners and modes
 
 

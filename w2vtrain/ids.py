@@ -8,6 +8,8 @@ of the text.
 
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ import numpy as np
 from . import tokens
 from .corpus import Corpus
 from .counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
-from .errors import DataError
+from .errors import DataError, WriteError
 from .tokens import Int32, Int64
 from .vocab import SENTENCE_END, Vocabulary
 
@@ -74,7 +76,8 @@ def encode(
     while this runs, about twice the room is needed. Raises OutputError if the file cannot be created, WriteError if
     the disk is full, and what `count` does.
     """
-    with Counting(corpus, threads, folder or Path(tempfile.gettempdir())) as first:
+    where = folder or Path(tempfile.gettempdir())
+    with _named(where), Counting(corpus, threads, where) as first:
         first.run(progress)
         types = Types([w.table for w in first.workers], vocabulary, corpus.errors)
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
@@ -96,6 +99,18 @@ def encode(
             first.stats(types, second.words, second.cuts, second.written - second.words),
             bytes(first.reader.sample),
         )
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Say where there is no room for the ids, and what is lost: nothing."""
+    try:
+        yield
+    except WriteError as error:
+        raise WriteError(
+            f"{folder}: {error}; name a folder with more room with --cache-dir. Training has not begun, and checkpoints"
+            " of this run stay"
+        ) from error
 
 
 def _make_room(ids: Int32, place: int) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import checkpoint
 from .config import Settings
-from .errors import ConfigError, DataError, InputMissing, OutputError, Stopped, W2VError, WriteError
+from .errors import ConfigError, DataError, InputMissing, OutputError, Stopped, W2VError, WriteError, shown
 from .files import atomic_write, disk_is_full
 from .fingerprint import vocabulary_checksum
 from .journal import CONFIG, FREE, Journal, OtherSchema, changes
@@ -271,7 +271,11 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
 
     error: what to raise if the folder is not to be trusted.
     """
-    journal = Journal.read(folder, require_trust(folder, error)) if folder.is_dir() else None
+    try:
+        there = folder.is_dir()
+    except OSError as found:  # a name that is too long
+        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
+    journal = Journal.read(folder, require_trust(folder, error)) if there else None
     if journal is None:
         raise DataError(f"{folder}: is no run's folder: there is no {CONFIG}")
     newest = checkpoint.described(folder)

@@ -1,5 +1,9 @@
-"""Runs that signal themselves at a known slice of their training, so that no test depends on the machine's speed."""
+"""Processes seen from outside: on a terminal, or signaled by themselves at a known slice of their training.
 
+So no test depends on the machine's speed.
+"""
+
+import os
 import subprocess
 import sys
 
@@ -30,6 +34,18 @@ runs.Run.due = signalled  # asked after each slice, of which every epoch has at 
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """
+
+
+def shown_on(terminal):
+    """Return the bytes that a pseudo-terminal shows until its other side is closed, and close it."""
+    shown = b""
+    try:
+        while data := os.read(terminal, 65536):
+            shown += data
+    except OSError:  # Linux says so when the other side has closed
+        pass
+    os.close(terminal)
+    return shown
 
 
 def signalled(words, steps, receiver="itself"):

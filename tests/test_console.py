@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from signalled import shown_on
 
 from w2vtrain import console
 from w2vtrain.console import Console, Interval, duration, json_lines
@@ -105,13 +106,7 @@ def test_a_terminal_gets_a_bar_with_everything():
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
     run = subprocess.Popen([sys.executable, "-c", TERMINAL], stderr=side)
     os.close(side)
-    shown = b""
-    try:
-        while data := os.read(terminal, 65536):
-            shown += data
-    except OSError:  # Linux says so when the other side has closed
-        pass
-    os.close(terminal)
+    shown = shown_on(terminal)
     assert run.wait(60) == 0
     frames = shown.decode().split("\r")
     bars = [frame for frame in frames if "%|" in frame]

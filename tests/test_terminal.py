@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference import first_lines
+from signalled import shown_on
 
 import w2vtrain
 from w2vtrain import cli, compare, terminal, texts
@@ -43,13 +44,7 @@ def on_terminal(*arguments, code=0, stdin=b"", **options):
         os.close(side)
         run.stdin.write(stdin)
         run.stdin.close()
-        shown = b""
-        try:
-            while data := os.read(ours, 65536):
-                shown += data
-        except OSError:  # Linux says so when the other side has closed
-            pass
-        os.close(ours)
+        shown = shown_on(ours)
     assert run.returncode == code, shown
     return shown.replace(b"\r\n", b"\n").decode()
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from w2vtrain import cli, shell
+from w2vtrain import cli
 from w2vtrain.architectures import Cbow, SkipGram
+from w2vtrain.commands import shell
 
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")

@@ -33,7 +33,7 @@ from fault_drive import (
     without_stdout,
 )  # fmt: skip
 
-from w2vtrain.model import Model, save_model
+from w2vtrain.formats.model import Model, save_model
 
 ROOT = Path(__file__).parent.parent
 LINE = 64 << 20
@@ -313,7 +313,7 @@ SETTINGS = [
     Fault(
         "100,000 dimensions where 1.5 GiB may be used", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
         ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
-        drive=limited(3 << 29), early=True, tested="test_cli.py::test_too_little_memory",
+        drive=limited(3 << 29), early=True, tested="commands/test_cli.py::test_too_little_memory",
     ),
     ours_alone(
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
@@ -378,7 +378,7 @@ OUTPUTS = [
     ),
     Fault(
         "output to a full device", 74, "/dev/full cannot be written: No space left", ("--format", "text"),
-        output="/dev/full", names="No space|/dev/full", tested="test_cli.py::test_a_full_disk",
+        output="/dev/full", names="No space|/dev/full", tested="commands/test_cli.py::test_a_full_disk",
     ),
     Fault(
         "disk full over a good file", 74, "out.txt cannot be written: File too large after", ("--force",),

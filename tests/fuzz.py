@@ -29,30 +29,17 @@ from typing import NamedTuple
 import numpy as np
 import zstandard
 
-from w2vtrain import (
-    checkpoint,
-    compare,
-    compression,
-    config,
-    container,
-    corpus,
-    evaluation,
-    files,
-    language,
-    model,
-    pipeline,
-    report,
-    run,
-    runs,
-    scores,
-    trees,
-    vectorparse,
-    vectors,
-    vocab,
-)
+from w2vtrain import config
+from w2vtrain.commands import run
 from w2vtrain.errors import ResourceError, W2VError
+from w2vtrain.evaluation import compare, evaluation, report, scores
+from w2vtrain.formats import container, model, vectorparse, vectors
+from w2vtrain.probability import trees
+from w2vtrain.system import compression, files
+from w2vtrain.text import corpus, vocab
+from w2vtrain.training import checkpoint, language, pipeline, runs
 
-ATTACKS = Path(__file__).parent / "attacks"
+ATTACKS = Path(__file__).parent / "formats/attacks"
 LONGEST = 4096  # bytes of an input
 ROOM = 256 << 20  # bytes of memory beyond the start
 SLOWEST = 20  # seconds an input

@@ -4,14 +4,15 @@ Everything is float64 and one step at a time.
 """
 
 import heapq
+import itertools
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from w2vtrain.dense import Workspace
-from w2vtrain.problem import Problem
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.problem import Problem
 
 MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -280,3 +281,22 @@ def hidden(near, rows, weights, bias):
     parts = [rows[c] if weights is None else weights[place] * rows[c] for c, place in near]
     h = np.mean(parts, axis=0) if weights is None else np.sum(parts, axis=0)
     return np.append(h, 1.0) if bias else h
+
+
+def topics(rng, sentences=1500, groups=6, words=8, length=12):
+    """Sentences about one topic each: words of a topic should end up alike. Returns tokens, counts, topic of a word."""
+    size = groups * words
+    topic = np.arange(size) % groups
+    lines = [rng.choice(np.flatnonzero(topic == rng.integers(groups)), length) for _ in range(sentences)]
+    counts = np.bincount(np.concatenate(lines), minlength=size)
+    order = np.argsort(-counts, kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    tokens = np.concatenate([[*rank[line], -1] for line in lines]).astype(np.int32)
+    return tokens, counts[order], topic[order]
+
+
+def chunks(tokens, size):
+    ends = np.flatnonzero(tokens < 0) + 1
+    starts = np.unique(np.concatenate([[0], ends[size - 1 :: size], [len(tokens)]]))
+    return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])

@@ -9,7 +9,8 @@ import sys
 
 SCRIPT = """
 import itertools, os, signal, sys, time
-from w2vtrain import cli, runs
+from w2vtrain import cli
+from w2vtrain.training import runs
 
 receiver = {"itself": os.getpid(), "parent": os.getppid(), "nobody": None}[sys.argv[1]]
 steps = {int(slice): signal.Signals[name] for slice, name in (step.split(":") for step in sys.argv[2].split(","))}

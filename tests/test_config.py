@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain import machine
 from w2vtrain.config import FIELDS, Settings, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
-from w2vtrain.machine import automatic_threads, peak_memory, versions
-from w2vtrain.pipeline import effective
+from w2vtrain.system import machine
+from w2vtrain.system.machine import automatic_threads, peak_memory, versions
+from w2vtrain.training.pipeline import effective
 
 
 def toml(tmp_path, text):
@@ -180,7 +180,7 @@ def test_threads_follow_slurm_and_quota(monkeypatch):
 def test_machine_facts():
     assert peak_memory() > 1 << 20
     held = np.ones(300 << 20, np.uint8)  # by who starts a process is not held by the process
-    code = "from w2vtrain.machine import peak_memory; print(peak_memory())"
+    code = "from w2vtrain.system.machine import peak_memory; print(peak_memory())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 1 << 20 < int(said) < held.nbytes
     assert versions()["numba"][0].isdigit()

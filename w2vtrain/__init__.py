@@ -9,24 +9,24 @@ TYPE_CHECKING = False  # as in typing, whose import would delay the moment from 
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api import train as train
-    from .errors import W2VError as W2VError
-    from .model import Model as Model
-    from .model import load_model as load_model
-    from .model import save_model as save_model
-    from .vectors import Vectors as Vectors
-    from .vectors import read_vectors as read_vectors
-    from .vectors import write_vectors as write_vectors
+    from w2vtrain.api import train as train
+    from w2vtrain.errors import W2VError as W2VError
+    from w2vtrain.formats.model import Model as Model
+    from w2vtrain.formats.model import load_model as load_model
+    from w2vtrain.formats.model import save_model as save_model
+    from w2vtrain.formats.vectors import Vectors as Vectors
+    from w2vtrain.formats.vectors import read_vectors as read_vectors
+    from w2vtrain.formats.vectors import write_vectors as write_vectors
 
 _HOMES = {
     "train": "api",
     "W2VError": "errors",
-    "Model": "model",
-    "load_model": "model",
-    "save_model": "model",
-    "Vectors": "vectors",
-    "read_vectors": "vectors",
-    "write_vectors": "vectors",
+    "Model": "formats.model",
+    "load_model": "formats.model",
+    "save_model": "formats.model",
+    "Vectors": "formats.vectors",
+    "read_vectors": "formats.vectors",
+    "write_vectors": "formats.vectors",
 }
 __all__ = sorted(_HOMES)
 __version__ = "0.1.0"

@@ -9,10 +9,10 @@ import os
 def main() -> None:
     """Run the command line; KeyboardInterrupt during its imports ends with exit code 130, too."""
     try:
-        from .terminal import interrupts_end_imports
+        from w2vtrain.system.terminal import interrupts_end_imports
 
         with interrupts_end_imports():
-            from .cli import main as command_line
+            from w2vtrain.cli import main as command_line
         command_line()
     except SystemExit:  # all is written: Python's own end is no longer interrupted, which would show a traceback
         import signal

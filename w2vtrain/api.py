@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from .config import validated
-from .errors import DataError
-from .model import Model
-from .objectives import allow_code
-from .pipeline import Events, effective, fit
-from .vocab import Vocabulary
+from w2vtrain.config import validated
+from w2vtrain.errors import DataError
+from w2vtrain.formats.model import Model
+from w2vtrain.objectives import allow_code
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.pipeline import Events, effective, fit
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from . import __version__
-from .config import FIELDS
-from .shell import execute
-from .terminal import NAME, interrupts_end_imports
+from w2vtrain import __version__
+from w2vtrain.commands.shell import execute
+from w2vtrain.config import FIELDS
+from w2vtrain.system.terminal import NAME, interrupts_end_imports
 
 CODES = """\b
 Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
@@ -154,14 +154,14 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    run = module("run")
+    run = module("commands.run")
     run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values), code=flags.get("objective"))
 
 
 def module(name: str) -> Any:
     """Import a module of commands; ResourceError if there is not enough memory for what it imports."""
     with interrupts_end_imports():
-        from .machine import check_address_space
+        from w2vtrain.system.machine import check_address_space
 
         check_address_space()
         return importlib.import_module(f"{__package__}.{name}")
@@ -195,7 +195,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: s
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("run").run_resume(run, quiet, force, allow_changed, objective, **values)
+    module("commands.run").run_resume(run, quiet, force, allow_changed, objective, **values)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")
@@ -211,7 +211,7 @@ def export(run: str, output: str, format_: str | None, force: bool, objective: s
     """Write the vectors of the last checkpoint in folder RUN, which may be training: neither is the run touched, nor
     the corpus needed. With --heldout text they are those of the best epoch.
     """
-    module("export").run_export(run, output, format_, force, objective)
+    module("commands.export").run_export(run, output, format_, force, objective)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -223,7 +223,7 @@ def export(run: str, output: str, format_: str | None, force: bool, objective: s
 @debug_option
 def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **values: Any) -> None:
     """Count the words of CORPUS: one `word count` a line, most frequent first."""
-    module("texts").run_vocab(corpus, output, given(values, COUNTING), force, quiet)
+    module("commands.texts").run_vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
 @cli.group(name="eval", cls=Catalogue, epilog=CODES)
@@ -259,7 +259,7 @@ def restrict_option(default: int) -> Callable[..., Any]:
 @scoring_options
 def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy QUESTIONS (`a b c d` a line, `: section`) with VECTORS: d nearest to b - a + c."""
-    module("queries").print_analogies(vectors, questions, **options)
+    module("commands.queries").print_analogies(vectors, questions, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Do cosines agree with people's scores?")
@@ -269,7 +269,7 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
 @scoring_options
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate VECTORS' cosines with the scores of PAIRS (`word word score` a line)."""
-    module("queries").print_similarity(vectors, pairs, **options)
+    module("commands.queries").print_similarity(vectors, pairs, **options)
 
 
 def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -298,7 +298,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     Each word and each line gives one line: the word, a tab, the answers. Without an answer it ends after the tab, and
     a warning says why; words given as arguments then end with exit code 65.
     """
-    module("queries").print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json, strict)
+    module("commands.queries").print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json, strict)
 
 
 @cli.command(short_help="Solve king - man + woman.")
@@ -313,7 +313,7 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     """
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
-    module("queries").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
+    module("commands.queries").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
@@ -338,7 +338,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
     mean and the variance of log Z, bits a word, coverage.
     """
-    module("texts").run_perplexity(model, heldout, **options)
+    module("commands.texts").run_perplexity(model, heldout, **options)
 
 
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
@@ -367,7 +367,7 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
     DIR gets table.md, table.csv, compare.json and curves.png.
     """
     flags = given(values, tuple(name for name in TRAINING if name not in ("objective", "seed")))
-    module("texts").run_compare(corpus, flags, **values)
+    module("commands.texts").run_compare(corpus, flags, **values)
 
 
 @cli.command(short_help="Say what a file is.")
@@ -376,7 +376,7 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 @debug_option
 def info(file: str, as_json: bool) -> None:
     """Say what FILE is: vectors, a model, a vocabulary; and of a model, how it was made."""
-    module("queries").print_info(file, as_json)
+    module("commands.queries").print_info(file, as_json)
 
 
 @cli.command(short_help="List the output objectives, explain or check one.")
@@ -392,9 +392,9 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
         raise click.UsageError("expected NAME or check NAME")
     if len(words) == 2:
-        module("queries").check_objective(words[1], objective_options({}, options))
+        module("commands.queries").check_objective(words[1], objective_options({}, options))
     else:
-        module("queries").print_objectives(*words)
+        module("commands.queries").print_objectives(*words)
 
 
 @cli.command(epilog=CODES)
@@ -423,7 +423,7 @@ def bench(corpus: str, **options: Any) -> None:
     Window 5, 5 noise words, sample 1e-3, min count 5. Each job runs in a process of its own, systems taking turns.
     GFLOP counts the operations of products and updates; what the machine can do stands in the line before the table.
     """
-    module("bench").run_bench(corpus, **options)
+    module("evaluation.bench").run_bench(corpus, **options)
 
 
 def main() -> None:

@@ -53,9 +53,9 @@ from typing import Any
 
 import numpy as np
 
-from ..config import Settings
-from ..errors import ConfigError, shown
-from ..problem import Problem
+from w2vtrain.config import Settings
+from w2vtrain.errors import ConfigError, shown
+from w2vtrain.probability.problem import Problem
 
 GROUP = "w2vtrain.objectives"
 """The group of entry points by which other packages bring objectives: name = "package.module"."""

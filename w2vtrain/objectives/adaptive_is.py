@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from ..dense import RowObjective, Workspace
-from ..jit import inline, kernel
-from ..ngrams import Bigrams, count_at, count_bigrams, draw_followers, find_followers, followers
-from ..problem import Problem, check_ranges
-from ..sampling import alias_table, draw, draw_words, noise_distribution
-from ..subset import learn_all
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_followers, find_followers, followers
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import alias_table, draw, draw_words, noise_distribution
+from w2vtrain.probability.subset import learn_all
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

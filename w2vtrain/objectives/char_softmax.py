@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dense import Workspace, log_sum_exp, softmax_errors
-from ..errors import DataError
-from ..jit import inline, kernel
-from ..problem import Problem, check_ranges
-from ..spelling import END, Level, Spelling, spell, tries
+from w2vtrain.errors import DataError
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.spelling import END, Level, Spelling, spell, tries
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowScorer, Workspace, softmax_errors
-from ..errors import ConfigError
-from ..jit import kernel
-from ..problem import Problem, check_ranges
-from ..sampling import noise_distribution
-from ..spelling import Spelling, spell
+from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.spelling import Spelling, spell
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},

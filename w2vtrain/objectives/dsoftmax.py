@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
-from ..errors import ConfigError, DataError
-from ..problem import Problem
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
+from w2vtrain.probability.problem import Problem
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -5,15 +5,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cells import unpack_cells, with_room
-from ..copies import BUSY
-from ..dense import SCORED
-from ..errors import ConfigError, DataError, InputMissing
-from ..logistic import logistic_errors
-from ..problem import Problem
-from ..rows import prefetch_cell
-from ..trees import Tree, all_log_probs, balanced, clustered, huffman, path_log_prob, read_paths, tree_from_file
-from ..vectors import read_vectors
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.kernels.cells import unpack_cells, with_room
+from w2vtrain.kernels.copies import BUSY
+from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.rows import prefetch_cell
+from w2vtrain.probability.dense import SCORED
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.trees import (
+    Tree,
+    all_log_probs,
+    balanced,
+    clustered,
+    huffman,
+    path_log_prob,
+    read_paths,
+    tree_from_file,
+)
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},

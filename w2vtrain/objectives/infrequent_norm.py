@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowObjective, RowScorer, Workspace, add_product, bounded_square, learn_softmax, scaled_softmax
-from ..errors import ConfigError
-from ..problem import Problem, check_ranges
-from ..subset import add_rows
+from w2vtrain.errors import ConfigError
+from w2vtrain.probability.dense import (
+    RowObjective,
+    RowScorer,
+    Workspace,
+    add_product,
+    bounded_square,
+    learn_softmax,
+    scaled_softmax,
+)
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.subset import add_rows
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.02, "shuffle": True},

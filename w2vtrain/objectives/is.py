@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace, softmax
-from ..problem import Problem, check_ranges
-from ..sampling import alias_table, draw_words, noise_distribution
-from ..subset import add_rows, learn_all, learn_rows, take_rows
+from w2vtrain.probability.dense import RowObjective, Workspace, softmax
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import alias_table, draw_words, noise_distribution
+from w2vtrain.probability.subset import add_rows, learn_all, learn_rows, take_rows
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

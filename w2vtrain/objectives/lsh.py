@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dense import RowObjective, RowScorer, Workspace
-from ..errors import ConfigError
-from ..jit import inline, kernel
-from ..problem import Problem, check_ranges
+from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
+from w2vtrain.probability.problem import Problem, check_ranges
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
-from ..copies import BUSY
-from ..dense import RowScorer
-from ..logistic import logistic_errors
-from ..problem import Problem, check_ranges
-from ..sampling import alias_table, draw_alias, noise_distribution
+from w2vtrain.kernels.copies import BUSY
+from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import alias_table, draw_alias, noise_distribution
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace
-from ..problem import Problem, check_ranges
-from ..sampling import alias_table, draw_words, noise_distribution
-from ..subset import learn_subset
+from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import alias_table, draw_words, noise_distribution
+from w2vtrain.probability.subset import learn_subset
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dense import RowObjective, RowScorer, Workspace, learn_softmax
-from ..problem import Problem, check_ranges
+from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace, learn_softmax
+from w2vtrain.probability.problem import Problem, check_ranges
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": True},

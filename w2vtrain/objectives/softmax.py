@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace, learn_softmax
-from ..problem import Problem
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_softmax
+from w2vtrain.probability.problem import Problem
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..dense import RowObjective, Workspace
-from ..jit import kernel
-from ..problem import Problem, check_ranges
-from ..subset import learn_subset
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.subset import learn_subset
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},

@@ -1,0 +1,744 @@
+"""The command line from outside: what each command prints where, its exit codes, its files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from w2vtrain import cli, load_model, read_vectors
+from w2vtrain.formats.model import Model, save_model
+from w2vtrain.system.machine import automatic_threads
+from w2vtrain.system.terminal import one_line
+from w2vtrain.text.vocab import Vocabulary
+
+DATA = Path(__file__).parents[2] / "data"
+COMMAND = [sys.executable, "-m", "w2vtrain"]
+SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1", "--seed", "3"]
+
+
+def w2vtrain(*arguments, code=0, stdin="", cwd=None, **options):
+    """Run a command in a process of its own; its stdout and stderr. All but exit code 0 must leave one error line."""
+    run = subprocess.run(
+        [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=300, cwd=cwd, **options
+    )
+    assert run.returncode == code, run.stderr
+    if code:
+        assert error_line(run.stderr)
+    return run.stdout, run.stderr
+
+
+def error_line(stderr):
+    """The only error line, which must be the last; no traceback."""
+    *before, last = stderr.splitlines()
+    assert last.startswith("w2vtrain: error: ")
+    assert not any("error" in line or "Traceback" in line for line in before), stderr
+    return last
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    text = (DATA / "simplewiki.txt").read_bytes()[:400_000]
+    path.write_bytes(text[: text.rindex(b"\n") + 1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(corpus, tmp_path_factory):
+    """A folder with everything that one run writes, and what it said."""
+    folder = tmp_path_factory.mktemp("trained")
+    said = w2vtrain(
+        "fit", corpus, "-o", "vectors.txt", "--save-model", "model.safetensors", "--save-vocab", "vocab.txt",
+        "--save-output-vectors", "output.bin", "--log-json", "log.jsonl", "--progress-every", "0", *SMALL, cwd=folder,
+    )  # fmt: skip
+    (folder / "stdout").write_text(said[0])
+    (folder / "stderr").write_text(said[1])
+    return folder
+
+
+@pytest.fixture
+def fails(capsys, monkeypatch):
+    """Run the command line in this process, where it must fail with this code; returns the one line."""
+
+    def run(code, *arguments):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capsys.readouterr()
+        assert end.value.code == code, captured.err
+        assert captured.out == ""
+        return error_line(captured.err)
+
+    return run
+
+
+# fit
+
+
+def test_fit_prints_nothing_on_stdout_and_says_what_it_did(trained):
+    assert (trained / "stdout").read_text() == ""
+    said = (trained / "stderr").read_text()
+    for part in (
+        "settings    skipgram, neg (negative 5",
+        "vocabulary  1,",
+        "epoch 2 100.0%",
+        "words/s",
+        "ETA",
+        "output",
+    ):
+        assert part in said
+    for line in said.splitlines():
+        assert (
+            not line.startswith("epoch")
+            or "done" in line
+            or all(word in line for word in ("%", "words/s", "alpha", "loss", "ETA"))
+        )
+
+
+def test_fit_writes_the_files_that_were_named_and_no_other(trained):
+    names = {"vectors.txt", "vectors.txt.json", "model.safetensors", "vocab.txt", "output.bin", "log.jsonl"}
+    assert {path.name for path in trained.iterdir()} == names | {"stdout", "stderr"}
+
+
+def test_all_files_of_a_run_agree(trained):
+    text = read_vectors(trained / "vectors.txt")
+    model = load_model(trained / "model.safetensors")
+    vocabulary = Vocabulary.load(trained / "vocab.txt")
+    assert text.words == model.words == vocabulary.words
+    assert model.input.shape == (len(text.words), 16)
+    np.testing.assert_array_equal(text.matrix, model.input)
+    np.testing.assert_array_equal(model.counts, vocabulary.counts)
+    np.testing.assert_array_equal(read_vectors(trained / "output.bin").matrix, model.output)
+    about = json.loads((trained / "vectors.txt.json").read_text())
+    assert about["settings"] == model.settings
+    assert about["settings"]["vector_size"] == 16
+    assert about["record"]["vocabulary"]["size"] == len(text.words)
+
+
+def test_gensim_reads_text_and_binary(trained):
+    ours = read_vectors(trained / "vectors.txt")
+    theirs = KeyedVectors.load_word2vec_format(str(trained / "vectors.txt"))
+    assert theirs.index_to_key == ours.words
+    np.testing.assert_array_equal(theirs.vectors, ours.matrix)
+    theirs = KeyedVectors.load_word2vec_format(str(trained / "output.bin"), binary=True)
+    np.testing.assert_array_equal(theirs.vectors, load_model(trained / "model.safetensors").output)
+
+
+def test_the_log_has_progress_and_the_summary(trained):
+    *lines, done = [json.loads(line) for line in (trained / "log.jsonl").read_text().splitlines()]
+    progress = [line for line in lines if line["event"] == "progress"]
+    assert [line["epoch"] for line in lines if line["event"] == "epoch"] == [1, 2]
+    assert len(progress) > 2
+    for line in progress:
+        assert line.keys() >= {"time", "epoch", "words", "words_per_second", "alpha", "loss", "eta"}
+    assert [line["words"] for line in progress] == sorted(line["words"] for line in progress)
+    assert progress[-1]["words"] == progress[-1]["total_words"]
+    assert progress[-1]["eta"] == 0
+    assert 0 < progress[-1]["loss"] < progress[0]["loss"]
+    assert done["event"] == "done"
+    assert done["record"]["vocabulary"]["words"] * 2 == progress[-1]["total_words"]
+    assert done["outputs"] == ["vectors.txt", "output.bin", "model.safetensors", "vocab.txt", "vectors.txt.json"]
+
+
+def test_one_thread_and_a_seed_give_the_same_bytes(trained, corpus, tmp_path):
+    w2vtrain("fit", corpus, "-o", "again.txt", "--save-output-vectors", "output.bin", "-q", *SMALL, cwd=tmp_path)
+    assert (tmp_path / "again.txt").read_bytes() == (trained / "vectors.txt").read_bytes()
+    assert (tmp_path / "output.bin").read_bytes() == (trained / "output.bin").read_bytes()
+
+
+def test_fit_is_a_filter(trained, corpus):
+    """A corpus from stdin gives the same vectors on stdout as one from a file in a file."""
+    out, err = w2vtrain("fit", "-", "-o", "-", "-q", *SMALL, stdin=corpus.read_text())
+    assert out == (trained / "vectors.txt").read_text()
+    assert err == ""
+
+
+def test_a_vocabulary_that_was_read_is_cut_only_if_asked(trained, corpus, tmp_path):
+    rare = tmp_path / "rare.txt"
+    rare.write_text((trained / "vocab.txt").read_text() + "rareword 1\n")
+    w2vtrain("fit", corpus, "-o", "all.txt", "--read-vocab", rare, "--save-vocab", "saved", "-q", *SMALL, cwd=tmp_path)
+    assert (tmp_path / "saved").read_text() == rare.read_text()
+    assert json.loads((tmp_path / "all.txt.json").read_text())["settings"]["min_count"] == 1
+    w2vtrain(
+        "fit", corpus, "-o", "cut.bin", "--read-vocab", rare, "--min-count", 100, "--max-vocab", 20,
+        "-q", *SMALL, cwd=tmp_path,
+    )  # fmt: skip
+    words = [line.split() for line in rare.read_text().splitlines()]
+    assert read_vectors(tmp_path / "cut.bin").words == [word for word, count in words if int(count) >= 100][:20]
+
+
+def test_outputs_are_overwritten_only_by_force(trained, corpus, tmp_path, fails):
+    output = tmp_path / "vectors.txt"
+    output.write_text("precious")
+    assert "--force" in fails(73, "fit", corpus, "-o", output)
+    assert "--force" in fails(73, "fit", corpus, "-o", tmp_path / "other.txt", "--log-json", output)
+    assert "--force" in fails(73, "vocab", corpus, "-o", output)
+    assert output.read_text() == "precious"
+    w2vtrain("fit", corpus, "-o", output, "--force", "-q", *SMALL)
+    assert output.read_bytes() == (trained / "vectors.txt").read_bytes()
+
+
+def test_vectors_on_a_pipe_that_closes_do_not_take_the_other_files_with_them(corpus, tmp_path):
+    model = tmp_path / "model.safetensors"
+    fit = subprocess.Popen(
+        [*COMMAND, "fit", corpus, "-o", "-", "--save-model", model, "-q", *SMALL],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    fit.stdout.close()
+    assert fit.stderr.read() == ""
+    fit.stderr.close()
+    assert fit.wait(300) == 0
+    assert load_model(model).settings["vector_size"] == 16
+
+
+def test_ctrl_c_is_one_line_and_leaves_what_goes_on(corpus, tmp_path):
+    fit = subprocess.Popen(
+        [*COMMAND, "fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1000000", "--progress-every", "0.1"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said = []
+    for line in fit.stderr:
+        said.append(line)
+        if line.startswith("epoch") and len(said) < 100:
+            fit.send_signal(signal.SIGINT)
+            break
+    said.append(fit.stderr.read())
+    fit.stderr.close()
+    assert fit.wait(60) == 75
+    assert "stopped, and saved in" in error_line("".join(said))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["v.txt.run"]
+
+
+def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
+    options = ["--objective", "nce", "--learn-z", "--model", "cbow", "--epochs", "3"]
+    first, err = w2vtrain("fit", "--print-config", *options, env={**os.environ, "W2VTRAIN_WINDOW": "7"})
+    assert err == ""
+    values = tomllib.loads(first)
+    assert (values["epochs"], values["window"], values["model"]) == (3, 7, "cbow")
+    assert values["options"]["learn_z"] is True
+    assert "epochs = 3  # command line" in first
+    assert "window = 7  # W2VTRAIN_WINDOW" in first
+    assert "seed = 1  # default" in first
+    config = tmp_path / "config.toml"
+    config.write_text(first)
+    second, _ = w2vtrain("fit", "--print-config", "--config", config)
+    assert tomllib.loads(second) == values
+
+
+# vocab, eval, neighbors, analogy, info, objectives
+
+
+def test_vocab_prints_what_fit_saves(trained, corpus):
+    out, err = w2vtrain("vocab", corpus)
+    assert out == (trained / "vocab.txt").read_text()
+    assert "different" in err
+    out, err = w2vtrain("vocab", "-", "--min-count", 1, "--max-vocab", 2, "-q", stdin="b a b a a c")
+    assert (out, err) == ("a 3\nb 2\n", "")
+
+
+def test_eval_analogies(trained, tmp_path):
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": one\nthe of and in\n: gram2\nthe of and nosuchword\n")
+    out, err = w2vtrain("eval", "analogies", trained / "vectors.txt", questions)
+    assert err == ""
+    assert "coverage 50.0%" in out
+    out, _ = w2vtrain("eval", "analogies", trained / "vectors.txt", "-", "--json", stdin=questions.read_text())
+    report = json.loads(out)
+    assert (report["total"]["answered"], report["total"]["asked"]) == (1, 2)
+
+
+def test_eval_similarity_and_fail_under(trained):
+    arguments = ["eval", "similarity", trained / "vectors.txt", DATA / "eval/wordsim353.tsv"]
+    out, _ = w2vtrain(*arguments, "--json", "--fail-under", "-1")
+    report = json.loads(out)
+    assert report["asked"] == 353
+    out, err = w2vtrain(*arguments, "--fail-under", "0.99", code=1)
+    assert f"Spearman {report['spearman']:.4f}" in out
+    assert "is below --fail-under 0.99" in err
+
+
+def test_neighbors_of_arguments_and_of_lines_are_the_same(trained):
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "city", "-n", 3)
+    assert err == ""
+    (word, answers), second = (line.split("\t") for line in out.splitlines())
+    assert (word, len(answers.split()), second[0]) == ("the", 6, "city")
+    assert w2vtrain("neighbors", trained / "vectors.txt", "-n", 3, stdin="the\n city\r\n")[0] == out
+    text = (trained / "vectors.txt").read_text()
+    assert w2vtrain("neighbors", "-", "the", "city", "-n", 3, stdin=text)[0] == out
+    out, _ = w2vtrain("neighbors", trained / "model.safetensors", "the", "--json", "-n", 3)
+    found = json.loads(out)
+    assert found["query"] == ["the"]
+    assert [name for name, _ in found["answers"]] == answers.split()[::2]
+
+
+def test_an_unknown_word_does_not_cost_the_other_answers(trained):
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "nosuchword", "of", "-n", 1, code=65)
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["the", "nosuchword", "of"]
+    assert out.splitlines()[1] == "nosuchword\t"
+    assert err.startswith("w2vtrain: warning: 'nosuchword' is not in the vocabulary")
+    assert "1 of 3 lookups" in err
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "nosuchword", code=65)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    out, err = w2vtrain("neighbors", trained / "vectors.txt", "the", "nosuchword", "of", "--strict", code=65)
+    assert out.startswith("the\t")
+    assert len(out.splitlines()) == len(err.splitlines()) == 1
+
+
+BAD_LINES = "the\n\nnosuchword\nthe of\nof\n"
+
+
+def test_each_line_of_a_stream_gives_one_line(trained):
+    """A program on the other side counts on it, whatever its words are."""
+    vectors = trained / "vectors.txt"
+    out, err = w2vtrain("neighbors", vectors, "-n", 1, stdin=BAD_LINES)
+    first, *empty, last = out.splitlines()
+    assert first.startswith("the\t")
+    assert last.startswith("of\t")
+    assert empty == ["\t", "nosuchword\t", "the of\t"]
+    assert [line[: len("w2vtrain: warning: line 2: ")] for line in err.splitlines()] == [
+        f"w2vtrain: warning: line {number}: " for number in (2, 3, 4)
+    ]
+    out, _ = w2vtrain("neighbors", vectors, "--json", stdin=BAD_LINES)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [query["query"] for query in found] == [["the"], [], ["nosuchword"], ["the", "of"], ["of"]]
+    assert [len(query["answers"]) for query in found] == [10, 0, 0, 0, 10]
+    out, err = w2vtrain("analogy", vectors, "-n", 1, stdin="the of and\nthe of\n")
+    assert out.splitlines()[1] == "the of\t"
+    assert "line 2: expected 3 words, got 2" in err
+
+
+def test_strict_ends_a_stream_at_its_first_bad_line(trained):
+    vectors = trained / "vectors.txt"
+    for code, lines, part in [
+        (65, "the\nnosuchword\nof\n", "line 2: 'nosuchword' is not in the vocabulary"),
+        (65, "the\nthe of\nof\n", "line 2: expected 1 word, got 2"),
+        (65, "the\n\nof\n", "line 2: expected 1 word, got 0"),
+    ]:
+        out, err = w2vtrain("neighbors", vectors, "--strict", code=code, stdin=lines)
+        assert len(out.splitlines()) == len(err.splitlines()) == 1
+        assert part in err
+
+
+def test_an_answer_comes_before_the_next_question(trained):
+    with subprocess.Popen(
+        [*COMMAND, "neighbors", trained / "vectors.txt"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as run:  # fmt: skip
+        patience = threading.Timer(120, run.kill)
+        patience.start()
+        for word in ("the", "nosuchword", "", "of"):
+            run.stdin.write(f"{word}\n")
+            run.stdin.flush()
+            assert run.stdout.readline().startswith(f"{word}\t")
+        run.stdin.close()
+        assert run.stdout.read() == ""
+        patience.cancel()
+    assert run.returncode == 0
+
+
+def test_words_of_a_stream_end_where_they_do_in_files(tmp_path):
+    """A no-break space is part of a word, as are the line ends that only Unicode knows."""
+    (tmp_path / "v.txt").write_text("3 2\na\u00a0b 1 0\nc\u2028d 1 0.1\ne\x85f 0 1\n", encoding="utf-8")
+    lines = "a\u00a0b\nc\u2028d\ne\x85f\n"
+    out, err = w2vtrain("neighbors", "v.txt", "-n", 1, cwd=tmp_path, stdin=lines, encoding="utf-8")
+    assert [line.split("\t")[0] for line in out.split("\n")] == [*lines.split("\n")]
+    assert err == ""
+
+
+def test_analogy(trained):
+    out, _ = w2vtrain("analogy", trained / "vectors.txt", "the", "of", "and", "-n", 2)
+    assert out.startswith("the of and\t")
+    out_lines, _ = w2vtrain("analogy", trained / "vectors.txt", "-n", 2, "--json", stdin="the of and\nin on at\n")
+    first, second = map(json.loads, out_lines.splitlines())
+    assert [word for word, _ in first["answers"]] == out.split("\t")[1].split()[::2]
+    assert second["query"] == ["in", "on", "at"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("vectors.txt", "text vectors"),
+        ("output.bin", "binary vectors"),
+        ("model.safetensors", "model"),
+        ("vocab.txt", "vocabulary"),
+        ("stderr", "unknown"),
+    ],
+)
+def test_info(trained, name, kind, capsys, monkeypatch):
+    for json_option in ([], ["--json"]):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", "info", str(trained / name), *json_option])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 0
+    facts, about = capsys.readouterr().out.rstrip("\n").rsplit("\n", 1)
+    about = json.loads(about)
+    assert about["kind"] == kind
+    assert f"kind                 {kind}\n" in facts
+    if kind != "unknown":
+        assert about["words"] == len(Vocabulary.load(trained / "vocab.txt"))
+        assert f"words                {about['words']:,}" in facts
+
+
+def test_objectives():
+    out, _ = w2vtrain("objectives")
+    assert {line.split()[0] for line in out.splitlines()} >= {"hs", "neg", "nce"}
+    out, _ = w2vtrain("objectives", "nce")
+    assert "-O learn_z=false" in out
+    assert "Gutmann" in out
+
+
+def test_results_print_in_any_locale():
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    vectors = "3 2\né 1 0\nü 1 0.1\nß 0 1\n"
+    out, _ = w2vtrain("neighbors", "-", "é", "-n", "1", stdin=vectors, env=env, encoding="utf-8")
+    assert out == "é\tü 0.995\n"
+
+
+# language models
+
+
+LANGUAGE_MODEL = [
+    "--model", "cbow", "--context", "left", "--context-weights", "--bias", "--sentence-end", "--objective", "nce",
+    "--window", "2", "--init", "0.1", "--alpha", "0.1", "--sample", "0", *SMALL,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def heldout(tmp_path_factory):
+    path = tmp_path_factory.mktemp("heldout") / "heldout.txt"
+    text = (DATA / "simplewiki.txt").read_bytes()[500_000:540_000]
+    path.write_bytes(text[text.index(b"\n") + 1 : text.rindex(b"\n") + 1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def language_model(corpus, heldout, tmp_path_factory):
+    """A folder with a model and the record of the run, and what it said."""
+    folder = tmp_path_factory.mktemp("language_model")
+    said = w2vtrain(
+        "fit", corpus, "-o", "v.txt", "--save-model", "model", "--heldout", heldout, "--log-json", "log.jsonl",
+        *LANGUAGE_MODEL, "--epochs", "4", "--patience", "2", cwd=folder,
+    )  # fmt: skip
+    (folder / "stderr").write_text(said[1])
+    return folder
+
+
+def test_fit_scores_held_out_text_after_each_epoch(language_model):
+    record = json.loads((language_model / "v.txt.json").read_text())["record"]
+    curve = [epoch["heldout"]["perplexity"] for epoch in record["epochs"]]
+    assert record["best_epoch"] == curve.index(min(curve)) + 1
+    said = [line for line in (language_model / "stderr").read_text().splitlines() if "held-out perplexity" in line]
+    assert [line.rsplit(" ", 1)[1] for line in said] == [f"{value:,.2f}" for value in curve]
+    assert "scoring" in (language_model / "stderr").read_text().splitlines()[-4]
+    log = [json.loads(line) for line in (language_model / "log.jsonl").read_text().splitlines()]
+    assert [line["heldout"]["perplexity"] for line in log if line["event"] == "epoch"] == curve
+    assert curve[-1] < curve[0]
+
+
+def test_perplexity_of_a_saved_model(language_model, heldout):
+    record = json.loads((language_model / "v.txt.json").read_text())["record"]
+    best = record["epochs"][record["best_epoch"] - 1]["heldout"]
+    out, err = w2vtrain("perplexity", language_model / "model", heldout, "--json", "-q")
+    found = json.loads(out)
+    assert err == ""
+    assert found["perplexity"] == pytest.approx(best["perplexity"], rel=1e-6)
+    assert found["examples"] == best["examples"]
+    assert 0.5 < found["coverage"] < 1
+    assert found["bits"] == pytest.approx(np.log2(found["perplexity"]))
+    text, _ = w2vtrain("perplexity", language_model / "model", "-", "--threads", 2, stdin=heldout.read_text())
+    lines = dict(
+        line.split(maxsplit=1) for line in text.replace("log Z", "log-Z").replace("bits a word", "bits").splitlines()
+    )
+    assert lines["perplexity"].startswith(f"{found['perplexity']:,.2f} exact, {found['unnormalised']:,.2f} without")
+    assert lines["bits"] == f"{found['bits']:.4f}"
+    assert lines["log-Z"] == f"mean {found['log_z_mean']:.4f}, variance {found['log_z_variance']:.4f}"
+    assert lines["predictions"].startswith(f"{found['examples']:,}; {found['coverage']:.2%} of")
+
+
+def test_info_of_a_language_model(language_model):
+    out, _ = w2vtrain("info", language_model / "model")
+    assert "heldout (perplexity " in out
+    assert "context_weights" in out
+    assert "bias" in out
+    about = json.loads(w2vtrain("info", language_model / "model", "--json")[0])
+    assert about["arrays"]["context_weights"] == [4, 16]
+    assert about["arrays"]["bias"] == [about["words"]]
+    out, _ = w2vtrain("neighbors", language_model / "model", "the", "-n", "2")
+    assert out.startswith("the\t")
+
+
+def test_seconds_end_a_run(corpus, tmp_path):
+    arguments = [*SMALL, "--epochs", "1000000", "--seconds", "0.5", "--progress-every", "0.1"]
+    _, err = w2vtrain("fit", corpus, "-o", "v.txt", *arguments, cwd=tmp_path)
+    record = json.loads((tmp_path / "v.txt.json").read_text())["record"]
+    assert record["seconds"]["training"] >= 0.5
+    shares = [float(line.split("%")[0].split()[-1]) for line in err.splitlines() if "ETA" in line]
+    assert shares
+    assert shares[-1] > 50, "the share is of the time, not of a million epochs"
+
+
+def test_held_out_text_that_cannot_be_scored(fails, corpus, heldout, language_model, tmp_path):
+    nul, output, unknown = tmp_path / "nul", tmp_path / "v.txt", tmp_path / "unknown"
+    nul.write_bytes(b"reading this would be an error\0")
+    unknown.write_text("qqq qqqq\n")
+    lm = [*LANGUAGE_MODEL, "-o", output]
+    nowhere = tmp_path / "nowhere"
+    for code, arguments, part in [
+        (66, ["fit", nul, *lm, "--heldout", nowhere], "nowhere"),
+        (65, ["fit", corpus, *lm, "--heldout", unknown, "-q"], "in the vocabulary"),
+        (78, ["fit", nul, *lm, "--patience", "2"], "--heldout"),
+        (78, ["fit", nul, *SMALL, "-o", output, "--context-weights"], "--model cbow"),
+        (78, ["fit", nul, *lm, "--seconds", "0"], "would learn nothing"),
+        (78, ["fit", nul, *lm, "--patience", "0", "--heldout", corpus], "patience"),
+        (
+            2,
+            ["fit", corpus, *SMALL, "-o", output, "--force", "--save-vocab", heldout, "--heldout", heldout],
+            "input and output",
+        ),
+        (2, ["fit", corpus, *SMALL, "-o", output, "--force", "--log-json", corpus], "input and output"),
+        (
+            2,
+            ["fit", corpus, *SMALL, "-o", output, "--force", "--log-json", heldout, "--heldout", heldout],
+            "input and output",
+        ),
+        (2, ["fit", "-", *lm, "--heldout", "-"], "stdin"),
+        (65, ["perplexity", language_model / "v.txt", heldout], "v.txt"),
+        (65, ["perplexity", language_model / "model", unknown, "-q"], "in the vocabulary"),
+        (66, ["perplexity", nowhere, heldout], "nowhere"),
+        (66, ["perplexity", language_model / "model", nowhere], "nowhere"),
+        (2, ["perplexity", language_model / "model"], "HELDOUT"),
+        (78, ["perplexity", language_model / "model", heldout, "--threads", "0"], "threads"),
+    ]:
+        assert part in fails(code, *arguments), arguments
+    assert not output.exists()
+    assert corpus.stat().st_size > 300_000
+    assert heldout.stat().st_size > 30_000
+
+
+@pytest.mark.parametrize("objective", ["char-softmax", "dsoftmax"])
+def test_output_vectors_that_an_objective_does_not_have(fails, corpus, tmp_path, objective):
+    arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "--objective", objective, *SMALL]
+    line = fails(78, *arguments, "--save-output-vectors", tmp_path / "o.txt")
+    assert "save-output-vectors" in line
+    assert objective in line
+    assert list(tmp_path.iterdir()) == []
+
+
+# errors
+
+
+def test_bad_command_lines(fails, trained, corpus, tmp_path):
+    vectors = trained / "vectors.txt"
+    for arguments, part in [
+        (["fit"], "Missing argument 'CORPUS"),
+        (["fit", corpus], "Missing option '-o'"),
+        (["fit", corpus, "-o", "v.xyz"], "--format"),
+        (["fit", corpus, "-o", "v.txt", "-O", "negative"], "KEY=VALUE"),
+        (["fit", corpus, "-o", "v.txt", "-O", "negative=3", "--negative", "4"], "given twice"),
+        (["fit", corpus, "-o", tmp_path / "v.txt", "--save-vocab", tmp_path / "." / "v.txt"], "two outputs"),
+        (["fit", corpus, "-o", tmp_path / "v.txt", "--log-json", tmp_path / "v.txt"], "two outputs"),
+        (["fit", corpus, "-o", "-", "--save-vocab", "-"], "two outputs"),
+        (["fit", corpus, "-o", corpus, "--force"], "input and output"),
+        (["vocab", corpus, "-o", corpus, "--force"], "input and output"),
+        (["analogy", vectors, "king", "man"], "three words"),
+        (["neighbors", vectors, "the", "-n", "0"], "--topn"),
+        (["eval", "analogies", "-", "-"], "stdin"),
+        (["neighbors", "-"], "stdin"),
+        (["nosuchcommand"], "w2vtrain --help"),
+        (["info"], "FILE"),
+    ]:
+        assert part in fails(2, *arguments), arguments
+    assert list(tmp_path.iterdir()) == []
+    assert corpus.stat().st_size > 300_000
+
+
+def test_bad_settings(fails, corpus, tmp_path):
+    output = tmp_path / "v.txt"
+    for arguments, part in [
+        (
+            ["--vector-size", "0", "--epochs", "x"],
+            "vector-size: expected a whole number from 1 to 100,000, got '0'; epochs",
+        ),
+        (["--objective", "nosuch"], "choose one of"),
+        (["-O", "foo=3"], "it has: negative, ns_exponent"),
+        (["--negative", "-3"], "-3"),
+        (["--objective", "hs", "--negative", "3"], "negative"),
+        (["--learn-z"], "learn_z"),
+        (["--cbow-gradient", "corrected"], "--model cbow"),
+        (["--model", "cbow", "--context-weights", "--cbow-gradient", "corrected"], "no effect with --context-weights"),
+        (["--block", "64"], "objective neg learns window by window"),
+        (["--alpha", "0.01", "--min-alpha", "0.02"], "min-alpha"),
+    ]:
+        assert part in fails(78, "fit", corpus, "-o", output, *arguments), arguments
+    config = tmp_path / "config.toml"
+    config.write_text("epocs = 3")
+    assert "did you mean 'epochs'" in fails(78, "fit", corpus, "-o", output, "--config", config)
+    assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
+
+
+def test_more_threads_than_cores_are_told(corpus, tmp_path):
+    more = automatic_threads()[0] + 1
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1", "--threads", more)
+    assert f"warning     {more} threads have {more - 1} core" in said
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "w.txt", *SMALL, "--epochs", "1", "--threads", 1)
+    assert "warning" not in said
+
+
+def test_bad_or_missing_input(fails, trained, corpus, tmp_path):
+    output, empty, nul = tmp_path / "v.txt", tmp_path / "empty", tmp_path / "nul"
+    empty.touch()
+    nul.write_bytes(b"a\0b")
+    for arguments, part in [
+        (["fit", empty, "-o", output], "no tokens"),
+        (["fit", nul, "-o", output], "NUL at byte 1"),
+        (["fit", corpus, "-o", output, "--min-count", "100000", "-q"], "would keep"),
+        (
+            ["fit", corpus, "-o", output, "--read-vocab", trained / "vocab.txt", "--min-count", "100000"],
+            "highest count",
+        ),
+        (["vocab", empty], "no tokens"),
+        (["neighbors", trained / "vocab.txt", "the"], "vocabulary"),
+        (["eval", "analogies", trained / "vectors.txt", empty], "questions"),
+    ]:
+        assert part in fails(65, *arguments), arguments
+    nowhere = tmp_path / "nowhere"
+    for arguments in (
+        ["fit", nowhere, "-o", output],
+        ["fit", corpus, "-o", output, "--config", nowhere],
+        ["fit", corpus, "-o", output, "--read-vocab", nowhere],
+        ["vocab", nowhere],
+        ["info", nowhere],
+        ["neighbors", nowhere, "the"],
+        ["eval", "analogies", trained / "vectors.txt", nowhere],
+        ["eval", "similarity", trained / "vectors.txt", nowhere],
+    ):
+        assert "nowhere" in fails(66, *arguments), arguments
+    assert not output.exists()
+
+
+def test_output_that_cannot_be_created(fails, corpus, tmp_path):
+    for option in ("-o", "--save-model", "--save-vocab", "--log-json"):
+        others = [] if option == "-o" else ["-o", tmp_path / "v.txt"]
+        assert "no folder" in fails(73, "fit", corpus, *others, option, tmp_path / "nowhere" / "v.txt")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(corpus, trained):
+    _, err = w2vtrain("fit", corpus, "-o", "/dev/full", "--format", "text", "-q", *SMALL, code=74)
+    assert "No space left" in err
+    assert not Path("/dev/full.json").exists()
+    for arguments in (["info", trained / "vectors.txt"], ["vocab", corpus, "-q"]):
+        with Path("/dev/full").open("w") as full:
+            run = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert run.returncode == 74
+        assert run.stderr == "w2vtrain: error: the standard output cannot be written: No space left on device\n"
+
+
+def test_divergence(fails, corpus, tmp_path):
+    assert "try --alpha" in fails(76, "fit", corpus, "-o", tmp_path / "v.txt", "--alpha", "1e6", *SMALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory(corpus, tmp_path):
+    pytest.importorskip("resource")
+    limited = (
+        "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 29, 3 << 29)); from w2vtrain.cli import main; main()"
+    )
+    arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "-q", *SMALL, "--vector-size", "100000"]
+    run = subprocess.run([sys.executable, "-c", limited, *arguments], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert run.returncode == 71, run.stderr
+    line = error_line(run.stderr)
+    assert "MiB of memory" in line
+    assert "--vector-size" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_ours_asks_for_debug_which_may_stand_anywhere(fails, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("w2vtrain.commands.queries.print_objectives", broken)
+    line = fails(70, "objectives")
+    assert (
+        line == "w2vtrain: error: internal error: ZeroDivisionError: two lines; run again with --debug for a traceback"
+    )
+    for arguments in (["--debug", "objectives"], ["objectives", "--debug"], ["objectives", "--debug", "neg"]):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 70
+        assert "in broken" in capsys.readouterr().err
+    fails(70, "objectives", "--", "--debug")
+
+
+def test_a_reader_that_leaves_is_no_error(trained):
+    words = subprocess.Popen(["yes", "the"], stdout=subprocess.PIPE)
+    run = subprocess.Popen(
+        [*COMMAND, "neighbors", trained / "vectors.txt"],
+        stdin=words.stdout,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    words.stdout.close()
+    assert run.stdout.readline().startswith(b"the\t")
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait(60) == 0
+    words.wait(60)
+
+
+# help
+
+
+def test_help_imports_nothing_heavy():
+    """Numba and gensim take a second: only commands that compute may wait for them."""
+    program = (
+        "import sys; from w2vtrain.cli import cli; from w2vtrain.commands.shell import run\n"
+        "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
+        "    assert run(cli, [*words.split(), '--help']) == 0\n"
+        "print(sorted({'numba', 'numpy', 'gensim', 'scipy', 'tqdm', 'safetensors', 'psutil'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+    assert "130 interrupted" in run.stdout
+
+
+def test_every_way_to_start_it_is_the_same():
+    first = w2vtrain("fit", "--help")[0]
+    script = Path(__file__).parents[2] / "cli.py"
+    assert subprocess.run([sys.executable, script, "fit", "--help"], capture_output=True, text=True).stdout == first
+    for option in ("--objective", "--model", "--vector-size", "--epochs", "--negative", "--log-json", "--read-vocab"):
+        assert option in first
+    run = subprocess.run(COMMAND, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("Usage: w2vtrain")
+
+
+def test_a_message_is_one_line_of_bounded_length():
+    assert one_line("what,\nwhere") == "what, where"
+    assert len(one_line("x" * 100_000)) < 2100
+
+
+def test_a_model_runs_no_code_that_was_not_asked_for(tmp_path):
+    """What objective a model has is known from the model, which may be somebody's."""
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    (tmp_path / "text").write_text("a b\n")
+    ones = np.ones((2, 2), np.float32)
+    model = Model(["a", "b"], np.array([2, 1]), ones, ones, settings={"objective": "./evil.py", "vector_size": 2})
+    save_model(tmp_path / "model", model)
+    _, said = w2vtrain("perplexity", "model", "text", code=78, cwd=tmp_path)
+    assert "--objective ./evil.py" in said
+    assert not (tmp_path / "ran").exists()
+    _, said = w2vtrain("perplexity", "model", "text", "--objective", "./evil.py", code=65, cwd=tmp_path)
+    assert "the module has no OBJECTIVE" in said
+    assert (tmp_path / "ran").exists()

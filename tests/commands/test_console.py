@@ -1,0 +1,117 @@
+"""What a run says: a bar on a terminal, lines elsewhere, JSON in its log."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from signalled import shown_on
+
+from w2vtrain.commands import console
+from w2vtrain.commands.console import Console, Interval, duration, json_lines
+from w2vtrain.engines.plan import Progress
+from w2vtrain.errors import OutputError, WriteError
+
+
+def progress(words, epoch=1, loss=3.0, examples=2):
+    return Progress(epoch, words, 1000, 0.05 * (1 - words / 1000), loss, examples)
+
+
+def test_durations():
+    assert [duration(s) for s in (0.04, 9.94, 10.4, 59.4, 125, 3723)] == [
+        "0.0 s", "9.9 s", "10 s", "59 s", "2:05 min", "1:02:03 h",
+    ]  # fmt: skip
+
+
+def test_intervals_are_due_once_and_average_since_the_last(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    interval = Interval(5)
+    interval.add(progress(1, loss=4.0, examples=1))
+    interval.add(progress(2, loss=2.0, examples=2))
+    assert not interval.due()
+    now[0] = 105.0
+    assert interval.due()
+    assert not interval.due()
+    assert interval.mean() == 2.0
+    interval.add(progress(3, loss=1.0, examples=1))
+    assert interval.mean() == 1.0
+
+
+def test_plain_lines_have_everything_and_the_end_is_always_told(capsys):
+    run = Console(every=1000)
+    run.events().training(progress(500))
+    assert capsys.readouterr().err == ""
+    run.events().training(progress(1000, epoch=2, loss=1.0))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"epoch 2 100\.0%  [\d,]+ words/s  alpha 0\.00000  loss 1\.0000  ETA 0\.0 s\n", err)
+
+
+def test_quiet_says_nothing_but_still_logs(capsys, tmp_path):
+    with json_lines(str(tmp_path / "log")) as log:
+        run = Console(quiet=True, every=0, log=log)
+        run.say("hello")
+        run.events().training(progress(250))
+        first = json.loads((tmp_path / "log").read_text())  # a reader sees a line as soon as it is written
+        run.events().training(progress(1000))
+    assert capsys.readouterr() == ("", "")
+    assert (first["event"], first["epoch"], first["words"], first["total_words"]) == ("progress", 1, 250, 1000)
+    assert first["loss"] == 1.5
+    assert first["eta"] > 0 or first["words_per_second"] > 1000
+    assert len((tmp_path / "log").read_text().splitlines()) == 2
+
+
+def test_a_log_that_cannot_be_written(tmp_path):
+    with pytest.raises(OutputError, match="nowhere"), json_lines(str(tmp_path / "nowhere" / "log")):
+        pass
+    if Path("/dev/full").exists():
+        with pytest.raises(WriteError, match="No space left"), json_lines("/dev/full") as log:
+            log({"event": "progress"})
+
+
+def test_a_log_is_json_whatever_is_in_it_also_on_standard_output(capsys, tmp_path):
+    facts = {"event": "progress", "loss": float("nan"), "outputs": ["\udcff", "é"]}
+    with json_lines("-") as log:
+        log(facts)
+    with json_lines(str(tmp_path / "log")) as log:
+        log(facts)
+    for line in (capsys.readouterr().out, (tmp_path / "log").read_text(encoding="utf-8")):
+        assert "NaN" not in line
+        assert json.loads(line).items() >= {**facts, "loss": None}.items()
+
+
+TERMINAL = """
+import time
+from w2vtrain.commands.console import Console
+from w2vtrain.engines.plan import Progress
+run = Console()
+run.say("settings")
+events = run.events()
+for words in range(100, 1001, 100):
+    time.sleep(0.12)
+    events.training(Progress(2, words, 1000, 0.04321, 3.0, 2))
+run.say("finished")
+run.close()
+"""
+
+
+def test_a_terminal_gets_a_bar_with_everything():
+    pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
+    terminal, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
+    run = subprocess.Popen([sys.executable, "-c", TERMINAL], stderr=side)
+    os.close(side)
+    shown = shown_on(terminal)
+    assert run.wait(60) == 0
+    frames = shown.decode().split("\r")
+    bars = [frame for frame in frames if "%|" in frame]
+    assert len(bars) > 4
+    pattern = r"epoch 2, alpha 0\.04321, loss 1\.5000 +\d+%\|.+\| +[\d.?]+k? words/s, ETA \d\d:\d\d"
+    assert re.search(pattern, bars[-1]), bars
+    assert all(len(frame) <= 110 for frame in bars)
+    assert frames[-2].strip() == "finished"  # the bar is gone, the line stands by itself

@@ -1,0 +1,479 @@
+"""The block engine against a naive trainer, and every objective that is made for it: slopes, scores, learning."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+import reference
+from reference import chunks, problem_of, topics
+
+from w2vtrain import objectives
+from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.engines.blocks import BlockEngine
+from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.errors import Diverged
+from w2vtrain.formats.model import Model, describe, load_model, save_model
+from w2vtrain.kernels.blas import one_thread
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.training import trainer
+
+SIZE, DIM = 13, 6
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4])
+LINES = [[0, 3, 12, 3], [1, 2, 0, 5, 11], [4, 2, 9, 9, 1, 10], [0, 6, 1, 7, 8, 2]]
+TOKENS = np.concatenate([[*line, -1] for line in LINES]).astype(np.int32)
+STARTS = np.array([0, 11, len(TOKENS)])
+BLOCKS = [name for name in objectives.objectives() if objectives.engine_of(name) == "blocks"]
+# Beside the defaults, the ways of an objective that these do not take.
+VARIANTS = {
+    "adaptive-is": [{"samples": 4, "ess": 3.0, "cap": 16}],
+    "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5}],
+    "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
+    "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
+    "is": [{"samples": 6, "ess": 5.0, "cap": 24}],
+    "sampled-softmax": [{"samples": 5}, {"samples": 0}],
+    "target": [{"size": 2}],
+}
+# Networks of a size for tests.
+SMALL = {"char-softmax": {"cell": 12, "char_dim": 5}, "cnn-softmax": {"char_dim": 5, "filters": 24, "correction": 3}}
+CASES = [
+    pytest.param(name, {**SMALL.get(name, {}), **options}, id=f"{name}-{k}")
+    for name in BLOCKS
+    for k, options in enumerate([{}, *VARIANTS.get(name, [])])
+]
+REGISTRY = pytest.mark.parametrize(("name", "options"), CASES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _products_in_one_thread():
+    with one_thread():
+        yield
+
+
+def built(name, options, bias, dtype=np.float64, **more):
+    problem = problem_of(
+        COUNTS, dim=DIM, bias=bias, init=0.6, seed=4, dtype=dtype, tokens=TOKENS, starts=STARTS, **more
+    )
+    full = objectives.checked_options(name, options)
+    objective = objectives.objective_class(name).build(problem, **full)
+    for array in objective.parameters().values():
+        if not array.any():  # what starts at 0 hides what it is multiplied by
+            array += 0.2 * np.random.default_rng(8).normal(size=array.shape).astype(dtype)
+    return objective, problem, full
+
+
+def block(rng, width, bias, dtype=np.float64):
+    """Hidden vectors for the targets of the second chunk, and the words before them."""
+    targets = np.array([word for line in LINES[2:] for word in line], np.int32)
+    previous = np.array([word for line in LINES[2:] for word in [-1, *line[:-1]]], np.int32)
+    H = rng.normal(size=(len(targets), width)).astype(dtype)
+    if bias:
+        H[:, -1] = 1
+    return H, targets, previous
+
+
+def begun(previous, seed=1, chunk=1):
+    work = Workspace()
+    work.begin(seed, 0, chunk)
+    work.previous = previous
+    return work
+
+
+def slopes(loss, array, cells):
+    found = []
+    for cell in cells:
+        kept, values = array[cell], []
+        for step in (1e-5, -1e-5):
+            array[cell] = kept + step
+            values.append(loss())
+        array[cell] = kept
+        found.append((values[0] - values[1]) / 2e-5)
+    return np.array(found)
+
+
+def learned(objective, H, targets, previous):
+    """-dL/dtheta by name: what the objective says, or the change by a step at rate 1, which is from the old values."""
+    if hasattr(objective, "gradients"):
+        found = objective.gradients(H, targets, begun(previous))[2]
+        for name, array in objective.parameters().items():
+            if isinstance(found[name], tuple):
+                full = np.zeros_like(array)
+                np.add.at(full, found[name][0], found[name][1])
+                found[name] = full
+        return found
+    before = {name: array.copy() for name, array in objective.parameters().items()}
+    objective.step(H, targets, 1.0, begun(previous))
+    return {name: array - before[name] for name, array in objective.parameters().items()}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@REGISTRY
+def test_steps_are_slopes_of_the_loss(rng, name, options, bias):
+    """Identity 1 in float64, for every array that learns and for H, with the same samples."""
+    objective, problem, _ = built(name, options, bias)
+    H, targets, previous = block(rng, problem.width, bias)
+    copy = built(name, options, bias)[0]
+
+    def loss():
+        return copy.step(H, targets, 0.0, begun(previous))[0]
+
+    cells = list(itertools.product(range(len(H)), range(problem.width)))
+    dH = objective.step(H, targets, 0.0, begun(previous))[1]
+    expected = -slopes(loss, H, cells).reshape(H.shape)
+    assert np.abs(expected).max() > 0.05
+    np.testing.assert_allclose(dH, expected, atol=1e-6, rtol=1e-5)
+    found = learned(objective, H, targets, previous)
+    for array_name, array in copy.parameters().items():
+        strongest = np.argsort(-np.abs(found[array_name]), axis=None)[:15]
+        some = np.unique([*strongest, *rng.integers(0, array.size, 25)])
+        cells = [np.unravel_index(k, array.shape) for k in some]
+        expected = -slopes(loss, array, cells)
+        got = np.array([found[array_name][cell] for cell in cells])
+        np.testing.assert_allclose(got, expected, atol=1e-6, rtol=1e-5, err_msg=array_name)
+        assert np.abs(expected).max() > 1e-4, f"{array_name} learns nothing"
+
+
+@REGISTRY
+def test_a_rate_of_zero_changes_nothing_and_a_seed_repeats(rng, name, options):
+    """What the model file keeps stays byte by byte, counts of examples too; without biases, in float32."""
+    runs = []
+    for rate, seed in ((0.0, 1), (0.05, 1), (0.05, 1)):
+        objective, problem, _ = built(name, options, False, np.float32)
+        before = {key: array.tobytes() for key, array in (objective.arrays() | objective.parameters()).items()}
+        results = []
+        for k in range(3):
+            H, targets, previous = block(np.random.default_rng(k), problem.width, False, np.float32)
+            loss, dH = objective.step(H, targets, rate, begun(previous, seed, chunk=k % 2))
+            assert dH.dtype == np.float32
+            assert dH.shape == H.shape
+            assert isinstance(loss, float)
+            results.append((loss, dH.tobytes()))
+        after = {key: array.tobytes() for key, array in (objective.arrays() | objective.parameters()).items()}
+        assert (before == after) is (rate == 0)
+        runs.append((results, after))
+    assert runs[1] == runs[2]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@REGISTRY
+def test_a_saved_model_scores_as_the_objective_did(rng, tmp_path, name, options, bias):
+    """Probabilities sum to 1; scores less log Z are the exact log-probabilities; file, `describe`, scorer and back."""
+    objective, problem, full = built(name, options, bias, np.float32)
+    H, targets, previous = block(rng, problem.width, bias, np.float32)
+    for k in range(5):
+        objective.step(H, targets, 0.05, begun(previous, chunk=k % 2))
+    output, arrays = objective.output, dict(objective.arrays())
+    if bias:
+        arrays["bias"] = output[:, DIM]
+    rows = rng.normal(size=(SIZE, DIM)).astype(np.float32)
+    model = Model(list(problem.words), COUNTS, rows, output[:, :DIM], arrays, {"objective": name}, {})
+    save_model(tmp_path / "model", model)
+    loaded = load_model(tmp_path / "model")
+    about = describe(tmp_path / "model")
+    assert (about["output_rows"], about["arrays"].keys()) == (len(output), arrays.keys())
+    joined = np.concatenate([loaded.output, loaded.arrays["bias"][:, None]], axis=1) if bias else loaded.output
+    plain = problem_of(COUNTS, dim=DIM, bias=bias)
+    scorer = objectives.objective_class(name).scorer(plain, full, joined, loaded.arrays)
+    log_probs = scorer.log_probs(H).astype(np.float64)
+    assert log_probs.shape == (len(H), SIZE)
+    np.testing.assert_allclose(np.exp(log_probs).sum(axis=1), 1, atol=1e-5)
+    assert log_probs.std() > 0.1
+    raw, log_z = scorer.scores(H, targets)
+    lines = np.arange(len(H))
+    np.testing.assert_allclose(raw - log_z, log_probs[lines, targets], atol=1e-4)
+    cheap = scorer.log_prob(H, targets)
+    assert cheap.shape == (len(H),)
+    assert np.isfinite(cheap).all()
+    before = objectives.objective_class(name).scorer(plain, full, output, objective.arrays())
+    np.testing.assert_array_equal(before.log_probs(H), log_probs.astype(np.float32))
+    if isinstance(output, np.ndarray) and len(output):
+        s = H.astype(np.float64) @ output.astype(np.float64).T
+        s -= np.log(np.exp(s).sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(log_probs, s, atol=1e-4)
+
+
+# the engine
+
+
+def corpus(rng, sentences=14, longest=12):
+    """A text in chunks of two sentences."""
+    p = 1 / np.arange(1, SIZE + 1)
+    lines = [rng.choice(SIZE, rng.integers(1, longest), p=p / p.sum()).tolist() for _ in range(sentences)]
+    tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
+    ends = np.flatnonzero(tokens < 0) + 1
+    starts = np.concatenate([[0], ends[1::2]])
+    words = np.array([len(a) + len(b) for a, b in zip(lines[::2], lines[1::2], strict=True)])
+    return [lines[k : k + 2] for k in range(0, sentences, 2)], Text(tokens, starts, words, COUNTS, 50)
+
+
+def architecture_with(model, window, bias, weights=None):
+    column = DIM if bias else -1
+    if model == "skipgram":
+        return SkipGram(window, column)
+    return Weighted(window, weights, column) if model == "weighted" else Cbow(window, model == "cbow-corrected", column)
+
+
+def naive_chunk(model, sentences, keep, windows, theta, bias, lr, size, stream):
+    """Softmax from the old values of each block of `size` examples, in float64. Returns (loss, examples)."""
+    a, o, c = theta
+    found = reference.examples(sentences, keep, windows, model == "skipgram", stream)
+    loss, weights = 0.0, c if model == "weighted" else None
+    for at in range(0, len(found), size):
+        part, change = found[at : at + size], [np.zeros_like(array) for array in theta]
+        for target, near, _ in part:
+            h = reference.hidden(near, a, weights, bias)
+            p = np.exp(o @ h - (o @ h).max())
+            p /= p.sum()
+            loss -= np.log(p[target])
+            g = -p
+            g[target] += 1
+            change[1] += np.outer(g, h)
+            dh = (o.T @ g)[:DIM]
+            for w, place in near:
+                if model == "weighted":
+                    change[0][w] += dh * c[place]
+                    change[2][place] += 0.1 * dh * a[w]
+                else:
+                    change[0][w] += dh * (1 / len(near) if model == "cbow-corrected" else 1)
+        for array, step in zip(theta, change, strict=True):
+            array += lr * step
+    return loss, len(found)
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 100_000])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("model", ["skipgram", "cbow", "cbow-corrected", "weighted"])
+def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
+    """Softmax by blocks: every chunk from its own stream, in the order it is given, at the rate of its place."""
+    sentences, text = corpus(rng)
+    size, end = 3, 2 if bias else -1
+    windows = Windows(size, not bias, True, model != "weighted", end, size if bias else 0)
+    problem = problem_of(COUNTS, dim=DIM, bias=bias, init=0.5)
+    weights = padded_rows(2 * size, DIM + bias)
+    weights[:, :DIM] = 1 + 0.3 * rng.normal(size=(2 * size, DIM))
+    told = []
+
+    class Told(objectives.objective_class("softmax")):
+        def step(self, H, targets, lr, work):
+            told.extend((work.chunk, *pair) for pair in zip(targets.tolist(), work.previous.tolist(), strict=True))
+            return super().step(H, targets, lr, work)
+
+    objective, lr = Told(problem.initial_rows(bias=problem.log_unigram())), 1e-3
+    schedule = Schedule(sample=0.05, alpha=lr, min_alpha=lr / 2, epochs=1, seed=3, block=block_size)
+    engine = BlockEngine(architecture_with(model, size, bias, weights), objective, problem, text, windows, schedule)
+    engine.compile()
+    starts = [a.astype(np.float64) for a in (engine.w_in[:, :DIM], objective.output, weights[:, :DIM])]
+    theta = [array.copy() for array in starts]
+    order, before = np.array([4, 0, 6, 1]), np.array([0.0, 30, 60, 90])
+    told.clear()
+    loss, count = engine.learn(order, before, 100.0, 2, 0)
+    naive_loss, naive_count, expected = 0, 0, []
+    for chunk, done in zip(order, before, strict=True):
+        rate = lr + (lr / 2 - lr) * done / 100
+        stream = reference.Stream.of_chunk(3, 2, int(chunk))
+        keep = keep_thresholds(COUNTS, 0.05)
+        state = stream.state
+        found = reference.examples(sentences[chunk], keep, windows, model == "skipgram", stream)
+        expected += [(chunk, target, previous) for target, _, previous in found]
+        stream.state = state
+        part = naive_chunk(model, sentences[chunk], keep, windows, theta, bias, rate, block_size, stream)
+        naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
+    assert count == naive_count > 20
+    assert told == expected, "an objective is told the chunk, and the word before each target"
+    assert loss == pytest.approx(naive_loss, rel=1e-5)
+    found = engine.weights()
+    after = [found.input, objective.output, weights[:, :DIM]]
+    for k, (new, old, slow) in enumerate(zip(after, starts, theta, strict=True)):
+        change = np.abs(slow - old).max()
+        assert bool(change > 1e-5) is (k < 2 or model == "weighted")
+        np.testing.assert_allclose(new - old, slow - old, atol=max(0.01 * change, 2e-7), err_msg=str(k))
+    assert not engine.w_in[:, DIM + bias :].any()
+    assert found.output.shape == (SIZE, DIM)
+    assert found.arrays.keys() == ({"bias"} if bias else set()) | (
+        {"context_weights"} if model == "weighted" else set()
+    )
+    if bias:
+        np.testing.assert_array_equal(found.arrays["bias"], objective.output[:, DIM])
+    if model == "weighted":
+        assert found.arrays["context_weights"].shape == (2 * size, DIM)
+
+
+def test_compiling_tries_the_objective_even_where_subsampling_drops_all(rng):
+    """So that no thread waits for a kernel, and an objective that cannot take a step says so before it starts."""
+    _, text = corpus(rng)
+    tried = []
+
+    class Trial(objectives.objective_class("softmax")):
+        def step(self, H, targets, lr, work):
+            tried.append((lr, work.previous.tolist(), targets.tolist()))
+            return super().step(H, targets, lr, work)
+
+    problem = problem_of(COUNTS, dim=DIM)
+    for model, expected in (("skipgram", [0, 1]), ("cbow", [0, 1])):
+        objective = Trial(problem.initial_rows())
+        schedule = Schedule(sample=1e-12)
+        engine = BlockEngine(architecture_with(model, 2, False), objective, problem, text, Windows(2), schedule)
+        before = engine.w_in.tobytes()
+        engine.compile()
+        rate, previous, targets = tried.pop()
+        assert (rate, targets, previous) == (0.0, expected, [-1, 0])
+        assert engine.w_in.tobytes() == before
+        assert not objective.output.any()
+
+
+def toy(rng, name, architecture, problem_options=None, **settings):
+    """Train an objective on sentences about topics; epochs and weights."""
+    tokens, counts, topic = topics(rng, sentences=300)
+    starts, words = chunks(tokens, 8)
+    dim = 12
+    bias = (problem_options or {}).get("bias", False)
+    problem = problem_of(counts, dim=dim, tokens=tokens, starts=starts, **(problem_options or {}))
+    schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
+    objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
+    made = architecture(dim if bias else -1)
+    text = Text(tokens, starts, words, counts)
+    engine = trainer.make_engine(made, objective, problem, text, Windows(3), schedule)
+    epochs = trainer.train(engine, text, schedule)
+    return epochs, engine, topic
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_every_objective_learns_a_toy_corpus(rng, name, threads):
+    """The loss falls epoch by epoch from the first to the last, and words of a topic end up alike."""
+    made = {"init": 0.05, "bias": threads == 1}
+    epochs, engine, topic = toy(
+        rng, name, lambda bias: Cbow(3, True, bias), made, threads=threads, alpha=0.05, epochs=4
+    )
+    losses = [epoch.loss for epoch in epochs]
+    assert losses[-1] < losses[0] - 0.05, losses
+    assert len({epoch.examples for epoch in epochs}) == 1
+    vectors = engine.weights().input
+    assert np.isfinite(vectors).all()
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    similar = unit @ unit.T
+    np.fill_diagonal(similar, -1)
+    assert (topic[similar.argmax(axis=1)] == topic).mean() > 0.6
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_one_thread_and_a_seed_give_the_same_bytes(name):
+    def bytes_of(seed):
+        made = {"bias": True, "seed": seed}
+        _, engine, _ = toy(
+            np.random.default_rng(1), name, lambda b: SkipGram(3, b), made, epochs=1, seed=seed, block=64
+        )
+        found = engine.weights()
+        return found.input.tobytes(), found.output.tobytes(), {k: v.tobytes() for k, v in found.arrays.items()}
+
+    first = bytes_of(4)
+    assert first == bytes_of(4)
+    assert first[0] != bytes_of(5)[0]
+
+
+def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
+    seen, lock, original = [], threading.Lock(), BlockEngine._chunk
+
+    def counted(self, chunk, lr, epoch, work):
+        with lock:
+            seen.append((epoch, chunk, threading.get_ident(), id(work)))
+        return original(self, chunk, lr, epoch, work)
+
+    monkeypatch.setattr(BlockEngine, "_chunk", counted)
+    epochs, engine, _ = toy(rng, "softmax", lambda bias: Cbow(3, False, bias), threads=2, epochs=2)
+    total = len(engine.text.words)
+    assert sorted((epoch, chunk) for epoch, chunk, _, _ in seen) == list(itertools.product(range(2), range(total)))
+    for epoch in (0, 1):
+        owners = {(thread, work) for e, _, thread, work in seen if e == epoch}
+        assert len(owners) == len({work for _, work in owners}), "two threads shared a workspace"
+    assert epochs[0].words == engine.text.words.sum()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_divergence_stops_the_run_and_names_the_rate(rng, name):
+    """Whatever overflows on the way there: no warning, no other error."""
+    with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate"):
+        toy(rng, name, lambda bias: Cbow(3, False, bias), {"init": 0.1}, alpha=3e38, epochs=2)
+
+
+def test_an_objective_without_rows_that_diverges_is_seen(rng):
+    """What is no number may stand in an objective's own arrays alone, after the last example was learned."""
+
+    class Broken(objectives.objective_class("softmax")):
+        def arrays(self):
+            return {"own": np.array([0.0, np.nan])}
+
+    _, text = corpus(rng)
+    problem = problem_of(COUNTS, dim=DIM)
+    schedule = Schedule(epochs=1)
+    objective = Broken(problem.initial_rows())
+    engine = BlockEngine(SkipGram(3), objective, problem, text, Windows(3), schedule)
+    with pytest.raises(Diverged, match="diverged in epoch 1"):
+        trainer.train(engine, text, schedule)
+
+
+# identities across modules
+
+
+SAME = [
+    ("selfnorm", {"penalty": 0.0}, "softmax"),
+    ("infrequent-norm", {"likelihood": "full", "gamma": 1.0, "penalty": 1.0}, "selfnorm"),
+    ("dsoftmax", {"bands": "100:100"}, "softmax"),
+    ("sampled-softmax", {"samples": 0}, "softmax"),
+    ("target", {"size": 1000}, "softmax"),
+]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("name", "options", "other"), [case for case in SAME if case[0] in BLOCKS])
+def test_identities_of_one_step(name, options, other, bias):
+    """Identities 7 and 8: the same loss, the same gradients, the same rows after a step."""
+    results = []
+    for which, how in ((name, options), (other, {})):
+        objective, problem, _ = built(which, how, bias)
+        H, targets, previous = block(np.random.default_rng(3), problem.width, bias)
+        loss, dH = objective.step(H, targets, 0.1, begun(previous))
+        (rows,) = objective.parameters().values()
+        results.append((loss, dH, rows))
+    for got, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_run_goes_on_from_its_state_to_the_same_bytes(name):
+    """`state` has all that a run needs: paused in its second epoch and carried over to a new engine."""
+
+    def made():
+        tokens, counts, _ = topics(np.random.default_rng(1), sentences=150)
+        starts, words = chunks(tokens, 8)
+        text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.05, epochs=2)
+        problem = problem_of(counts, dim=DIM, init=0.1, bias=True, tokens=tokens, starts=starts)
+        objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
+        weights = padded_rows(6, DIM + 1)
+        weights[:, :DIM] = 1
+        return (
+            trainer.make_engine(Weighted(3, weights, DIM), objective, problem, text, Windows(3), schedule),
+            text,
+            schedule,
+        )
+
+    def bytes_of(engine):
+        found = engine.weights()
+        return {k: v.tobytes() for k, v in {"in": found.input, "out": found.output, **found.arrays}.items()}
+
+    engine, text, schedule = made()
+    kept, slices = [], itertools.count(1)
+    whole = trainer.train(
+        engine, text, schedule, pause=lambda: next(slices) == 25,
+        on_pause=lambda state: kept.append((state, {key: array.copy() for key, array in engine.state().items()})),
+    )  # fmt: skip
+    state, arrays = next((state, arrays) for state, arrays in kept if state.chunks)
+    assert 0 < state.chunks < len(text.words)
+    other, text, schedule = made()
+    for key, array in other.state().items():
+        array[...] = arrays[key]
+    rest = trainer.train(other, text, schedule, state=state)
+    assert bytes_of(other) == bytes_of(engine)
+    assert [epoch.loss for epoch in rest] == [epoch.loss for epoch in whole]

@@ -1,0 +1,189 @@
+"""The window engine against the naive trainer, draw for draw."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import problem_of
+
+from w2vtrain.architectures import SkipGram, Windows, gather_context, make_scratch
+from w2vtrain.engines.windows import chunk_order, read_sentence, train_chunks
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.objectives import objective_class
+from w2vtrain.probability.sampling import keep_thresholds
+
+SIZE, DIM, SKIPGRAM = 23, 19, SkipGram(5)
+
+
+def corpus(rng, sentences=12, longest=25, size=SIZE):
+    """Sentences, their token stream and the words' counts, in descending order as a vocabulary has them."""
+    p = 1 / np.arange(1, size + 1)
+    lines = [rng.choice(size, rng.integers(1, longest), p=p / p.sum()).tolist() for _ in range(sentences)]
+    counts = np.sort(np.bincount(np.concatenate(lines), minlength=size) + 1)[::-1].copy()
+    tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
+    return lines, tokens, counts
+
+
+def matrices(rng, rows, size=SIZE, dim=DIM):
+    w_in, w_out = padded_rows(size, dim), padded_rows(rows + 1, dim)
+    w_in[:size, :dim] = rng.normal(size=(size, dim)) * 0.3
+    w_out[:rows, :dim] = rng.normal(size=(rows, dim)) * 0.3
+    return w_in, w_out
+
+
+@pytest.mark.parametrize("window", [1, 4])
+@pytest.mark.parametrize("shrink", [True, False])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("neg", {}), ("neg", {"negative": 17}), ("hs", {}), ("nce", {}), ("nce", {"learn_z": True, "negative": 2})],
+)
+def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, shrink, window):
+    """Every row of both matrices after a chunk; the naive twin updates from old values, so the rate is small."""
+    model, make = architecture
+    lines, tokens, counts = corpus(rng)
+    fast = objective_class(name).build(problem_of(counts), **options)
+    twin = reference.TWINS[name](objective_class(name).build(problem_of(counts), **options))
+    rows = fast.output_rows(SIZE)
+    w_in, w_out = matrices(rng, rows)
+    slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
+    start_in, start_out = slow_in.copy(), slow_out.copy()
+    keep = keep_thresholds(counts, 0.05)
+    scratch = make_scratch(w_in, w_out, 0, 1, window, fast.candidate_limit, 100)
+    lr, seed, epoch = 1e-4, 5, 2
+    one = np.zeros(1, np.int64)
+    loss, examples = train_chunks(
+        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, DIM,
+        keep, lr, lr, 1.0, 0.0, seed, epoch, scratch,
+    )  # fmt: skip
+    stream = reference.Stream.of_chunk(seed, epoch, 0)
+    naive = reference.train(
+        model.split("-")[0], twin, lines, keep, window, shrink, slow_in, slow_out, lr, stream, model == "cbow-corrected"
+    )
+    assert examples == naive[1] > 0
+    assert loss == pytest.approx(naive[0], rel=1e-4)
+    for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
+        change = np.abs(slow_w - start).max()
+        assert change > 1e-5
+        np.testing.assert_allclose(fast_w - start, slow_w - start, atol=0.02 * change)
+    assert not w_out[rows].any(), "the output sink was written"
+    assert not w_in[:, DIM:].any(), "padding of the input rows was written"
+    assert not w_out[:, DIM:].any(), "padding of the output rows was written"
+    if name == "nce" and options.get("learn_z"):
+        np.testing.assert_allclose(fast.log_z, twin.log_z, atol=0.02 * np.abs(twin.log_z).max())
+        assert twin.log_z.any()
+
+
+def test_repeated_words_keep_all_their_updates(rng, architecture):
+    """A vocabulary of 3 words: every window holds a word twice, and noise words come twice."""
+    model, make = architecture
+    lines, tokens, counts = corpus(rng, size=3)
+    objective = objective_class("neg").build(problem_of(counts), negative=6)
+    w_in, w_out = matrices(rng, 3, size=3)
+    slow_in, slow_out = w_in[:3, :DIM].astype(float), w_out[:3, :DIM].astype(float)
+    start = slow_in.copy(), slow_out.copy()
+    scratch = make_scratch(w_in, w_out, 0, 1, 5, 7, 100)
+    one, keep = np.zeros(1, np.int64), keep_thresholds(counts, 0)
+    bounds = np.array([0, len(tokens)])
+    train_chunks(
+        make(5),
+        objective,
+        Windows(),
+        tokens,
+        bounds,
+        one,
+        one,
+        w_in,
+        w_out,
+        DIM,
+        keep,
+        1e-6,
+        1e-6,
+        1.0,
+        0.0,
+        1,
+        0,
+        scratch,
+    )
+    reference.train(
+        model.split("-")[0], reference.Neg(objective), lines, keep, 5, True, slow_in, slow_out, 1e-6,
+        reference.Stream.of_chunk(1, 0, 0), model == "cbow-corrected",
+    )  # fmt: skip
+    for fast, slow, before in ((w_in, slow_in, start[0]), (w_out, slow_out, start[1])):
+        change = np.abs(slow - before).max()
+        np.testing.assert_allclose(fast[:3, :DIM] - before, slow - before, atol=0.02 * change)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=15), st.data())
+def test_gather_context_takes_both_sides(words, data):
+    position = data.draw(st.integers(0, len(words) - 1))
+    reach = data.draw(st.integers(1, 8))
+    sentence, context = np.array(words, np.int32), np.zeros(32, np.int32)
+    for before, behind in ((True, True), (True, False), (False, True)):
+        windows = Windows(left=before, right=behind)
+        n, left = gather_context(sentence, len(words), position, reach, windows, context)
+        expected = words[max(0, position - reach) : position] if before else []
+        assert left == len(expected)
+        assert context[:n].tolist() == expected + (words[position + 1 : position + 1 + reach] if behind else [])
+
+
+def test_read_sentence_stops_at_ends_and_drops_words():
+    @kernel()
+    def read(tokens, position, end, keep, windows, rng, sentence):
+        return read_sentence(tokens, position, end, keep, windows, rng, sentence)
+
+    tokens = np.array([0, 1, 2, -1, 1, 1, -1, 2], np.int32)
+    everything, sentence = np.full(3, 2**32 - 1, np.uint32), np.zeros(20, np.int32)
+    rng = np.zeros(1, np.uint64)
+    assert read(tokens, 0, 8, everything, Windows(), rng, sentence) == (4, 3)
+    assert sentence[:3].tolist() == [0, 1, 2]
+    assert read(tokens, 4, 8, everything, Windows(), rng, sentence) == (7, 2)
+    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), (
+        "a chunk may end without the end of a sentence"
+    )
+    ends = Windows(end=2, pads=3)
+    assert read(tokens, 4, 7, everything, ends, rng, sentence) == (7, 6)
+    assert sentence[:6].tolist() == [2, 2, 2, 1, 1, 2], "a sentence stands between words for its ends"
+    never = everything.copy()
+    never[1] = 0
+    assert read(tokens, 0, 8, never, Windows(), rng, sentence) == (4, 2)
+
+
+def test_subsampling_keeps_the_share_it_promises():
+    @kernel()
+    def read(tokens, position, end, keep, windows, rng, sentence):
+        return read_sentence(tokens, position, end, keep, windows, rng, sentence)
+
+    tokens, sentence = np.zeros(100_000, np.int32), np.zeros(100_001, np.int32)
+    keep = np.array([int(0.3 * 2**32)], np.uint32)
+    _, length = read(tokens, 0, len(tokens), keep, Windows(), np.array([1], np.uint64), sentence)
+    assert abs(length - 30_000) < 6 * np.sqrt(21_000)
+
+
+def test_order_is_a_permutation_by_seed_and_epoch():
+    orders = [chunk_order(s, e, 50) for s in range(3) for e in range(3)]
+    assert all(sorted(o.tolist()) == list(range(50)) for o in orders)
+    assert len({tuple(o.tolist()) for o in orders}) == 9
+    assert chunk_order(1, 1, 50).tolist() == chunk_order(1, 1, 50).tolist()
+    assert chunk_order(1, 1, 5, shuffle=False).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
+    """Streams and rates are functions of the chunk: two calls of one chunk equal one call of two."""
+    _, tokens, counts = corpus(rng)
+    ends = np.flatnonzero(tokens < 0) + 1
+    starts = np.array([0, ends[3], ends[7], len(tokens)])
+    objective = objective_class("neg").build(problem_of(counts))
+    results = []
+    for parts in ([[0, 1, 2]], [[0], [1], [2]], [[0, 1], [2]]):
+        w_in, w_out = matrices(np.random.default_rng(1), SIZE)
+        scratch = make_scratch(w_in, w_out, 0, 1, 5, objective.candidate_limit, 100)
+        for part in parts:
+            chunks = np.array(part)
+            train_chunks(
+                SKIPGRAM, objective, Windows(), tokens, starts, chunks, starts[chunks], w_in, w_out, DIM,
+                keep_thresholds(counts, 0.1), 0.1, 0.01, float(len(tokens)), 0.0, 3, 0, scratch,
+            )  # fmt: skip
+        results.append(w_in.tobytes() + w_out.tobytes())
+    assert results[0] == results[1] == results[2]

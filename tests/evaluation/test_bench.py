@@ -1,0 +1,138 @@
+"""What is measured is what is said: operations against a count by hand, the command's tables, JSON and picture."""
+
+import contextlib
+import io
+import json
+import re
+import subprocess
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from reference import huffman_lengths
+
+from w2vtrain.cli import cli
+from w2vtrain.errors import UsageError
+from w2vtrain.evaluation import sweep
+from w2vtrain.evaluation.limits import (
+    CHAINS,
+    Limits,
+    change_rows,
+    measure_limits,
+    multiply_adds,
+    operations,
+    path_length,
+    triad,
+)
+from w2vtrain.evaluation.measure import child
+from w2vtrain.kernels.llvm import LANES
+from w2vtrain.kernels.rows import padded_rows
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    rng = np.random.default_rng(1)
+    path = tmp_path_factory.mktemp("bench") / "corpus.txt"
+    lines = [" ".join(f"w{int(k)}" for k in rng.zipf(1.5, 12) % 50) for _ in range(300)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """The machine's limits take seconds, and a test of their own."""
+    monkeypatch.setattr("w2vtrain.evaluation.bench.measure_limits", lambda: Limits(1e11, 1e10, 1e10))
+
+
+def run(*words):
+    done = CliRunner().invoke(cli, ["bench", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_limits_are_of_work_that_is_done(monkeypatch):
+    assert multiply_adds(3, 0.5) == pytest.approx(multiply_adds(0, 0.5)), "1 = 0.5 * 1 + 0.5"
+    assert multiply_adds(2, 2.0) == pytest.approx(10 * multiply_adds(0, 2.0)), "1 -> 4 -> 10"
+    a, b, c = (np.full(9, x, np.float32) for x in (0, 1, 2))
+    triad(a, b, c, 3.0)
+    np.testing.assert_array_equal(a, 7)
+    matrix = padded_rows(20, 16)
+    change_rows(matrix, np.array([3, 19, 3]), np.ones((1, 16), np.float32))
+    assert matrix.sum(axis=1).tolist() == [16.0 * k for k in [0, 0, 0, 1, *[0] * 15, 0.5]]
+    monkeypatch.setattr("w2vtrain.evaluation.limits.fastest", lambda act: (act(), 0.5)[1])
+    found = measure_limits(1000, 32)
+    assert found.flops == 2 * (2 * LANES * CHAINS << 22), "operations per second"
+    assert (found.triad, found.rows) == (2 * (3 * 4 << 24), 2 * (2 * 1000 * 32 * 4)), "bytes per second"
+
+
+def test_operations_are_those_of_a_naive_window():
+    """Two operations a multiplication and addition: a product, the context's change and the candidate's."""
+    assert operations(32, 6, 0) == 6 * 3 * 32 * 2
+    assert operations(25, 6, 0) == operations(32, 6, 0), "rows are padded"
+    assert operations(32, 6, 4) == (6 * 3 + 4 * 2) * 32 * 2, "CBOW adds up its context, and adds to it"
+
+
+def test_paths_are_weighted_by_what_subsampling_leaves():
+    counts = np.array([900, 50, 30, 20])
+    lengths = np.array(huffman_lengths(counts))
+    assert path_length(counts, 0.0) == pytest.approx((lengths * counts).sum() / 1000)
+    assert path_length(counts, 0.001) > path_length(counts, 0.0)
+
+
+def test_systems_stand_side_by_side(corpus, tmp_path):
+    done = run(
+        corpus, "--systems", "w2vtrain,gensim", "--models", "cbow", "--objectives", "hs", "--vector-size", 16,
+        "--json", tmp_path / "found.json",
+    )  # fmt: skip
+    head, _, ours, theirs = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    columns = [cell.strip() for cell in head.split("|")]
+    ours, theirs = ([cell.strip() for cell in line.split("|")] for line in (ours, theirs))
+    assert (ours[columns.index("system")], theirs[columns.index("system")]) == ("w2vtrain", "gensim")
+    assert theirs[columns.index("GFLOP/CPU s")] == "-"
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["machine"]["limits"]["flops"] == 1e11
+    mine, gensim = found["measurements"]
+    assert mine["tokens"] == gensim["tokens"] == 300 * 12
+    assert 0 < mine["reading"] + mine["preparing"] < mine["whole_wall"]
+    assert (theirs[columns.index("ready s")], gensim["preparing"]) == ("-", None)
+    whole = gensim["whole_wall"] / mine["whole_wall"]
+    assert re.search(
+        rf"cbow hs beside gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$", done.stdout.strip()
+    )
+    assert mine["operations"] > 1e5
+    assert gensim["operations"] is None
+    assert mine["words"] == gensim["words"]
+
+
+def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
+    for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"]):
+        command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
+        with pytest.raises(UsageError, match="speed alone"):
+            CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert not (tmp_path / "sweep.png").exists()
+
+
+def in_this_process(command, **_):
+    """Measure without a process for each job, which another test has."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        child(*command[3:])
+    return subprocess.CompletedProcess(command, 0, printed.getvalue())
+
+
+def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "w2vtrain.evaluation.measure.subprocess", SimpleNamespace(run=in_this_process, PIPE=subprocess.PIPE)
+    )
+    monkeypatch.setattr(sweep, "AXES", {"vector_size": (16, 48), "max_vocab": (5, 20), "threads": (1,)})
+    done = run(corpus, "--sweep", tmp_path / "sweep.png", "--json", tmp_path / "found.json", "--seeds", 2)
+    rows = [line.split("|")[1:3] for line in done.stdout.splitlines()[-5:]]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["dimensions", "16"], ["dimensions", "48"], ["words of the vocabulary", "5"], ["words of the vocabulary", "20"],
+        ["threads", "1"],
+    ]  # fmt: skip
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    jobs = [m["job"] for m in json.loads((tmp_path / "found.json").read_text())["measurements"]]
+    assert [(j["vector_size"], j["max_vocab"], j["seed"]) for j in jobs[:6]] == [
+        (16, None, 1), (16, None, 2), (48, None, 1), (48, None, 2), (200, 5, 1), (200, 5, 2),
+    ]  # fmt: skip

@@ -1,0 +1,169 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from w2vtrain.config import Settings
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.evaluation import compare, report
+from w2vtrain.evaluation.compare import contenders
+from w2vtrain.objectives import objectives
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_contenders_take_options_and_settings_of_their_own():
+    found = contenders("softmax, nce(negative=25, alpha=0.1),hs( tree = balanced )")
+    assert [c.name for c in found] == ["softmax", "nce(negative=25, alpha=0.1)", "hs(tree = balanced)"]
+    assert found[0].settings == {"objective": "softmax"}
+    assert found[1].settings == {"objective": "nce", "alpha": "0.1", "options": {"negative": "25"}}
+    assert found[2].settings == {"objective": "hs", "options": {"tree": "balanced"}}
+    assert [c.name for c in contenders("all")] == list(objectives())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "none is named"),
+        ("softmacks", "choose one of"),
+        ("nce(negative)", "has no option 'negative', nor"),
+        ("nce(colour=3)", "no option 'colour'"),
+        ("nce(options=3)", "no option 'options'"),
+        ("nce(negative=x)", "whole number"),
+        ("neg, neg", "stands there twice"),
+        ("n eg", "is not NAME"),
+    ],
+)
+def test_what_is_no_contender_is_told(text, message):
+    with pytest.raises(ConfigError, match=message):
+        contenders(text)
+
+
+def comparison(tmp_path, **more):
+    about = {"contenders": contenders("neg, softmax(alpha=0.2)"), "seeds": 2, **more}
+    settings = Settings(vector_size=8, epochs=1, threads=1)
+    return compare.Comparison(["corpus"], "heldout", tmp_path, settings, **about)
+
+
+def found(job, perplexity=100.0):
+    return {
+        "epochs": [
+            {"seconds": 2.0, "heldout": {"perplexity": perplexity * 2}},
+            {"seconds": 3.0, "heldout": {"perplexity": perplexity}},
+        ],
+        "seconds": {"training": 5.0},
+        "words_per_second": 1000.0 if job.settings["objective"] == "softmax" else 30_000.0,
+        "output_parameters": 400,
+        "peak_memory_bytes": 2**20,
+        "vocabulary": 100,
+        "width": 8,
+        "test": {
+            "perplexity": perplexity, "unnormalised": 90.0, "bits": 6.6, "log_z_mean": 0.1, "log_z_variance": 0.2,
+            "examples": 10, "seconds": 1.0, "coverage": 0.9,
+        },
+        "scored_per_second": 500.0,
+        "scores": {"analogies": 0.25},
+    }  # fmt: skip
+
+
+def test_a_comparison_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    trained, said = [], []
+
+    def train(job):
+        trained.append(job.name)
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return found(job, 100.0 + job.settings["seed"])
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    with pytest.raises(KeyboardInterrupt):
+        compare.run(comparison(tmp_path), said.append)
+    results = compare.run(comparison(tmp_path), said.append)
+    names = ["neg seed 1", "softmax(alpha=0.2) seed 1", "neg seed 2", "softmax(alpha=0.2) seed 2"]
+    assert trained == [*names[:3], *names[2:]]
+    assert [r["job"]["name"] for r in results] == names
+    assert [r["job"]["settings"]["alpha"] for r in results] == [0.05, 0.2, 0.05, 0.2]
+    assert compare.run(comparison(tmp_path), said.append) == json.loads(json.dumps(results))
+    with pytest.raises(ConfigError, match="is of another comparison"):
+        compare.run(comparison(tmp_path, test="other"), said.append)
+    (tmp_path / "runs/neg-seed-1.json").write_text("{")
+    with pytest.raises(DataError, match="not JSON"):
+        compare.run(comparison(tmp_path), said.append)
+
+
+def test_rates_are_tried_where_none_is_given(tmp_path, monkeypatch):
+    trained = []
+
+    def train(job):
+        trained.append((job.name, job.settings["seconds"]))
+        return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    results = compare.run(comparison(tmp_path, seeds=1, rates=[0.05, 0.1, 0.3], tune_seconds=4.0), lambda _: None)
+    assert trained[:3] == [("neg alpha 0.05", 4.0), ("neg alpha 0.1", 4.0), ("neg alpha 0.3", 4.0)]
+    assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
+
+
+def test_what_diverges_is_a_line_of_the_table(tmp_path, monkeypatch):
+    def train(job):
+        if job.settings["objective"] == "neg":
+            return {"failed": "training diverged", "exit_code": 76}
+        return found(job)
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    results = compare.run(comparison(tmp_path), lambda _: None)
+    head, first, second = report.table(results)
+    assert first[:2] == ["neg", "training diverged"]
+    assert len(head) == len(first) == len(second)
+    rows = list(csv.DictReader(report.comma_separated(results).splitlines()))
+    assert [row["failed"] for row in rows] == ["training diverged", "", "training diverged", ""]
+    assert report.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
+
+
+def test_the_table_has_ratios_means_and_ranges(tmp_path, monkeypatch):
+    monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 100.0 * job.settings["seed"]))
+    results = compare.run(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
+    head, softmax, neg = report.table(results)
+    line = dict(zip(head, neg, strict=True))
+    assert line["training"] == "30x"
+    assert line["scoring"] == "1x"
+    assert line["perplexity"] == "150.0 (100.0-200.0)"
+    assert line["output parameters"] == "50.0%"
+    assert line["analogies"] == "0.250 (0.250-0.250)"
+    assert dict(zip(head, softmax, strict=True))["training"] == "1x"
+    assert report.markdown([head, softmax, neg]).count("\n") == 4
+
+
+def test_compare_trains_prints_and_writes(tmp_path, w2vtrain_here):
+    """From the shell, with real trainings; the second time nothing is trained again."""
+    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "train.txt").write_text("\n".join(text[:600]), encoding="utf-8")
+    (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
+    command = [
+        sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
+        "--objectives", "softmax, nce(negative=10), hs", "--model", "cbow", "--context", "left", "--context-weights",
+        "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--threads", "1",
+        "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
+    ]  # fmt: skip
+    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[0].startswith("| objective ")
+    assert first.stdout == (tmp_path / "out/table.md").read_text()
+    results = json.loads((tmp_path / "out/compare.json").read_text())
+    assert [r["job"]["name"] for r in results] == ["softmax seed 1", "nce(negative=10) seed 1", "hs seed 1"]
+    assert all(1 < r["test"]["perplexity"] < r["vocabulary"] for r in results)
+    assert results[2]["test"]["log_z_variance"] < 1e-6
+    assert "wordsim353" in results[0]["scores"]
+    assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
+    assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 4
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()}
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.stdout == first.stdout
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == before
+    for wrong, code in ((["--objectives", "softmacks"], 78), (["--heldout", "none.txt"], 66), (["--rates", "x"], 78)):
+        found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)
+        assert found == code
+        assert len(said.splitlines()) == 1

@@ -1,0 +1,261 @@
+"""Makes the hostile files of this folder, which are kept beside it; run it again after adding one.
+
+None of them is used outside tests/formats/test_attacks.py.
+"""
+
+import gzip
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+
+class RunsCode:
+    """What a hostile pickle does: it runs a function of its choice when it is opened."""
+
+    def __reduce__(self):
+        return os.mkdir, ("pickle-was-run",)
+
+
+def container(header, data=b"", length=None):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + data
+
+
+def tensor(dtype, shape, start, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+
+
+def model(**changes):
+    """A sound model of two words and two dimensions, but for the changes: name=(dtype, shape, bytes) or None."""
+    parts = {
+        "counts": ("I64", [2], np.array([5, 3], "<i8").tobytes()),
+        "input": ("F32", [2, 2], np.ones(4, "<f4").tobytes()),
+        "output": ("F32", [2, 2], np.ones(4, "<f4").tobytes()),
+        "words": ("U8", [3], b"a\nb"),
+    }
+    metadata = {"w2vtrain": "1", "settings": "{}", "record": "{}"} | changes.pop("metadata", {})
+    header, data = {"__metadata__": {k: v for k, v in metadata.items() if v is not None}}, b""
+    for name, part in (parts | changes).items():
+        if part is not None:
+            header[name] = tensor(part[0], part[1], len(data), len(data) + len(part[2]))
+            data += part[2]
+    return container(header, data)
+
+
+def scored(objective="neg", options=None, arrays=None, **settings):
+    """A model that is sound as vectors, but whose scorer must be refused. arrays: those of the objective, by name."""
+    kinds = {"<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8"}
+    parts = {n: (kinds[a.dtype.str], list(a.shape), a.tobytes()) for n, a in (arrays or {}).items()}
+    about = {"vector_size": 2, "objective": objective, "options": options or {}, **settings}
+    return model(metadata={"settings": json.dumps(about)}, **parts)
+
+
+def network(cell, char_dim, letters):
+    """The arrays of char-softmax, all zeros."""
+    shapes = {"start": (2, cell), "embeddings": (letters, char_dim), "inputs": (char_dim, 3 * cell)}
+    shapes |= {"recurrent": (cell, 3 * cell), "offsets": (3 * cell,), "readout": (cell, letters), "prior": (letters,)}
+    return {f"char.{name}": np.zeros(shape, "<f4") for name, shape in shapes.items()}
+
+
+def tree(start=(0, 1, 2), kind="<i8", codes=(0, 1)):
+    """The arrays of hs for two words, sound by default."""
+    arrays = {"start": np.array(start, kind), "nodes": np.zeros(2, "<i4"), "codes": np.array(codes, "|u1")}
+    return {"output": np.ones((1, 2), "<f4")} | {f"tree.{name}": array for name, array in arrays.items()}
+
+
+def archive():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as box:
+        box.writestr(zipfile.ZipInfo("words.txt"), b"0" * 1_000_000, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+def array():
+    file = io.BytesIO()
+    np.save(file, np.array([None]), allow_pickle=True)
+    return file.getvalue()
+
+
+NAN = np.array([1, np.nan], "<f4").tobytes()
+ROW = np.array([1, 2], "<f4").tobytes()
+FILES = {
+    # text
+    "huge-header.txt": b"2000000000 1000\nthe 1 2\n",
+    "huge-dim.txt": b"1 999999999999999999\nthe 1 2\n",
+    "digits-header.txt": b"9" * 5000 + b" 2\nthe 1 2\n",
+    "negative-rows.txt": b"-2 2\nthe 1 2\nof 3 4\n",
+    "negative-dim.txt": b"2 -2\nthe 1 2\nof 3 4\n",
+    "zero-dim.txt": b"2 0\nthe\nof\n",
+    "zero-rows.txt": b"0 2\n",
+    "too-few.txt": b"3 2\nthe 1 2\nof 3 4\n",
+    "too-many.txt": b"1 2\nthe 1 2\nof 3 4\n",
+    "short-row.txt": b"2 2\nthe 1 2\nof 3\n",
+    "long-row.txt": b"2 2\nthe 1 2\nof 3 4 5\n",
+    "compensating-rows.txt": b"2 2\nthe 1 2 3\nof 4\n",
+    "compensating-spaces.txt": b"2 2\nthe 1\t2 3\nof  4\n",
+    "duplicate.txt": b"2 2\nthe 1 2\nthe 3 4\n",
+    "nan.txt": b"2 2\nthe 1 nan\nof 3 4\n",
+    "infinity.txt": b"2 2\nthe 1 2\nof inf 4\n",
+    "overflow.txt": b"2 2\nthe 1 2\nof 1e39 4\n",
+    "no-number.txt": b"2 2\nthe 1 2\nof 3 x4\n",
+    "empty-word.txt": b"2 2\nthe 1 2\n 3 4\n",
+    "empty-line.txt": b"3 2\nthe 1 2\n\nof 3 4\n",
+    "latin1.txt": b"2 2\nthe 1 2\ncaf\xe9 3 4\n",
+    "utf16.txt": "2 2\nthe 1 2\nof 3 4\n".encode("utf-16"),
+    "ragged-glove.txt": b"the 1 2 3\nof 4 5\n",
+    "words-only.txt": b"the\nof\nand\n",
+    "vocabulary.txt": b"the 12\nof 7\n",
+    "empty.txt": b"",
+    "newlines.txt": b"\n" * 100,
+    "bomb.txt.gz": gzip.compress(b"1000000000 1000\n" + b"0" * 40_000_000, mtime=0),
+    "cut.txt.gz": gzip.compress(b"2 2\nthe 1 2\nof 3 4\n" * 1000, mtime=0)[:-10],
+    "broken.zst": b"\x28\xb5\x2f\xfd" + b"\xff" * 40,
+    "broken.xz": b"\xfd7zXZ\x00" + b"\x00" * 40,
+    "broken.bz2": b"BZh9" + b"\x00" * 40,
+    # binary
+    "huge-header.bin": b"2000000000 1000\nthe " + ROW,
+    "truncated.bin": b"2 2\nthe " + ROW + b"\nof " + ROW[:-1],
+    "too-few.bin": b"2 2\nthe_word_is_long_enough " + ROW + b"\n",
+    "too-many.bin": b"1 2\nthe " + ROW + b"\nof " + ROW + b"\n",
+    "duplicate.bin": b"2 2\nthe " + ROW + b"\nthe " + ROW + b"\n",
+    "nan.bin": b"2 2\nthe " + ROW + b"\nof " + NAN + b"\n",
+    "empty-word.bin": b"2 2\nthe " + ROW + b"\n " + ROW + b"\n",
+    "tab-word.bin": b"2 2\nthe " + ROW + b"\no\tf " + ROW + b"\n",
+    "latin1.bin": b"2 2\nthe " + ROW + b"\ncaf\xe9 " + ROW + b"\n",
+    "endless-word.bin": b"2 2\nthe " + ROW + b"\n" + b"x" * 70_000 + ROW,
+    # other things renamed
+    "pickle.bin": pickle.dumps(RunsCode(), protocol=4),
+    "pickle0.bin": pickle.dumps(RunsCode(), protocol=0),
+    "pickle.safetensors": pickle.dumps({"input": RunsCode()}, protocol=2),
+    "zip.bin": archive(),
+    "object.npy": array(),
+    # models
+    "huge-length.safetensors": container(b"{}", length=2**60),
+    "length-beyond-file.safetensors": container(b"{}", length=100_000_000),
+    "not-json.safetensors": container(b"{not json"),
+    "deep-json.safetensors": container(b'{"a":' * 5000 + b"1" + b"}" * 5000),
+    "overlap.safetensors": container(
+        {"__metadata__": {"w2vtrain": "1"}, "input": tensor("F32", [2], 0, 8), "output": tensor("F32", [2], 4, 12)},
+        b"\0" * 12,
+    ),
+    "hole.safetensors": container(
+        {"__metadata__": {"w2vtrain": "1"}, "input": tensor("F32", [1], 0, 4), "output": tensor("F32", [1], 8, 12)},
+        b"\0" * 12,
+    ),
+    "beyond-end.safetensors": container({"input": tensor("F32", [1000], 0, 4000)}, b"\0" * 8),
+    "wrong-size.safetensors": container({"input": tensor("F32", [3, 2], 0, 8)}, b"\0" * 8),
+    "overflowing-shape.safetensors": container({"input": tensor("F32", [2**33, 2**33], 0, 8)}, b"\0" * 8),
+    "negative-shape.safetensors": container({"input": tensor("F32", [-1, -2], 0, 8)}, b"\0" * 8),
+    "object-dtype.safetensors": container({"input": tensor("O", [1], 0, 8)}, b"\0" * 8),
+    "another-program.safetensors": container({"weights": tensor("F32", [2], 0, 8)}, b"\0" * 8),
+    "newer.safetensors": model(metadata={"w2vtrain": "999"}),
+    "no-settings.safetensors": model(metadata={"settings": None}),
+    "list-settings.safetensors": model(metadata={"settings": "[1]"}),
+    "bad-record.safetensors": model(metadata={"record": "{" * 3000}),
+    "no-input.safetensors": model(input=None),
+    "no-words.safetensors": model(words=("U8", [0], b"")),
+    "half-input.safetensors": model(input=("F16", [2, 2], b"\0" * 8)),
+    "bfloat-input.safetensors": model(input=("BF16", [2, 2], b"\0" * 8)),
+    "bfloat-extra.safetensors": model(extra=("BF16", [2, 2], b"\0" * 8)),
+    "flat-input.safetensors": model(input=("F32", [4], b"\0" * 16)),
+    "fewer-vectors.safetensors": model(input=("F32", [1, 2], b"\0" * 8)),
+    "other-dim.safetensors": model(output=("F32", [2, 1], b"\0" * 8)),
+    "nan-input.safetensors": model(input=("F32", [2, 2], ROW + NAN)),
+    "nan-output.safetensors": model(output=("F32", [2, 2], ROW + NAN)),
+    "nan-extra.safetensors": model(extra=("F32", [2], NAN)),
+    "negative-count.safetensors": model(counts=("I64", [2], np.array([5, -3], "<i8").tobytes())),
+    "double-word.safetensors": model(words=("U8", [3], b"a\na")),
+    "empty-word.safetensors": model(words=("U8", [2], b"a\n")),
+    "space-word.safetensors": model(words=("U8", [5], b"a\nb c")),
+    "latin1-word.safetensors": model(words=("U8", [3], b"a\n\xe9")),
+}
+
+
+JOB = {
+    "name": "softmax seed 1", "sources": ["text"], "heldout": "heldout", "settings": {"alpha": 0.1, "seed": 1},
+    "test": None, "questions": None, "pairs": [],
+}  # fmt: skip
+
+
+def run(**changes):
+    """The config.json of a run, but for the changes."""
+    about = {"cwd": "/", "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {}}
+    return json.dumps(about | changes).encode()
+
+
+def result(**changes):
+    """A result that `compare` keeps, but for the changes."""
+    return json.dumps({"job": JOB, "failed": "diverged", "exit_code": 76} | changes).encode()
+
+
+# For the readers of which tests/fuzz.py has a table, in folders by their names there.
+OTHERS = {
+    "settings/options-text.toml": b'options = "x"\n',
+    "settings/objective-options-number.toml": b'[objective]\nname = "nce"\noptions = 3\n',
+    "settings/huge-hexadecimal.toml": b"window = 0x" + b"f" * 3700,
+    "settings/huge-decimal.toml": b"window = " + b"9" * 4500,
+    "settings/deep.toml": b"window = " + b"[" * 3000,
+    "settings/relative-module.toml": b'objective = ".x"\n',
+    "settings/nul-in-module.toml": b'objective = "x\\u0000.py"\n',
+    "run/settings-list.json": run(settings=[]),
+    "run/settings-unknown.json": run(settings={"windw": 3}),
+    "run/request-text.json": run(request="fit"),
+    "run/sources-number.json": run(request={"sources": 3, "flags": {}, "output": "vectors.txt"}),
+    "run/output-list.json": run(request={"sources": ["text"], "flags": {}, "output": ["vectors.txt"]}),
+    "run/cwd-number.json": run(cwd=0),
+    "run/deep.json": b'{"cwd":' * 2000,
+    "settings/long-key.toml": b"a." * 2000 + b"b = 1",
+    "settings/long-inline-key.toml": b"window = {" + b"a." * 2000 + b"b = 1}",
+    "vocabulary/endless-word.txt": b"a 1\n" + b"x" * 5000 + b" 1\n",
+    "vocabulary/endless-spaces.txt": b"a 1\nb " + b" " * 5000 + b"1\n",
+    "questions/endless-line.gz": gzip.compress(b": a\n" + b"x" * 20_000_000, mtime=0),
+    "questions/many-lines.gz": gzip.compress(b": a\n" + b"king man queen woman\n" * 1_000_000, mtime=0),
+    "questions/blank-lines.gz": gzip.compress(b": a\nking man queen woman\n" + b"\n" * 20_000_000, mtime=0),
+    "pairs/endless-line.gz": gzip.compress(b"x" * 20_000_000, mtime=0),
+    "pairs/many-lines.gz": gzip.compress(b"king queen 9\nman woman 8\n" * 1_000_000, mtime=0),
+    "tree/endless-line.gz": gzip.compress(b"king 0\nman 1" + b"1" * 20_000_000, mtime=0),
+    "model/lsh-tables.safetensors": scored("lsh", {"tables": 1_000_000}),
+    "model/lsh-buckets.safetensors": scored("lsh", {"tables": 1000, "window": 16, "hashes": 5}),
+    "model/lsh-window.safetensors": scored("lsh", {"window": 256, "hashes": 20}),
+    "model/lsh-infinite.safetensors": scored("lsh", {"limit": float("inf")}),
+    "model/lsh-text.safetensors": scored("lsh", {"tables": "many"}),
+    "model/lsh-unknown.safetensors": scored("lsh", {"table": 1}),
+    "model/options-list.safetensors": scored("lsh", [1000]),
+    "model/neg-negative.safetensors": scored("neg", {"negative": 10**9}),
+    "model/cnn-filters.safetensors": scored("cnn-softmax", {"filters": 10**9}),
+    "model/cnn-widths.safetensors": scored("cnn-softmax", {"widths": "17"}),
+    "model/norm-penalty.safetensors": scored("infrequent-norm", {"penalty": 0}),
+    "model/char-cell.safetensors": scored("char-softmax", {"cell": 4096, "char_dim": 4096}, network(2, 2, 3)),
+    "model/char-letters.safetensors": scored("char-softmax", {"cell": 2, "char_dim": 2}, network(2, 2, 2)),
+    "model/char-lacking.safetensors": scored("char-softmax", {"cell": 2}),
+    "model/bands-many.safetensors": scored(
+        "dsoftmax", {"bands": ",".join(["1:1"] * 100)}, {"bands.0": np.zeros((2, 2), "<f4")}
+    ),
+    "model/bands-rows.safetensors": scored("dsoftmax", {"bands": "100:100"}, {"bands.0": np.zeros((9, 2), "<f4")}),
+    "model/tree-wraps.safetensors": scored("hs", {}, tree([0, 255, 2], "|u1")),
+    "model/tree-float.safetensors": scored("hs", {}, tree(kind="<f4")),
+    "model/tree-codes.safetensors": scored("hs", {}, tree(codes=(0, 9))),
+    "model/tree-names.safetensors": scored("hs", {"tree": "paths.txt", "vectors": "vectors.bin"}, tree()),
+    "model/window.safetensors": scored(
+        arrays={"context_weights": np.ones((2, 2), "<f4")}, model="cbow", window=50, context_weights=True
+    ),
+    "model/no-end.safetensors": scored(sentence_end=True),
+    "result/list.json": b"[]",
+    "result/deep.json": b"[" * 4000,
+    "result/no-figures.json": result(test={}),
+    "result/epoch-without-perplexity.json": result(epochs=[{"seconds": 1, "heldout": {}}], test={}),
+    "result/no-failure.json": json.dumps({"job": JOB}).encode(),
+}
+
+
+if __name__ == "__main__":
+    for name, content in {**FILES, **OTHERS}.items():
+        path = Path(__file__).parent / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)

@@ -1,0 +1,182 @@
+"""Hostile and damaged files: only errors of this package, quickly, without taking memory or running anything."""
+
+import contextlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fuzz
+import pytest
+
+from w2vtrain import config
+from w2vtrain.errors import DataError, InputMissing, W2VError
+from w2vtrain.evaluation import evaluation
+from w2vtrain.formats.model import describe, load_model
+from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.probability import trees
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.vocab import Vocabulary
+
+FOLDER = Path(__file__).parent / "attacks"
+ATTACKS = sorted(path for path in FOLDER.iterdir() if path.suffix not in (".py", "") and path.is_file())
+OTHERS = [path for loader in fuzz.LOADERS for path in fuzz.attacks_on(loader)]
+# These are sound as vectors: what is wrong with them concerns the rest of a model.
+SOUND_VECTORS = {
+    *("no-settings", "list-settings", "bad-record", "bfloat-extra", "other-dim", "nan-output", "nan-extra"),
+    "negative-count",
+}
+
+
+def test_there_are_attacks():
+    assert len(ATTACKS) > 60
+    assert len(OTHERS) > 45
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+def test_a_hostile_file_is_refused(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    start = time.process_time()
+    readers = [load_model] if path.stem in SOUND_VECTORS else [read_vectors, load_model]
+    for reader in readers:
+        with pytest.raises(DataError, match=path.name.replace(".", r"\.")):
+            reader(path)
+    with contextlib.suppress(W2VError):
+        assert describe(path)["bytes"] == path.stat().st_size
+    assert time.process_time() - start < 60, "a reader that does not come to an end"
+    assert not list(tmp_path.iterdir()), "a pickle was run"
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+def test_lenient_reading_raises_nothing_else(path):
+    try:
+        vectors = read_vectors(path, lenient=True)
+    except W2VError:
+        return
+    assert len(vectors.words) == len(vectors.matrix) > 0
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_other_reader_refuses_its_hostile_files(path, tmp_path):
+    copy, before = tmp_path / "input", fuzz.REFUSED.total()
+    copy.write_bytes(path.read_bytes())
+    fuzz.refused(fuzz.LOADERS[path.parent.name].read, copy)
+    assert fuzz.REFUSED.total() > before
+
+
+PROGRAM = """
+import resource, sys
+from pathlib import Path
+from w2vtrain.errors import DataError
+from w2vtrain.formats.model import load_model
+from w2vtrain.formats.vectors import read_vectors
+import safetensors.numpy, zstandard, gzip, bz2, lzma
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
+for name in sys.argv[1:]:
+    for reader in read_vectors, load_model:
+        for attempt in range(2):
+            try:
+                reader(name)
+            except DataError:
+                pass
+"""
+
+
+SCORING = """
+import resource, sys
+from pathlib import Path
+from w2vtrain import objectives
+from w2vtrain.errors import DataError
+from w2vtrain.training.language import model_predictor
+from w2vtrain.formats.model import load_model
+import safetensors.numpy
+objectives.objectives()
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
+for name in sys.argv[1:]:
+    model = load_model(name)
+    try:
+        model_predictor(model)
+    except DataError as error:
+        print(Path(name).stem, error)
+"""
+ENDLESS = """
+import resource, sys
+from pathlib import Path
+from types import SimpleNamespace
+from w2vtrain.evaluation import compare, evaluation
+from w2vtrain import config
+from w2vtrain.probability import trees
+from w2vtrain.errors import W2VError
+from w2vtrain.text.vocab import Vocabulary
+vectors = SimpleNamespace(vectors=None, index_to_key=["a", "b"])
+job = compare.Job("job", [], "", {})
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
+for read in (
+    config.read_toml,
+    Vocabulary.load,
+    trees.read_paths,
+    lambda path: evaluation.analogies(vectors, path),
+    lambda path: evaluation.similarity(vectors, path),
+    lambda path: compare.result(path.parent, job, print),
+):
+    try:
+        read(Path(sys.argv[1]))
+    except W2VError as error:
+        print(error.exit_code, error)
+"""
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+
+
+def printed(program, *arguments):
+    """The lines that a program prints, which must end well."""
+    command = [sys.executable, "-W", "error", "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=FOLDER.parent.parent, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@needs_proc
+def test_no_hostile_file_takes_much_memory():
+    assert not printed(PROGRAM, *ATTACKS)
+
+
+@needs_proc
+def test_every_hostile_model_is_refused_before_memory_is_taken_for_its_scorer():
+    models = fuzz.attacks_on("model")
+    assert len(models) > 20
+    refused = dict(line.split(" ", 1) for line in printed(SCORING, *models))
+    assert sorted(refused) == sorted(path.stem for path in models)
+    assert all(message.startswith("the model's ") for message in refused.values())
+    named = {"lsh-tables": "tables", "cnn-filters": "filters", "norm-penalty": "penalty", "tree-names": "vectors"}
+    assert all(f"settings: option {option} of objective" in refused[name] for name, option in named.items())
+
+
+@needs_proc
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_an_endless_device_is_refused_by_every_reader(tmp_path):
+    (tmp_path / "job.json").symlink_to("/dev/zero")
+    found = printed(ENDLESS, tmp_path / "job.json")
+    assert [line[:2] for line in found] == ["78", "65", "65", "65", "65", "65"]
+    assert all("job.json" in line and "more than" in line for line in found)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x/" * 5000])
+def test_a_name_that_is_too_long_is_input_that_is_missing(name, tmp_path):
+    kv = fuzz.SimpleNamespace(vectors=fuzz.ROWS, index_to_key=fuzz.WORDS)
+    for read in (
+        lambda path: Corpus([path]),
+        lambda path: Corpus([f"{path}*.txt"]),
+        config.read_toml,
+        Vocabulary.load,
+        trees.read_paths,
+        read_vectors,
+        load_model,
+        lambda path: evaluation.analogies(kv, path),
+        lambda path: evaluation.similarity(kv, path),
+    ):
+        with pytest.raises(InputMissing, match=r"[Nn]ame too long|cannot be opened|no file matches") as caught:
+            read(f"{tmp_path}/{name}")
+        assert "\n" not in str(caught.value)

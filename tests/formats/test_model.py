@@ -1,0 +1,283 @@
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
+from w2vtrain.evaluation import evaluation
+from w2vtrain.formats import container, model, vectorparse, vectors
+from w2vtrain.formats.model import Model, describe, load_model, save_model
+from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.system import files
+
+WORDS = ["the", "königlich", "a\u2028b"]
+
+
+def small(**changes):
+    rng = np.random.default_rng(0)
+    parts = {
+        "words": WORDS,
+        "counts": np.array([9, 5, 1]),
+        "input": rng.standard_normal((3, 4)).astype("f4"),
+        "output": rng.standard_normal((2, 4)).astype("f4"),
+        "arrays": {
+            "tree.start": np.array([0, 2, 3], "i4"),
+            "tree.codes": np.array([True, False]),
+            "noise.log": np.array([-np.inf, 0.5]),
+            "scalar": np.float32(2) * np.ones((), "f4"),
+            "empty": np.zeros((0, 4), "f4"),
+        },
+        "settings": {"vector_size": 4, "objective": "hs", "nested": {"ü": [1, 2.5, None, True]}},
+        "record": {"versions": {"w2vtrain": "0.1"}, "curve": [[0, 1.5]]},
+    }
+    return Model(**(parts | changes))
+
+
+def same(a, b):
+    assert a.words == b.words
+    assert (a.settings, a.record) == (b.settings, b.record)
+    assert a.arrays.keys() == b.arrays.keys()
+    for name, left, right in [
+        *((n, getattr(a, n), getattr(b, n)) for n in ("counts", "input", "output")),
+        *((n, a.arrays[n], b.arrays[n]) for n in a.arrays),
+    ]:
+        assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes()), name
+
+
+def test_round_trip(tmp_path):
+    save_model(tmp_path / "m", small())
+    same(load_model(tmp_path / "m"), small())
+
+
+def test_what_is_loaded_can_be_trained_on(tmp_path):
+    save_model(tmp_path / "m", small())
+    loaded = load_model(tmp_path / "m")
+    for array in (loaded.input, loaded.output, loaded.counts, *loaded.arrays.values()):
+        assert array.flags.writeable
+        assert array.flags.c_contiguous
+        assert array.flags.aligned
+
+
+def test_strided_views_in_many_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "BLOCK", 50)
+    padded = np.random.default_rng(1).standard_normal((100, 16)).astype("f4")
+    names = [f"w{i}" for i in range(100)]
+    given = Model(names, np.arange(200)[::-2], padded[:, :7], padded[::3, 2:9], {"codes": np.asfortranarray(padded)})
+    save_model(tmp_path / "m", given)
+    loaded = load_model(tmp_path / "m")
+    assert (loaded.input == padded[:, :7]).all()
+    assert (loaded.output == padded[::3, 2:9]).all()
+    assert (loaded.arrays["codes"] == padded).all()
+    assert (loaded.counts == np.arange(200)[::-2]).all()
+
+
+def test_it_is_a_sound_safetensors_file(tmp_path):
+    save_model(tmp_path / "m", small())
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        assert file.metadata()["w2vtrain"] == "1"
+        assert json.loads(file.metadata()["settings"]) == small().settings
+        assert bytes(file.get_tensor("words")).decode() == "\n".join(WORDS)
+    tensors = load_file(tmp_path / "m")
+    assert set(tensors) == {"words", "counts", "input", "output", *small().arrays}
+    length = struct.unpack("<Q", (tmp_path / "m").read_bytes()[:8])[0]
+    assert length % 8 == 0
+    for name, part in json.loads((tmp_path / "m").read_bytes()[8 : 8 + length]).items():
+        if name != "__metadata__":
+            assert part["data_offsets"][0] % tensors[name].dtype.itemsize == 0
+
+
+def test_a_file_of_the_library_is_loaded(tmp_path):
+    given = small(arrays={})
+    tensors = {"words": np.frombuffer("\n".join(WORDS).encode(), "u1"), "counts": given.counts}
+    tensors |= {"input": given.input, "output": given.output}
+    about = {"w2vtrain": "1", "settings": json.dumps(given.settings), "record": json.dumps(given.record)}
+    save_file(tensors, tmp_path / "m", about)
+    same(load_model(tmp_path / "m"), given)
+
+
+def test_overwriting_needs_force(tmp_path):
+    save_model(tmp_path / "m", small())
+    with pytest.raises(OutputError, match="exists: use --force"):
+        save_model(tmp_path / "m", small())
+    save_model(tmp_path / "m", small(settings={"new": 1}), force=True)
+    assert load_model(tmp_path / "m").settings == {"new": 1}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk():
+    with pytest.raises(WriteError, match=r"No space left on device after 0 bytes, [\d,]+ are needed"):
+        save_model("/dev/full", small())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"words": ["a", "b"]}, DataError, "2 words, 3 counts and 3 vectors"),
+        ({"words": ["a", "b", "b"]}, DataError, "'b' occurs twice"),
+        ({"words": ["a", "b", "c d"]}, DataError, "white space"),
+        ({"counts": np.array([1, 2, -3])}, DataError, r"count of 'a\\u2028b' is negative"),
+        ({"counts": np.array([1.0, 2, 3])}, DataError, "counts has dtype float64"),
+        ({"input": np.ones((3, 4))}, DataError, "input has dtype float64"),
+        ({"input": np.full((3, 4), np.nan, "f4")}, DataError, "row 0 of input is not finite"),
+        ({"output": np.full((3, 4), np.inf, "f4")}, DataError, "row 0 of output is not finite"),
+        ({"output": np.ones((3, 5), "f4")}, DataError, "vectors of 4 and 5 values"),
+        ({"arrays": {"x": np.array([np.nan])}}, DataError, "array x holds NaN"),
+        ({"arrays": {"input": np.array([1])}}, UsageError, "may not be called 'input'"),
+        ({"settings": {"x": object()}}, UsageError, "JSON cannot say"),
+        ({"words": [], "counts": np.zeros(0, int), "input": np.ones((0, 4), "f4")}, DataError, "0 words"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(tmp_path, changes, error, message):
+    with pytest.raises(error, match=message):
+        save_model(tmp_path / "m", small(**changes))
+    assert not list(tmp_path.iterdir())
+
+
+def test_objects_are_not_saved(tmp_path):
+    with pytest.raises(TypeError, match="the array x has dtype object"):
+        save_model(tmp_path / "m", small(arrays={"x": np.array([None])}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"w2vtrain": "2"}, "format 2 of w2vtrain; this version reads format 1"),
+        ({"w2vtrain": None}, "not one of w2vtrain"),
+        ({"settings": None}, "has no settings"),
+        ({"record": "["}, "record are not JSON"),
+        ({"record": "3"}, "record are not a JSON object"),
+    ],
+)
+def test_metadata_is_checked(tmp_path, change, message):
+    save_model(tmp_path / "m", small())
+    about = {"w2vtrain": "1", "settings": "{}", "record": "{}"} | change
+    save_file(load_file(tmp_path / "m"), tmp_path / "m", {k: v for k, v in about.items() if v is not None})
+    with pytest.raises(DataError, match=message):
+        load_model(tmp_path / "m")
+
+
+def test_every_truncation_is_refused(tmp_path):
+    save_model(tmp_path / "m", small())
+    whole = (tmp_path / "m").read_bytes()
+    for length in [*range(0, len(whole), 7), len(whole) - 1]:
+        (tmp_path / "cut").write_bytes(whole[:length])
+        with pytest.raises(DataError):
+            load_model(tmp_path / "cut")
+    (tmp_path / "long").write_bytes(whole + b"\0")
+    with pytest.raises(DataError):
+        load_model(tmp_path / "long")
+
+
+def test_every_flipped_bit_raises_our_errors_or_leaves_a_sound_model(tmp_path):
+    save_model(tmp_path / "m", small())
+    whole = bytearray((tmp_path / "m").read_bytes())
+    for position in np.random.default_rng(0).integers(0, 8 * len(whole), 400):
+        whole[position // 8] ^= 1 << (position % 8)
+        (tmp_path / "flipped").write_bytes(whole)
+        try:
+            loaded = load_model(tmp_path / "flipped")
+        except DataError:
+            pass
+        else:
+            assert len(loaded.words) == len(loaded.input) == 3
+            assert np.isfinite(loaded.input).all()
+        whole[position // 8] ^= 1 << (position % 8)
+
+
+def test_missing_files_and_folders(tmp_path):
+    for read in (load_model, describe):
+        with pytest.raises(InputMissing, match=r"none cannot be opened: No such file"):
+            read(tmp_path / "none")
+        with pytest.raises(InputMissing, match="is a folder"):
+            read(tmp_path)
+
+
+def test_describe_a_model(tmp_path):
+    save_model(tmp_path / "m", small())
+    assert describe(tmp_path / "m") == {
+        "path": str(tmp_path / "m"),
+        "kind": "model",
+        "bytes": (tmp_path / "m").stat().st_size,
+        "format": 1,
+        "words": 3,
+        "words_exact": True,
+        "dim": 4,
+        "output_rows": 2,
+        "arrays": {name: list(array.shape) for name, array in small().arrays.items()},
+        "settings": small().settings,
+        "record": small().record,
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"the 1 2\nof 3 4\n", {"kind": "text vectors", "words": 2, "dim": 2, "header": False, "words_exact": True}),
+        (b"the 12\nof 7\nand 3", {"kind": "vocabulary", "words": 3, "words_exact": True}),
+        (b"", {"kind": "unknown", "note": "an empty file"}),
+        (b"Call me Ishmael.\n", {"kind": "unknown"}),
+        (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive: unpack it first"}),
+    ],
+)
+def test_describe_other_files(tmp_path, content, expected):
+    (tmp_path / "f").write_bytes(content)
+    found = describe(tmp_path / "f")
+    assert expected.items() <= found.items()
+    assert found["bytes"] == len(content)
+
+
+@pytest.mark.parametrize("format", ["text", "binary"])
+def test_describe_vectors(tmp_path, format):
+    write_vectors(tmp_path / "v", WORDS, small().input, format)
+    expected = {"kind": f"{format} vectors", "words": 3, "dim": 4, "words_exact": True, "header": True}
+    assert expected.items() <= describe(tmp_path / "v").items()
+
+
+def test_describe_reads_a_piece_of_a_big_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "COUNTED", 1 << 20)
+    with (tmp_path / "v").open("wb") as file:
+        for _ in range(4):
+            file.write(b"word 1.5 2.5\n" * 100_000)
+    found = describe(tmp_path / "v")
+    assert not found["words_exact"]
+    assert found["words"] == pytest.approx(400_000, rel=0.001)
+
+
+def test_describe_another_programs_file(tmp_path):
+    save_file({"weights": np.ones((2, 3), "f4")}, tmp_path / "m")
+    found = describe(tmp_path / "m")
+    assert found["kind"] == "unknown"
+    assert found["arrays"] == {"weights": [2, 3]}
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+from w2vtrain.formats.model import Model, load_model, save_model
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+words = [f"w{i}" for i in range(40_000)]
+padded = np.ones((40_000, 256), np.float32)
+model = Model(words, np.ones(40_000, np.int64), padded[:, :250], padded[:, :250])
+before = peak()
+save_model(sys.argv[1], model)
+print(peak() - before)
+"""
+
+
+def test_saving_makes_no_second_copy(tmp_path):
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "m")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 25  # MiB; one matrix has 38
+
+
+def test_no_reader_unpickles():
+    for module in (files, container, vectors, vectorparse, model, evaluation):
+        text = Path(module.__file__).read_text()
+        assert "import pickle" not in text
+        assert "allow_pickle" not in text

@@ -1,0 +1,402 @@
+import bz2
+import gzip
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import orjson
+import pytest
+import zstandard
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
+from w2vtrain.formats import vectorparse, vectors
+from w2vtrain.formats.model import Model, save_model
+from w2vtrain.formats.vectors import (
+    Vectors,
+    format_of,
+    load_keyed_vectors,
+    read_vectors,
+    sniff,
+    to_keyed_vectors,
+    write_vectors,
+)
+
+WORDS = ["the", "königlich", "a\u2028b", "日本", "</s>", "0.5"]
+MATRIX = np.array(
+    [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
+)
+ROW = np.array([1, 2], "<f4").tobytes()
+each_format = pytest.mark.parametrize("format", ["text", "binary"])
+
+
+def put(folder, content, name="file"):
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+def same_bits(a, b):
+    return a.dtype == b.dtype == np.float32 and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+@each_format
+def test_round_trip(tmp_path, format):
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    found = read_vectors(tmp_path / "v")
+    assert found.words == WORDS
+    assert same_bits(found.matrix, MATRIX)
+    assert (found.format, found.header, found.compression, found.skipped) == (format, True, None, 0)
+
+
+ASCII_SPACE = set(" \t\n\r\v\f")
+words = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=ASCII_SPACE), min_size=1, max_size=8),
+    min_size=1,
+    max_size=6,
+    unique=True,
+)
+floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
+SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@st.composite
+def tables(draw):
+    names = draw(words)
+    return names, draw(arrays(np.float32, (len(names), draw(st.integers(1, 5))), elements=floats))
+
+
+@each_format
+@settings(deadline=None, max_examples=150, suppress_health_check=SUPPRESSED)
+@given(table=tables())
+@example(table=(["\ufeff"], np.array([[1.5]], "f4")))
+@example(table=(["a"], np.frombuffer(b"AAAA", "<f4").reshape(1, 1)))
+@example(table=(["\0", "1"], np.frombuffer(b"    1 2\n", "<f4").reshape(2, 1)))
+def test_any_words_and_any_finite_floats_come_back_bit_for_bit(tmp_path, format, table):
+    write_vectors(tmp_path / "v", *table, format, force=True)
+    found = read_vectors(tmp_path / "v")
+    assert found.words == table[0]
+    assert same_bits(found.matrix, table[1])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=50))
+def test_decimals_read_back_to_the_same_bits(bits):
+    values = np.array(bits, np.uint32).view(np.float32)
+    values = values[np.isfinite(values)][None]
+    if values.size:
+        lines = []
+        vectors._write_text(type("File", (), {"write": lines.append}), [b"w"], values)
+        assert same_bits(vectorparse.row_values(lines[0], values.size)[None], values)
+
+
+@settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)
+@given(st.binary(max_size=60), st.sampled_from([b"", b"2 1\n", b"1 2\n", b"a 1 2\n", b"2 2\na 1 2\n"]), st.booleans())
+def test_any_bytes_raise_data_errors_or_are_vectors(tmp_path, junk, start, lenient):
+    try:
+        found = read_vectors(put(tmp_path, start + junk), lenient=lenient)
+    except DataError:
+        return
+    assert found.matrix.shape[0] == len(found.words) == len(set(found.words)) > 0
+    assert np.isfinite(found.matrix).all()
+
+
+@each_format
+def test_gensim_reads_the_same(tmp_path, format):
+    from gensim.models import KeyedVectors
+
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    keyed = KeyedVectors.load_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
+    assert keyed.index_to_key == WORDS
+    assert same_bits(keyed.vectors, MATRIX)
+
+
+@each_format
+def test_gensims_files_are_read(tmp_path, format):
+    keyed = to_keyed_vectors(Vectors(WORDS, MATRIX))
+    keyed.save_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
+    found = read_vectors(tmp_path / "v")
+    assert found.words == WORDS
+    assert same_bits(found.matrix, MATRIX)
+
+
+def test_the_bytes_are_those_of_word2vec(tmp_path):
+    matrix = np.array([[1, -0.5]], "f4")
+    write_vectors(tmp_path / "v.txt", ["é"], matrix)
+    write_vectors(tmp_path / "v.bin", ["é"], matrix)
+    assert (tmp_path / "v.txt").read_bytes() == "1 2\né 1.0 -0.5\n".encode()
+    assert (tmp_path / "v.bin").read_bytes() == "1 2\né ".encode() + matrix.astype("<f4").tobytes() + b"\n"
+
+
+def test_text_as_word2vec_c_and_others_write_it(tmp_path):
+    for content in (
+        b"2 2 \nthe 0.100000 -0.200000 \nof 1 2 \n",
+        b"2 2\r\nthe 0.1 -0.2\r\nof 1 2\r\n",
+        b"2\t2\nthe\t0.1\t-0.2\nof\t1\t2",
+        b"2 2\nthe  0.1   -2e-1\nof +1.0 2.\n",
+        b"\xef\xbb\xbf2 2\nthe .1 -.2\nof 1 2\n",
+    ):
+        found = read_vectors(put(tmp_path, content))
+        assert found.words == ["the", "of"]
+        assert same_bits(found.matrix, np.array([[0.1, -0.2], [1, 2]], "f4"))
+        assert found.header
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_binary_with_and_without_newlines(tmp_path, end):
+    found = read_vectors(put(tmp_path, b"2 2\nthe " + ROW + end + b"of " + ROW + end))
+    assert found.format == "binary"
+    assert found.words == ["the", "of"]
+    assert found.matrix.tolist() == [[1, 2], [1, 2]]
+
+
+def test_text_without_header_is_glove(tmp_path):
+    found = read_vectors(put(tmp_path, b"the 1 2\nof 3 4\n, 5 6\n"))
+    assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
+
+
+@each_format
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+def test_compressed_files(tmp_path, format, name):
+    pack = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}[name]
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    found = read_vectors(put(tmp_path, pack((tmp_path / "v").read_bytes())))
+    assert found.words == WORDS
+    assert same_bits(found.matrix, MATRIX)
+    assert found.compression == name
+
+
+def test_content_wins_over_the_suffix(tmp_path):
+    write_vectors(tmp_path / "v.bin", WORDS, MATRIX, "text")
+    write_vectors(tmp_path / "v.txt", WORDS, MATRIX, "binary")
+    assert read_vectors(tmp_path / "v.bin").format == "text"
+    assert read_vectors(tmp_path / "v.txt").format == "binary"
+
+
+def test_a_model_gives_its_input_vectors_and_counts(tmp_path):
+    counts = np.array([9, 8, 7, 3, 2, 1])
+    save_model(tmp_path / "m", Model(WORDS, counts, MATRIX, -MATRIX))
+    found = read_vectors(tmp_path / "m", limit=4)
+    assert (found.format, found.words, found.counts.tolist()) == ("model", WORDS[:4], [9, 8, 7, 3])
+    assert same_bits(found.matrix, MATRIX[:4])
+    assert to_keyed_vectors(found).get_vecattr("the", "count") == 9
+
+
+@each_format
+def test_limit_reads_the_first_rows(tmp_path, format):
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    for limit in (1, 3, len(WORDS), 100):
+        found = read_vectors(tmp_path / "v", limit=limit)
+        assert found.words == WORDS[:limit]
+        assert same_bits(found.matrix, MATRIX[:limit])
+    with pytest.raises(UsageError, match="limit"):
+        read_vectors(tmp_path / "v", limit=0)
+
+
+@each_format
+def test_many_blocks(tmp_path, format, monkeypatch):
+    monkeypatch.setattr("w2vtrain.formats.container.BLOCK", 30)
+    monkeypatch.setattr(vectorparse, "BLOCK", 30)
+    padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
+    names = [f"w{i}" for i in range(1001)]
+    write_vectors(tmp_path / "v", names, padded[:, :7], format)
+    for limit in (None, 500):
+        found = read_vectors(tmp_path / "v", limit=limit)
+        assert found.words == names[:limit]
+        assert same_bits(found.matrix, np.ascontiguousarray(padded[:limit, :7]))
+
+
+@each_format
+@pytest.mark.parametrize("layout", ["columns of a padded matrix", "fortran", "float64", "big-endian", "reversed"])
+def test_any_memory_layout(tmp_path, format, layout):
+    matrix = {
+        "columns of a padded matrix": np.pad(MATRIX, ((0, 0), (0, 5)))[:, :3],
+        "fortran": np.asfortranarray(MATRIX),
+        "float64": MATRIX.astype("f8"),
+        "big-endian": MATRIX.astype(">f4"),
+        "reversed": MATRIX[::-1].copy()[::-1],
+    }[layout]
+    write_vectors(tmp_path / "v", WORDS, matrix, format)
+    assert same_bits(read_vectors(tmp_path / "v").matrix, MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a", ""], "word 1 is empty"),
+        ([""], "word 0 is empty"),
+        (["a", "New York"], "'New York' holds white space"),
+        (["a\n", "b"], r"'a\\n' holds white space"),
+        (["a", "b\t"], "holds white space"),
+        (["a", "a"], "'a' occurs twice"),
+        (["a", "\ud800"], "surrogate"),
+        (["a", "b" * 70_000], "bytes, more than"),
+    ],
+)
+@each_format
+def test_words_that_could_not_be_read_are_not_written(tmp_path, format, words, message):
+    with pytest.raises(DataError, match=message):
+        write_vectors(tmp_path / "v", words, np.ones((len(words), 2), "f4"), format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@each_format
+def test_values_that_are_not_finite_are_not_written(tmp_path, format, value):
+    matrix = np.ones((3, 2))
+    matrix[1, 1] = value
+    with pytest.raises(DataError, match=r"vector of 'b' \(row 1\) is not finite"):
+        write_vectors(tmp_path / "v", ["a", "b", "c"], matrix, format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3,), (3, 0), (3, 2, 1), (3, vectorparse.MAX_DIM + 1)])
+def test_shapes_that_do_not_fit(tmp_path, shape):
+    with pytest.raises(UsageError, match="shape"):
+        write_vectors(tmp_path / "v.txt", ["a", "b", "c"], np.broadcast_to(np.float32(0), shape))
+    with pytest.raises(UsageError, match="0 words"):
+        write_vectors(tmp_path / "v.txt", [], np.ones((0, 2), "f4"))
+
+
+def test_formats_by_suffix(tmp_path):
+    assert [format_of(name) for name in ("a.txt", "a.VEC", "b.bin", "-")] == ["text", "text", "binary", "text"]
+    assert format_of("a.txt", "binary") == "binary"
+    for name in ("a.csv", "a", "a.txt.gz"):
+        with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), \.bin \(binary\)"):
+            write_vectors(tmp_path / name, WORDS, MATRIX)
+    with pytest.raises(UsageError, match="text or binary"):
+        write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
+
+
+def test_overwriting_needs_force(tmp_path):
+    write_vectors(tmp_path / "v.txt", ["a"], np.ones((1, 1), "f4"))
+    with pytest.raises(OutputError, match="exists"):
+        write_vectors(tmp_path / "v.txt", WORDS, MATRIX)
+    write_vectors(tmp_path / "v.txt", WORDS, MATRIX, force=True)
+    assert read_vectors(tmp_path / "v.txt").words == WORDS
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@each_format
+def test_a_full_disk(format):
+    with pytest.raises(WriteError, match="No space left"):
+        write_vectors("/dev/full", WORDS, MATRIX, format)
+
+
+def test_standard_output(capfdbinary):
+    write_vectors("-", ["a"], np.ones((1, 2), "f4"))
+    assert capfdbinary.readouterr().out == b"1 2\na 1.0 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file holds 2"),
+        (b"1 2\nthe 1 2\nof 3 4\n", "file:3: more rows than the 1"),
+        (b"2000000000 1000\nthe 1 2\n", "file:1: the header promises 2,000,000,000 vectors of 1,000 values"),
+        (b"-1 2\nthe 1 2\n", "file:1: the header promises -1 vectors"),
+        (b"2 2\nthe 1 2\nof 3\n", "file:3: 1 values after the word, expected 2"),
+        (b"2 2\nNew York 1 2\nof 3 4\n", "file:2: 3 values after the word, expected 2"),
+        (b"2 2\nthe 1 2\nthe 3 4\n", "file:3: the word 'the' occurs a second time"),
+        (b"2 2\nthe 1 2\nof 3 nan\n", "file:3: a value is not a finite number"),
+        (b"2 2\nthe 1 2\nof 3 4,5\n", "file:3: '4,5' is not a number"),
+        (b"2 2\nthe 1 2\n 3 4\n", "file:3: the word is empty"),
+        (b"3 2\nthe 1.0 2.0\n\nof 3 4\n", "file:3: the line is empty"),
+        (b"2 2\nthe 1 2\ncaf\xe9 3 4\n", r"file:3: the word b'caf\\xe9' is not UTF-8"),
+        (b"the 1 2\nof 3\n", "file:2: 1 values after the word, expected 2"),
+        (b"2 2\nthe 1 2\n" + b"x" * 70_000, "file:3: a line of more than"),
+        (b"2 2\nthe " + ROW + b"\nof " + ROW[:-1], "byte 16: the file ends inside row 2"),
+        (b"1 2\nthe " + ROW + b"\nof " + ROW, "byte 16: more bytes than the 1 vectors"),
+        (b"2 2\nthe " + ROW + b"\nthe " + ROW, "byte 17: the word 'the' occurs a second time"),
+        (b"2 1\nthe " + ROW[:4] + b"\nof \0\0\xc0\x7f", "byte 13: a value is not a finite number"),
+        (b"2 2\nthe " + ROW + b"\n " + ROW, "byte 17: the word is empty"),
+        (b"\x80\x04\x95", "a pickle"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"the 5\nof 3\n", "a vocabulary"),
+        (b"", "an empty file"),
+        (b"hello\n", "neither vectors nor a model"),
+    ],
+)
+def test_strict_reading_names_the_place(tmp_path, content, message):
+    with pytest.raises(DataError, match=message):
+        read_vectors(put(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "skipped"),
+    [
+        (b"9 2\nthe 1 2\nof 3 4\n", ["the", "of"], 0),
+        (b"1 2\nthe 1 2\nof 3 4\n", ["the", "of"], 0),
+        (b"5 2\nthe 1 2\nNew York 1 2\nthe 5 6\ncaf\xe9 1 2\nof 3 4\n", ["the", "of"], 3),
+        (b"3 2\nthe 1 2\nand nan 2\nof 3 4\n", ["the", "of"], 1),
+        (b"3 2\nthe " + ROW + b"\nof " + ROW + b"\nand " + ROW[:-1], ["the", "of"], 1),
+        (b"2 2\nthe " + ROW + b"\nthe " + ROW + b"\nof " + ROW, ["the", "of"], 1),
+    ],
+)
+def test_lenient_reading_leaves_out_and_counts(tmp_path, content, words, skipped):
+    path = put(tmp_path, content)
+    with pytest.raises(DataError):
+        read_vectors(path)
+    found = read_vectors(path, lenient=True)
+    assert (found.words, found.skipped) == (words, skipped)
+    assert found.matrix.shape == (2, 2)
+    assert read_vectors(path, lenient=True, limit=1).words == ["the"]
+
+
+def test_missing_files_and_folders(tmp_path):
+    with pytest.raises(InputMissing, match="No such file"):
+        read_vectors(tmp_path / "none")
+    with pytest.raises(InputMissing, match="is a folder"):
+        read_vectors(tmp_path)
+
+
+def test_a_large_dimension_is_told_apart(tmp_path):
+    matrix = np.random.default_rng(0).standard_normal((2, 30_000)).astype("f4")
+    for format in ("text", "binary"):
+        write_vectors(tmp_path / format, ["a", "b"], matrix, format)
+        assert sniff(tmp_path / format).kind == format
+        assert same_bits(read_vectors(tmp_path / format).matrix, matrix)
+
+
+def test_keyed_vectors_share_the_matrix(tmp_path):
+    keyed = to_keyed_vectors(Vectors(WORDS, MATRIX))
+    assert keyed.vectors is MATRIX
+    assert keyed["königlich"].tolist() == [1, 2, 3]
+    keyed.add_vectors(["new"], np.ones((1, 3), "f4"))
+    assert keyed.index_to_key == [*WORDS, "new"]
+    write_vectors(tmp_path / "v.txt", ["a", "b"], np.array([[1, 2], [3, 6]], "f4"))
+    assert load_keyed_vectors(tmp_path / "v.txt").most_similar("a") == [("b", pytest.approx(1))]
+
+
+def test_reading_and_writing_import_nothing_heavy():
+    program = "import sys, w2vtrain.formats.vectors, w2vtrain.formats.model, w2vtrain.evaluation.evaluation\n"
+    program += "print([m for m in sys.modules if m in ('gensim', 'scipy', 'numba', 'safetensors', 'zstandard')])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
+    """repr() and float() of one number at a time would take ten times as long."""
+    dumps, numbers, sizes = orjson.dumps, vectorparse.numbers, []
+    matrix = np.random.default_rng(0).standard_normal((10_000, 200)).astype("f4")
+
+    def dumped(block, option):
+        sizes.append(block.size)
+        return dumps(block, option=option)
+
+    def parsed(text):
+        values = numbers(text)
+        sizes.append(len(values))
+        return values
+
+    write_to = {"dumps": dumped, "OPT_SERIALIZE_NUMPY": orjson.OPT_SERIALIZE_NUMPY}
+    monkeypatch.setattr(vectors, "orjson", SimpleNamespace(**write_to))
+    monkeypatch.setattr(vectorparse, "numbers", parsed)
+    write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(10_000)], matrix)
+    assert sum(sizes) == matrix.size
+    assert same_bits(read_vectors(tmp_path / "v.txt").matrix, matrix)
+    assert sum(sizes) >= 2 * matrix.size
+    assert len(sizes) < 100

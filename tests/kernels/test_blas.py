@@ -1,0 +1,23 @@
+"""Products stay in the thread that asks for them."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from w2vtrain.kernels.blas import one_thread
+
+
+def threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_one_thread_holds_for_numpy_and_scipy_and_ends():
+    np.dot(np.eye(3), np.eye(3))
+    with one_thread():
+        inside = threads()
+    before = threads()
+    assert set(inside) == {1}
+    assert len(inside) >= 1
+    with pytest.raises(KeyError), one_thread():
+        {}["an error inside"]
+    assert threads() == before

@@ -1,0 +1,94 @@
+"""Short rows of numbers, a vector at a time, against their Python twins."""
+
+import numpy as np
+import pytest
+from numba import int64
+
+from w2vtrain.kernels import cells
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.rows import ROW
+
+SIZES = pytest.mark.parametrize("n", [0, 1, 7, 8, 15, 16, 17, 40])
+INT32 = np.iinfo(np.int32)
+
+
+@pytest.fixture
+def ids(rng):
+    return cells.with_room(rng.integers(0, INT32.max, 50).astype(np.int32))
+
+
+def room(dtype=np.int32):
+    """Cells of which a test can see who wrote to them."""
+    return np.full(60 + ROW, -7, dtype)
+
+
+def same_before(fast, slow, end):
+    """Both wrote the same, and nothing far behind it."""
+    np.testing.assert_array_equal(fast[:end], slow[:end])
+    assert (fast[end + ROW - 1 :] == -7).all()
+
+
+@SIZES
+@pytest.mark.parametrize(("at", "first"), [(0, 0), (5, 3)])
+def test_copy_cells(ids, n, at, first):
+    @kernel()
+    def call(to, at, source, first, n):
+        cells.copy_cells(to, at, source, first, n)
+
+    fast, slow = room(), room()
+    call(fast, at, ids, first, n)
+    cells.copy_cells(slow, at, ids, first, n)
+    same_before(fast, slow, at + n)
+    np.testing.assert_array_equal(slow[at : at + n], ids[first : first + n])
+
+
+@SIZES
+@pytest.mark.parametrize(("first", "size", "shift"), [(20, 10, 100), (0, 50, 7), (3, 0, 5), (49, 1, -49)])
+def test_move_cells_takes_those_inside(rng, n, first, size, shift):
+    @kernel()
+    def call(to, source, n, first, size, shift):
+        cells.move_cells(to, source, n, int64(first), int64(size), int64(shift))
+
+    source, fast, slow = cells.with_room(rng.permutation(50).astype(np.int32)), room(), room()
+    call(fast, source, n, first, size, shift)
+    cells.move_cells(slow, source, n, first, size, shift)
+    same_before(fast, slow, n)
+    inside = [first <= row < first + size for row in source[:n]]
+    assert slow[:n].tolist() == [row + shift * yes for row, yes in zip(source[:n].tolist(), inside, strict=True)]
+
+
+@SIZES
+def test_unpack_cells(ids, n):
+    @kernel()
+    def call(halves, bits, packed, first, n):
+        cells.unpack_cells(halves, bits, packed, first, n)
+
+    fast, slow = (room(), room(np.float32)), (room(), room(np.float32))
+    call(*fast, ids, 2, n)
+    cells.unpack_cells(*slow, ids, 2, n)
+    for mine, theirs in zip(fast, slow, strict=True):
+        same_before(mine, theirs, n)
+    np.testing.assert_array_equal(2 * slow[0][:n] + slow[1][:n].astype(np.int32), ids[2 : 2 + n])
+
+
+def test_room_is_behind_and_not_seen(ids):
+    assert len(ids) == 50
+    assert len(ids.base) == 50 + ROW
+    assert ids.dtype == np.int32
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 16, 17, 33, 40])
+def test_repeats_finds_every_pair(rng, n):
+    @kernel()
+    def call(ids, n):
+        return cells.repeats(ids, n)
+
+    ids = np.zeros(n + ROW, np.int32)
+    ids[:n] = rng.permutation(100)[:n]
+    assert not call(ids, n)
+    assert not cells.repeats(ids, n)
+    for i in range(n):
+        for j in range(i + 1, n):
+            twice = ids.copy()
+            twice[j] = twice[i]
+            assert call(twice, n)

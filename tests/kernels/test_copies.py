@@ -1,0 +1,107 @@
+"""Busy rows, of which each thread has a copy: what one thread learns, and what becomes of it."""
+
+import numpy as np
+import pytest
+from reference import chunks, problem_of, topics
+
+from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.kernels import copies
+from w2vtrain.kernels.copies import BUSIEST
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.rows import ROW, padded_rows
+from w2vtrain.objectives import objective_class
+from w2vtrain.training.trainer import make_engine, train
+
+DIM, WINDOW = 16, 3
+
+
+@pytest.mark.parametrize("busy", [range(5, 7), range(6, 4, -1)])
+@pytest.mark.parametrize("busiest", [2, 1, 0])
+def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, busy, busiest):
+    monkeypatch.setattr(copies, "BUSIEST", busiest)
+    matrix = padded_rows(12, DIM)
+    matrix[:] = rng.normal(size=matrix.shape)
+    found = [copies.copied_rows(matrix, 8, busy, thread, 2) for thread in (0, 1)]
+    start, learned = matrix[5:7].copy(), rng.normal(size=(2, 2, DIM)).astype(np.float32)
+    shares = np.array([[0.5 if row in busy[:busiest] else 1] for row in (5, 6)])
+
+    @kernel()
+    def begin(parts):
+        copies.begin(parts)
+
+    @kernel()
+    def meet(parts):
+        copies.meet(parts)
+
+    rows, own = np.arange(8 + ROW, dtype=np.int32), np.zeros(8 + ROW, np.int32)
+    for thread, (copied, part) in enumerate(found):
+        begin((part,))
+        copies.own_rows(copied, rows, 8, own)
+        assert own[:8].tolist() == [0, 1, 2, 3, 4, 8 + 2 * thread, 9 + 2 * thread, 7]
+        assert [copies.own_row(copied, row) for row in range(8)] == own[:8].tolist()
+        part.own[:] += learned[thread]
+        np.testing.assert_array_equal(part.shared, start)
+    for _, part in found:
+        meet((part,))
+    met = start + shares * learned.sum(axis=0)
+    np.testing.assert_allclose(matrix[5:7], met, atol=1e-6)
+    np.testing.assert_array_equal(found[1][1].own, matrix[5:7])
+    meet((found[0][1],))
+    np.testing.assert_allclose(matrix[5:7], met, atol=1e-6, err_msg="learned twice")
+    np.testing.assert_array_equal(matrix[8:10], matrix[5:7])
+
+
+def engine_of(model, threads, name="hs"):
+    """An engine over text of two hundred words; all nodes are busy, 64 the busiest."""
+    rng = np.random.default_rng(3)
+    counts = np.sort(rng.integers(5, 900, 200))[::-1]
+    tokens = np.append(rng.choice(200, 4000, p=counts / counts.sum()), -1).astype(np.int32)
+    tokens[::20] = -1
+    starts, words = chunks(tokens, 50)
+    weights = padded_rows(2 * WINDOW, DIM)
+    weights[:] = 1
+    architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW, False), "weighted": Weighted(WINDOW, weights)}
+    problem, schedule = problem_of(counts, dim=DIM), Schedule(threads=threads, alpha=0.05, sample=0.0)
+    objective = objective_class(name).build(problem)
+    text = Text(tokens, starts, words, counts)
+    return make_engine(architecture[model], objective, problem, text, Windows(WINDOW), schedule)
+
+
+@pytest.mark.parametrize("name", ["hs", "nce", "neg"])
+@pytest.mark.parametrize("model", ["skipgram", "cbow", "weighted"])
+def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
+    """Shared rows to the same bits, busy ones nearly; the busiest take their share of the change, in either thread."""
+    order, before = np.array([2]), np.array([1000.0])
+    one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
+    start = {what: array.copy() for what, array in one.state().items()}
+    expected = one.learn(order, before, 9000.0, 0, 0)
+    assert two.learn(order, before, 9000.0, 0, 0) == expected
+    assert second.learn(order, before, 9000.0, 0, 1) == expected
+    alone, shared = one.state(), two.state()
+    for what, array in second.state().items():
+        np.testing.assert_array_equal(array, shared[what])
+    np.testing.assert_array_equal(shared["input"], alone["input"])
+    busy = slice(199 - BUSIEST, 199) if name == "hs" else slice(BUSIEST)
+    halves = {"output": busy, "context_weights": slice(None)}
+    for what in set(alone) - {"input"}:
+        change = alone[what] - start[what]
+        assert np.abs(change[halves[what]]).max() > 0
+        change[halves[what]] /= 2
+        np.testing.assert_allclose(shared[what], start[what] + change, atol=1e-6)
+
+
+def test_hs_learns_on_several_threads():
+    """More threads than the tree has nodes a thread; the loss falls as with one."""
+    losses = []
+    for threads in (1, 4):
+        rng = np.random.default_rng(3)
+        tokens, counts, _ = topics(rng, sentences=300)
+        starts, words = chunks(tokens, 20)
+        problem, text = problem_of(counts, dim=DIM), Text(tokens, starts, words, counts)
+        schedule = Schedule(threads=threads, alpha=0.05, sample=0.0, epochs=8)
+        objective = objective_class("hs").build(problem)
+        engine = make_engine(SkipGram(WINDOW), objective, problem, text, Windows(WINDOW), schedule)
+        losses.append([epoch.loss for epoch in train(engine, text, schedule)])
+    assert losses[1][-1] < 0.8 * losses[1][0]
+    assert losses[1][-1] == pytest.approx(losses[0][-1], rel=0.15)

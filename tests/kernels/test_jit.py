@@ -1,0 +1,210 @@
+"""What the engine relies on in Numba: no reference counting, vector instructions, a cache that cannot be stale."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import problem_of
+
+import w2vtrain
+from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
+from w2vtrain.engines.windows import train_chunks
+from w2vtrain.kernels import jit
+from w2vtrain.kernels.llvm import LANES
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.objectives import engine_of, objective_class, objectives
+
+PACKAGE = Path(w2vtrain.__file__).parent
+SMALL = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from w2vtrain.probability.sampling import alias_table
+print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
+"""
+
+
+@pytest.fixture(scope="module", params=sorted(name for name in objectives() if engine_of(name) == "windows"))
+def llvm(request):
+    """The LLVM code of the window kernel for one objective, both architectures."""
+    codes = []
+    for architecture in (SkipGram(2), Cbow(2, False), Weighted(2, padded_rows(4, 16))):
+        counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
+        objective = objective_class(request.param).build(problem_of(counts))
+        w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
+        scratch = make_scratch(w_in, w_out, 0, 1, 2, objective.candidate_limit, 10)
+        tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
+        arguments = (
+            architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float), w_in, w_out, 16,
+            keep, 0.1, 0.1, 3.0, 0.0, 1, 0, scratch,
+        )  # fmt: skip
+        signature = tuple(jit.numba.typeof(a) for a in arguments)
+        fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)
+        fresh.compile(signature)
+        codes.append(fresh.inspect_llvm(signature))
+    return codes
+
+
+def test_kernel_counts_no_references_and_allocates_nothing(llvm):
+    for code in llvm:
+        assert "train_chunks" in code
+        for forbidden in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc", "NRT_Allocate"):
+            assert f"call {forbidden}" not in code
+            assert not re.search(rf"call [^\n]*@{forbidden}", code)
+
+
+def test_kernel_multiplies_and_adds_whole_vectors(llvm):
+    for code in llvm:
+        assert len(re.findall(rf"@llvm\.fmuladd\.v{LANES}f32", code)) > 24
+
+
+def test_kernel_is_one_function(llvm):
+    """A call in the loop passes each array as seven words: forcing inlining was worth 40%."""
+    for code in llvm:
+        body = re.search(r"define [^\n]*train_chunks(?:(?!^}).)*", code, re.S | re.M)
+        assert body
+        calls = set(re.findall(r"call [^\n]*?@(\S*?w2vtrain\S*?)\(", body.group(0)))
+        assert not calls, calls
+
+
+def run_small(package, cache, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL, str(package)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
+    cache, copy = tmp_path / "cache", tmp_path / "copy"
+    shutil.copytree(PACKAGE, copy / "w2vtrain", ignore=shutil.ignore_patterns("__pycache__"))
+    printed = run_small(copy, cache)
+    first = {f.name: f.stat().st_ino for f in cache.glob("*.machine")}
+    assert len(first) == 1
+    assert run_small(copy, cache) == printed
+    assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again without need"
+    with (copy / "w2vtrain" / "errors.py").open("a") as f:
+        f.write("# another file of the package\n")
+    run_small(copy, cache)
+    assert len(list(cache.glob("*.machine"))) == 2, "an edit elsewhere ran stale code"
+    run_small(copy, cache, NUMBA_CPU_NAME="generic")
+    assert len(list(cache.glob("*.machine"))) == 3, "another processor ran this one's code"
+    run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
+    assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran where they were asked for"
+
+
+def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
+    run_small(PACKAGE.parent, tmp_path)
+    (mine,) = tmp_path.glob("*.machine")
+    old, young = tmp_path / f"old-{'0' * 32}.machine", tmp_path / f"young-{'1' * 32}.machine"
+    other = tmp_path / "somebody's.machine"
+    for path, days in ((mine, 40), (old, 31), (young, 29), (other, 90)):
+        path.touch()
+        os.utime(path, (mine.stat().st_atime, path.stat().st_mtime - days * 24 * 3600))
+    run_small(PACKAGE.parent, tmp_path)  # used: as good as new
+    assert old.exists(), "a look-up deletes nothing"
+    run_small(PACKAGE.parent, tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert not old.exists()
+    assert young.exists()
+    assert mine.exists()
+    assert other.exists(), "its name is none of ours"
+
+
+def test_damaged_cache_file_costs_a_compilation_only(tmp_path):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    file.write_bytes(file.read_bytes()[:100])
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+
+
+def test_functions_that_close_over_different_values_do_not_share_code():
+    def make(n):
+        @jit.kernel()
+        def value():
+            return n
+
+        return value
+
+    assert (make(1)(), make(2)()) == (1, 2)
+
+
+def test_without_a_writable_folder_nothing_is_kept(monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    jit.cache_folder.cache_clear()
+    monkeypatch.setattr(jit.tempfile, "TemporaryFile", refuse)
+    try:
+        assert jit.cache_folder() is None
+
+        @jit.kernel()
+        def one():
+            return 1
+
+        assert one() == 1
+    finally:
+        jit.cache_folder.cache_clear()
+
+
+def said_by(cache, *words):
+    """What a command that compiles says on stderr, with this folder named for machine code."""
+    about = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], check=True, timeout=300, **about)
+    return done.stderr
+
+
+ANY_POSIX = pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+ROOT = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
+SPOIL = {
+    "owner": pytest.param(lambda path: os.chown(path, 12345, -1), "user 12345 owns it", marks=ROOT),
+    "mode": pytest.param(lambda path: path.chmod(0o777), "everyone can write to it", marks=ANY_POSIX),
+}
+
+
+@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
+def test_machine_code_in_a_folder_of_others_is_not_used_and_that_is_said_once(tmp_path, spoil, why):
+    """Whoever can put a file there could have this user run it."""
+    text, cache = tmp_path / "text.txt", tmp_path / "cache"
+    text.write_text("a b c d\n" * 50)
+    cache.mkdir(0o755)
+    spoil(cache)
+    said = said_by(cache, "vocab", str(text), "-q")
+    assert said.count(f"{cache}: compiled code that is kept there is not used: {why}") == 1
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
+def test_a_machine_code_file_that_others_could_write_is_compiled_anew(tmp_path, spoil, why):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    spoil(file)
+    before = file.stat().st_ino
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+    assert file.stat().st_ino != before, "the file was taken for this user's own"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_a_machine_code_file_that_is_a_link_is_compiled_anew(tmp_path):
+    expected = run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert run_small(PACKAGE.parent, tmp_path) == expected
+    assert not file.is_symlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+def test_a_folder_that_the_group_can_write_is_used_but_not_such_a_file(tmp_path):
+    """A member of the group could put a link there to a file of this user's that the group can write."""
+    tmp_path.chmod(0o775)
+    run_small(PACKAGE.parent, tmp_path)
+    (file,) = tmp_path.glob("*.machine")
+    file.chmod(0o664)
+    before = file.stat().st_ino
+    run_small(PACKAGE.parent, tmp_path)
+    assert file.stat().st_ino != before

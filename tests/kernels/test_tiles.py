@@ -1,0 +1,164 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from w2vtrain import architectures as arch
+from w2vtrain.kernels import rows, tiles
+from w2vtrain.kernels.jit import kernel
+
+
+def dots_call(function):
+    """A product of rows called from a kernel, as the engine does."""
+
+    @kernel()
+    def call(A, ai, i, B, bi, j, G):
+        function(A, ai, i, B, bi, j, G)
+
+    return call
+
+
+def update_call(function, in_turn):
+    @kernel()
+    def call(A, ai, n, B, bi, j, G):
+        function(A, ai, n, B, bi, j, G, in_turn)
+
+    return call
+
+
+def one_call(function):
+    @kernel()
+    def call(H, B, bi, j, G, D):
+        function(H, B, bi, j, G, D)
+
+    return call
+
+
+def arrays(rng, dim, count=9):
+    A, B = rows.padded_rows(count, dim), rows.padded_rows(count, dim)
+    A[:, :dim], B[:, :dim] = rng.normal(size=(count, dim)), rng.normal(size=(count, dim))
+    return A, B, rng.permutation(count).astype(np.int32), rng.permutation(count).astype(np.int32)
+
+
+@pytest.mark.parametrize("dim", [1, 15, 16, 17, 100, 200])
+@pytest.mark.parametrize(("ni", "nj"), [(2, 6), (2, 3), (1, 6), (1, 3)])
+def test_dots_agree_with_numpy(rng, dim, ni, nj):
+    dots = tiles.make_dots(ni, nj)
+    A, B, ai, bi = arrays(rng, dim)
+    fast, slow = np.zeros((4, 40), np.float32), np.zeros((4, 40), np.float32)
+    dots_call(dots)(A, ai, 1, B, bi, 2, fast)
+    dots(A, ai, 1, B, bi, 2, slow)
+    np.testing.assert_allclose(fast[1 : 1 + ni, 2 : 2 + nj], slow[1 : 1 + ni, 2 : 2 + nj], rtol=1e-4, atol=1e-5)
+    assert np.any(slow[1 : 1 + ni, 2 : 2 + nj])
+    fast[1 : 1 + ni, 2 : 2 + nj + rows.ROW] = 0
+    assert not fast.any(), "more than ROW cells to the right of the tile were written"
+
+
+@pytest.mark.parametrize("dim", [1, 16, 33, 200])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("update", [arch.update_6, arch.update_4, arch.update_3])
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
+    A, B, ai, bi = arrays(rng, dim)
+    G = rng.normal(size=(9, 40)).astype(np.float32)
+    slow_a, slow_b = A.copy(), B.copy()
+    before = A.copy()
+    update_call(update, in_turn)(A, ai, n, B, bi, 2, G)
+    update(slow_a, ai, n, slow_b, bi, 2, G, in_turn)
+    np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
+    assert (before != A).any() == (n > 0)
+
+
+def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
+    A, B, _, bi = arrays(rng, 20)
+    twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
+    expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
+    update_call(arch.update_3, False)(A, twice, 3, B, bi, 0, G)
+    np.testing.assert_allclose(A[4], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])
+@pytest.mark.parametrize("update", [arch.update_one_6, arch.update_one_4, arch.update_one_3])
+def test_update_one_leaves_its_input_alone(rng, update, dim):
+    A, B, _, bi = arrays(rng, dim)
+    D, G = A[3:4].copy(), rng.normal(size=(1, 40)).astype(np.float32)
+    slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
+    one_call(update)(A[:2], B, bi, 2, G, D)
+    update(A[:2], slow_b, bi, 2, G, slow_d)
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(D, slow_d, rtol=1e-4, atol=1e-5)
+    assert (slow_b != B).any(axis=1).sum() <= len(bi)
+    assert (A[3:4] != D).any()
+
+
+@pytest.mark.parametrize("dim", [1, 16, 70, 200, 300])
+@pytest.mark.parametrize("n", [0, 1, 5, 9])
+def test_sums_of_rows_and_adding_to_rows(rng, dim, n):
+    A, B, ai, _ = arrays(rng, dim)
+    ai[-1] = ai[0]  # a row that stands twice counts twice
+    T, before = np.full((1, A.shape[1]), 9, np.float32), A.copy()
+
+    @kernel()
+    def call(A, ai, n, T, B):
+        rows.prefetch(A, 2)
+        rows.sum_rows(T, A, ai, n, np.float32(0.25))
+        rows.add_to_rows(A, ai, n, B, np.float32(0.5))
+
+    call(A, ai, n, T, B)
+    expected, total = before.copy(), np.empty_like(T)
+    rows.sum_rows(total, before, ai, n, np.float32(0.25))
+    rows.add_to_rows(expected, ai, n, B, np.float32(0.5))
+    np.testing.assert_allclose(T, total, atol=1e-5)
+    np.testing.assert_allclose(A, expected, atol=1e-5)
+    np.testing.assert_allclose(total[0], 0.25 * sum((before[i] for i in ai[:n]), np.zeros(A.shape[1])), atol=1e-5)
+    assert (before != A).any() == (n > 0)
+
+
+def test_padded_rows_start_on_cache_lines():
+    for dim in (1, 16, 100):
+        m = rows.padded_rows(5, dim)
+        assert m.shape == (5, -(-dim // 16) * 16)
+        assert m.ctypes.data % 64 == 0
+        assert m.flags.c_contiguous
+
+
+def test_arrays_of_threads_share_no_cache_line():
+    scratches = [arch.make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, 5, 6, 100) for t in (0, 1)]
+    used = []
+    for scratch in scratches:
+        spans = [(a.ctypes.data, a.nbytes) for a in scratch if isinstance(a, np.ndarray)]
+        used.append({line for start, size in spans for line in range(start // 128, (start + size - 1) // 128 + 1)})
+    assert not used[0] & used[1]
+
+
+@pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
+def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
+    """The tests of this file and of the windows, compiled for a processor without AVX-512 and FMA."""
+    if os.environ.get("NUMBA_CPU_NAME"):
+        pytest.skip("already inside")
+    features = "" if cpu == "generic" else "+avx,+avx2,+fma"
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": cpu,
+        "NUMBA_CPU_FEATURES": features,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    code = "from w2vtrain.kernels.llvm import LANES; print(LANES)"
+    printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert int(printed.stdout) == (lanes or 8)
+    tests = Path(__file__).parents[1]
+    named = [
+        f"{tests}/kernels/test_tiles.py",
+        f"{tests}/kernels/test_logistic.py",
+        f"{tests}/engines/test_windows.py::test_kernel_agrees_with_the_naive_trainer",
+    ]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *named],
+        env=environment, capture_output=True, text=True, check=False, cwd=tests.parent,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:]

@@ -1,0 +1,245 @@
+from collections import Counter
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import Stream, begun, check_block_gradients, check_float32, hidden_vectors, problem_of
+from scipy import stats
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.adaptive_is import Scratch, draw_proposal
+from w2vtrain.probability.ngrams import count_bigrams
+
+SIZE, WIDTH = 11, 6
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
+PREVIOUS = np.array([-1, 0, 3, 3, 10, 1, 9, 0], np.int32)
+SOME = {"samples": 10, "ess": 4.0, "cap": 39}  # three batches
+LONELY = 9
+in_text = partial(begun, previous=PREVIOUS)
+
+
+def text(length=400, seed=3):
+    """A text in which no word follows LONELY."""
+    tokens = np.random.default_rng(seed).choice(SIZE, length, p=COUNTS / COUNTS.sum()).astype(np.int32)
+    tokens[::17] = -1
+    tokens[1:][tokens[:-1] == LONELY] = -1
+    return tokens
+
+
+def built(tokens=None, dtype=np.float64, counts=COUNTS, end=-1, **options):
+    tokens = text() if tokens is None else np.asarray(tokens, np.int32)
+    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype, tokens=tokens, end=end)
+    return objectives.objective_class("adaptive-is").build(problem, **options)
+
+
+def hidden(rng):
+    """Hidden vectors from small to large, so that P is from flat to peaked."""
+    return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
+
+
+def q_of(objective, previous, exponent=1.0):
+    """Q(.|previous), (V,), and its part λ B, from the pairs of the text."""
+    unigram = COUNTS**exponent / (COUNTS**exponent).sum()
+    tokens = text().tolist()
+    after = Counter(b for a, b in pairwise(tokens) if a == previous >= 0 and b >= 0)
+    if not after:
+        return unigram, 0 * unigram
+    share = objective.proposal.mixture[int(np.log2(COUNTS[previous]))]
+    part = share * np.array([after[v] for v in range(SIZE)]) / after.total()
+    return part + (1 - share) * unigram, part
+
+
+def naive_draws(objective, stream, previous, n):
+    """n words, those of the bigram first, by the same random numbers."""
+    o, table = objective.proposal, objective.proposal.bigrams
+    first, last = (0, 0) if previous < 0 else table.starts[previous : previous + 2]
+    share = o.mixture[o.class_of[previous]] if last > first else 0.0
+    from_bigram = sum((stream.draw() >> 32) / 2**32 < share for _ in range(n))
+    listed = np.repeat(table.words[first:last], np.diff(table.ends[first:last], prepend=0))
+    words = [int(listed[stream.below(len(listed))]) for _ in range(from_bigram)]
+    return words + [stream.alias(o.accept, o.alias) for _ in range(n - from_bigram)]
+
+
+def naive(objective, H, targets, previous, exponent=1.0):
+    """Loss, -dL/dH, -dL/d output, draws, fallbacks, and the bigram's part of the weights, one draw at a time."""
+    output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
+    stream = Stream.of_step(begun())
+    draws, waiting, parts = [], [], []
+    for b, (h, target) in enumerate(zip(H, targets, strict=True)):
+        q, part = q_of(objective, previous[b], exponent)
+        words, size = [], 0.0
+        while not words or (size < objective.ess and len(words) < objective.cap):
+            words += naive_draws(objective, stream, previous[b], objective.samples)
+            r = np.exp(output[words] @ h) / q[words]
+            size = r.sum() ** 2 / (r**2).sum()
+        weights, log_z = r / r.sum(), np.log(r.mean())
+        draws.append(len(words))
+        parts.append(weights @ (part / q)[words])
+        if size < objective.ess:
+            waiting.append(b)
+            s = output @ h
+            words, weights, log_z = range(SIZE), np.exp(s) / np.exp(s).sum(), np.log(np.exp(s).sum())
+        loss += log_z - output[target] @ h
+        for v, g in [(target, 1.0), *zip(words, -weights, strict=True)]:
+            dH[b] += g * output[v]
+            d_output[v] += g * h
+    return loss, dH, d_output, draws, waiting, parts
+
+
+@given(st.lists(st.integers(-1, 4), max_size=40), st.sampled_from([-1, 4]), st.integers(1, 7))
+def test_bigrams_are_counted(tokens, end, piece):
+    table = count_bigrams(np.array(tokens, np.int32), 5, end, piece)
+    words = [end if w < 0 else w for w in tokens]
+    expected = Counter((a, b) for a, b in pairwise(words) if min(a, b) >= 0)
+    found = {}
+    for v in range(5):
+        row = slice(table.starts[v], table.starts[v + 1])
+        counts = np.diff(table.ends[row], prepend=0).tolist()
+        found |= {(v, w): n for w, n in zip(table.words[row].tolist(), counts, strict=True)}
+        assert (np.diff(table.words[row]) > 0).all()
+    assert found == dict(expected)
+    assert len(table.words) == len(table.ends) == len(found)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.6, 0.99])
+@pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
+def test_draws_follow_the_mixture(share, previous):
+    """Identity 11: a chi-square test on a million draws, and no draw outside; the Q that comes with each is right."""
+    objective, n = built(), 1000
+    objective.proposal.mixture[:] = share
+    scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
+    stream, words, seen = np.array([9], np.uint64), np.empty(n, np.int32), np.zeros(SIZE)
+    q, part = q_of(objective, previous)
+    for _ in range(1000):
+        draw_proposal(stream, objective.proposal, previous, scratch, words)
+        assert words.min() >= 0
+        seen += np.bincount(words, minlength=SIZE)
+    assert len(seen) == SIZE
+    assert stats.chisquare(seen, q * seen.sum()).pvalue > 1e-4
+    np.testing.assert_allclose(scratch.q, q[words], rtol=1e-12)
+    np.testing.assert_allclose(scratch.parts, part[words], rtol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_it_is_the_naive_twin(rng, exponent):
+    objective, H = built(ns_exponent=exponent, mixture_rate=0.1, **SOME), hidden(rng)
+    mixture = objective.proposal.mixture
+    mixture[:] = np.linspace(0.2, 0.8, len(mixture))
+    loss, dH, d_output, draws, waiting, parts = naive(objective, H, TARGETS, PREVIOUS, exponent)
+    assert {10, 30} <= set(draws), "one batch is enough for some, others want all"
+    assert 0 < len(waiting) < draws.count(30), "of which some go on to the exact sum"
+    expected = mixture.copy()
+    for previous, part in zip(PREVIOUS, parts, strict=True):
+        if previous not in (-1, LONELY):
+            k = int(np.log2(COUNTS[previous]))
+            expected[k] += 0.1 * (part - expected[k])
+    old = objective.output.copy()
+    got, got_dH = objective.step(H, TARGETS, 0.01, in_text())
+    assert got == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    np.testing.assert_allclose(mixture, expected, rtol=1e-12)
+    assert objective.arrays()["is.mixture"] is mixture
+    assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
+
+
+@pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
+def test_the_update_is_the_gradient(rng, options):
+    objective, H = built(**options), hidden(rng)
+    objective.step(H, TARGETS, 0.0, in_text())
+    assert (objective.proposal.mixture == 0.5).all()
+    assert objective.counts.sum() == 0, "a rate of 0 learns and counts nothing"
+    check_block_gradients(objective, H, TARGETS, tolerance=1e-8, work=in_text)
+
+
+def test_the_mean_tends_to_the_exact_expectation(rng):
+    """Identity 6, for this proposal: the bias falls with m."""
+    exact = objectives.objective_class("softmax").build(problem_of(COUNTS, dim=5, bias=True, init=0.7, dtype=float))
+    h, biases = hidden(rng)[4], []
+    H, targets, previous = np.tile(h, (4000, 1)), np.full(4000, 3, np.int32), np.full(4000, 2, np.int32)
+    expected = exact.step(H[:1], targets[:1], 0.0, begun())[1][0]
+    for m in (2, 8, 32, 500):
+        _, dH = built(samples=m, ess=0.0, cap=m).step(H, targets, 0.0, begun(previous=previous))
+        biases.append(np.abs(dH.mean(axis=0) - expected).max())
+    assert biases[0] > 2 * biases[1] > 4 * biases[2]
+    assert biases[3] < 4.5 * (dH.std(axis=0) / np.sqrt(len(H))).max() + 1e-3
+
+
+def bigram_model(objective, previous, share):
+    """Make P(.|h) = share B(.|previous) + (1 - share) / V for h = (0, ..., 0, 1). Returns h and P."""
+    objective.proposal.mixture[:] = 1.0
+    p = share * q_of(objective, previous)[0] + (1 - share) / SIZE
+    objective.proposal.mixture[:] = 0.5
+    objective.output[:, -1] = np.log(p)
+    h = np.zeros((1, WIDTH))
+    h[0, -1] = 1
+    return h, p
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_the_mixture_descends_to_the_least_divergence(share):
+    """KL(P‖Q) by λ, on a grid, is least where the mixture ends, for the class of the word before alone."""
+    objective = built(samples=200, ess=0.0, cap=200, mixture_rate=0.02)
+    h, p = bigram_model(objective, 2, share)
+    H, targets = np.repeat(h, 100, axis=0), np.zeros(100, np.int32)
+    work, mixture, place, found = begun(previous=np.full(100, 2, np.int32)), objective.proposal.mixture, 5, []
+    for step in range(120):
+        objective.step(H, targets, 1e-300, work)
+        if step >= 60:
+            found.append(mixture[place])
+    rest = mixture[np.arange(len(mixture)) != place].copy()
+    grid, divergence = np.linspace(0.01, 0.99, 99), []
+    for x in grid:
+        mixture[:] = x
+        divergence.append((p * np.log(p / q_of(objective, 2)[0])).sum())
+    assert np.mean(found) == pytest.approx(grid[np.argmin(divergence)], abs=0.05)
+    assert (rest == 0.5).all()
+
+
+def test_a_bigram_model_needs_fewer_draws_than_from_word_frequencies_alone():
+    counts = []
+    for tokens in (text(), []):
+        objective = built(tokens, samples=10, ess=50.0, cap=10_000)
+        h, _ = bigram_model(objective, 10, 0.9)
+        work = begun(previous=np.full(200, 10, np.int32))
+        objective.step(np.repeat(h, 200, axis=0), np.zeros(200, np.int32), 1e-300, work)
+        counts.append(objective.draws[0] / objective.examples[0])
+        assert objective.fallbacks[0] == 0
+    assert counts[0] < 0.6 * counts[1]
+
+
+def test_without_a_text_it_draws_by_frequencies(rng):
+    objective, H = built([], **SOME), hidden(rng)
+    loss, _, _, draws, _, parts = naive(objective, H, TARGETS, np.full(len(H), -1, np.int32))
+    assert objective.step(H, TARGETS, 0.01, in_text())[0] == pytest.approx(loss)
+    assert sum(draws) == objective.draws[0]
+    assert not any(parts)
+    assert (objective.proposal.mixture == 0.5).all()
+
+
+def test_float32_and_chunks(rng):
+    wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
+    check_float32(wide, narrow, H, TARGETS, in_text)
+    assert wide.step(H, TARGETS, 0.0, in_text(1))[0] != wide.step(H, TARGETS, 0.0, in_text(2))[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"samples": 0},
+        {"ess": -1.0},
+        {"ess": 4097.0},
+        {"cap": 31},
+        {"ns_exponent": float("nan")},
+        {"mixture_rate": 1.5},
+    ],
+)
+def test_options_out_of_range(options):
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"option {name} of objective adaptive-is"):
+        built(**options)

@@ -1,0 +1,279 @@
+"""The softmax over letters: identity 10, against a network written out letter by letter in float64."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives import char_softmax
+from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax, advance
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.spelling import LONGEST, spell, tries
+
+# Words of all lengths, the empty one too; the fourth and the fifth are cut to the same spelling.
+WORDS = ["the", "a", "né", "x" * 40, "x" * 50, "then", "nation", "national", "日本", "", "nationals", "he", "b"]
+COUNTS = np.arange(len(WORDS), 0, -1)
+SIZE, DIM, BLOCK = len(WORDS), 5, 9
+SMALL = {"cell": 7, "char_dim": 3}
+LAYERS = ["start", "embeddings", "inputs", "recurrent", "offsets", "readout", "prior"]
+
+
+def built(rng, words=WORDS, bias=True, dtype=np.float64, **options):
+    """An objective with no parameter at 0."""
+    problem = Problem(words, np.ones(len(words), np.int64), DIM, bias=bias, dtype=dtype)
+    objective = CharSoftmax.build(problem, **{**SMALL, **options})
+    for array in objective.parameters().values():
+        array[...] = rng.normal(size=array.shape) * 0.7
+    return objective
+
+
+def block(rng, width, dtype=np.float64, size=SIZE):
+    H = rng.normal(size=(BLOCK, width)).astype(dtype)
+    H[:, DIM:] = 1
+    return H, rng.integers(0, size, BLOCK).astype(np.int32)
+
+
+def log_prob_naively(theta, words, word, h):
+    """One letter after the other; the end is letter 0, bytes follow in their order."""
+    alphabet = sorted({byte for w in words for byte in w.encode()[:LONGEST]})
+    theta = {name: array.astype(np.float64) for name, array in theta.items()}
+    state, total = np.tanh(h @ theta["start"]), 0.0
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+    for letter in [*(alphabet.index(byte) + 1 for byte in word.encode()[:LONGEST]), 0]:
+        scores = state @ theta["readout"] + theta["prior"]
+        total += scores[letter] - np.log(np.exp(scores).sum())
+        x = theta["embeddings"][letter] @ theta["inputs"] + theta["offsets"]
+        (xr, xz, xc), (pr, pz, pc) = np.split(x, 3), np.split(state @ theta["recurrent"], 3)
+        r, z = sigmoid(xr + pr), sigmoid(xz + pz)
+        state = (1 - z) * np.tanh(xc + r * pc) + z * state
+    return total
+
+
+def table_naively(objective, words, H):
+    return np.array([[log_prob_naively(objective.theta, words, word, h) for word in words] for h in H])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_loss_and_scores_are_those_of_the_naive_twin(rng, bias, dtype, tolerance):
+    objective = built(rng, bias=bias, dtype=dtype)
+    H, targets = block(rng, DIM + bias, dtype)
+    table = table_naively(objective, WORDS, H.astype(np.float64))
+    own, log_z = table[np.arange(BLOCK), targets], np.log(np.exp(table).sum(axis=1))
+    loss, dH = objective.step(H, targets, 0.0, Workspace())
+    assert loss == pytest.approx(-own.sum(), rel=tolerance)
+    raw, z = objective.scores(H, targets)
+    np.testing.assert_allclose(raw, own, rtol=tolerance)
+    np.testing.assert_allclose(z, log_z, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(objective.log_prob(H, targets), own, rtol=tolerance)
+    np.testing.assert_allclose(objective.log_probs(H), table - log_z[:, None], rtol=tolerance, atol=tolerance)
+    assert {a.dtype for a in (dH, raw, z, objective.log_prob(H, targets), objective.log_probs(H))} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("layer", [*LAYERS, "H"])
+def test_gradients_of_every_layer(rng, layer):
+    """Identity 1: all entries against central differences of the returned loss."""
+    objective, work = built(rng), Workspace()
+    H, targets = block(rng, DIM + 1)
+    targets[0] = 9  # the empty word has one letter, its end
+    _, dH, slopes = objective.gradients(H, targets, work)
+    assert set(slopes) == set(objective.parameters()) == set(LAYERS)
+    array, got = (H, dH) if layer == "H" else (objective.parameters()[layer], slopes[layer])
+    got, expected = got.copy(), np.zeros(array.shape)
+    for place in np.ndindex(array.shape):
+        kept, both = array[place], []
+        for shift in (1e-5, -1e-5):
+            array[place] = kept + shift
+            both.append(objective.step(H, targets, 0.0, work)[0])
+        array[place] = kept
+        expected[place] = (both[1] - both[0]) / 2e-5
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_identity_10_all_strings_up_to_a_length_have_at_most_1_and_tend_to_it(rng):
+    """States are within -1 and 1, so that a word ends at every letter with a probability of at least `least`."""
+    words = ["a", "b"]
+    objective = built(rng, words=words)
+    theta = objective.theta
+    theta["readout"] *= 0.2
+    theta["prior"][:] = 1, 0, 0
+    reach = np.abs(theta["readout"]).sum(axis=0)
+    least = 1 / (1 + np.exp(reach[1:] + reach[0] - 1).sum())
+    H, targets = block(rng, DIM + 1, size=1)
+    sums = [np.exp([log_prob_naively(theta, words, "", h) for h in H])]
+    for longest in range(1, 11):
+        strings = ["".join(letters) for n in range(longest + 1) for letters in product("ab", repeat=n)]
+        sums.append(np.exp(CharScorer(theta, spell(strings)).scores(H, targets)[1]))
+        if longest == 3:
+            np.testing.assert_allclose(sums[3], np.exp(table_naively(objective, strings, H)).sum(axis=1), rtol=1e-12)
+    rest = 1 - np.array(sums)
+    assert (rest > 0).all()
+    assert (rest[1:] <= rest[:-1] * (1 - least)).all()
+    assert rest[-1].max() < 0.05
+
+
+def test_identity_10_renormalised_over_the_vocabulary_the_sum_is_1(rng):
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-6)):
+        objective = built(rng, dtype=dtype)
+        H, targets = block(rng, DIM + 1, dtype)
+        log_probs = objective.log_probs(H)
+        np.testing.assert_allclose(np.exp(log_probs).sum(axis=1), 1, rtol=tolerance)
+        raw, log_z = objective.scores(H, targets)
+        np.testing.assert_allclose(raw - log_z, log_probs[np.arange(BLOCK), targets], rtol=1e-5)
+        distinct = CharScorer(objective.theta, spell([word for word in WORDS if word != "x" * 50]))
+        assert (distinct.scores(H, np.minimum(targets, 3))[1] < 0).all(), "the vocabulary is a part of all strings"
+
+
+def test_words_that_are_cut_to_one_spelling_have_its_probability_each(rng):
+    objective = built(rng)
+    H, _ = block(rng, DIM + 1)
+    log_probs = objective.log_probs(H)
+    np.testing.assert_array_equal(log_probs[:, 3], log_probs[:, 4])
+    alone = CharScorer(objective.theta, spell([*WORDS[:4], *WORDS[5:]]))
+    raw, _ = objective.scores(H, np.full(BLOCK, 3))
+    np.testing.assert_allclose(alone.scores(H, np.full(BLOCK, 3))[0], raw, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("piece", "batch"), [(1, 1), (3, 2), (4, 100), (1000, 4)])
+def test_scores_do_not_depend_on_how_the_work_is_cut(rng, monkeypatch, piece, batch):
+    objective = built(rng)
+    H, targets = block(rng, DIM + 1)
+    expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
+    monkeypatch.setattr(char_softmax, "PIECE", piece)
+    monkeypatch.setattr(char_softmax, "BATCH", batch)
+    monkeypatch.setattr(char_softmax, "BLOCK", batch)
+    again = CharScorer(objective.theta, spell(WORDS))
+    assert len(again._tries) == -(-SIZE // piece)
+    np.testing.assert_allclose(again.log_probs(H), expected[0], rtol=1e-12)
+    np.testing.assert_allclose(again.scores(H, targets), expected[1], rtol=1e-12)
+    np.testing.assert_allclose(again.log_prob(H, targets), expected[2], rtol=1e-12)
+
+
+def test_a_prefix_is_computed_once_for_all_its_words(rng):
+    words = ["".join(rng.choice(list("abc"), rng.integers(0, 6))) for _ in range(60)]
+    spelling = spell(words)
+    letters = np.maximum(spelling.letters[:, 1:], 2) - 2
+    (levels,) = tries(letters, spelling.lengths - 2, 1000)
+    prefixes = {word[:n] for word in words for n in range(len(word) + 1)}
+    assert 1 + sum(len(level.letters) for level in levels) == len(prefixes)
+    assert sum(len(level.inner) for level in levels) == len({prefix[:-1] for prefix in prefixes if prefix})
+    names = [""]
+    for level in levels:
+        assert {w: names[e] for w, e in zip(level.words, level.ends, strict=True)} == {w: words[w] for w in level.words}
+        names = [
+            names[level.inner[parent]] + "abc"[letter - 1]
+            for parent, letter in zip(level.parents, level.letters, strict=True)
+        ]
+    assert sorted(w for level in levels for w in level.words) == list(range(60))
+
+
+def test_a_step_is_adagrad_and_at_rate_0_nothing_changes(rng):
+    objective = built(rng, net_rate=3.0)
+    H, targets = block(rng, DIM + 1)
+    before = {name: array.copy() for name, array in objective.parameters().items()}
+    _, dH, slopes = objective.gradients(H, targets, Workspace())
+    objective.step(H, targets, 0.0, Workspace())
+    for name, array in objective.parameters().items():
+        np.testing.assert_array_equal(array, before[name])
+        assert not objective.state[name].any()
+    np.testing.assert_array_equal(objective.step(H, targets, 0.1, Workspace())[1], dH)
+    for name, array in objective.parameters().items():
+        np.testing.assert_allclose(objective.state[name], slopes[name] ** 2)
+        expected = before[name] + 0.3 * slopes[name] / np.sqrt(slopes[name] ** 2 + DAMPING)
+        np.testing.assert_allclose(array, expected, rtol=1e-12)
+    again = objective.gradients(H, targets, Workspace())[2]
+    objective.step(H, targets, 0.1, Workspace())
+    for name in objective.parameters():
+        np.testing.assert_allclose(objective.state[name], slopes[name] ** 2 + again[name] ** 2)
+
+
+def test_it_learns_which_word_follows_which(rng):
+    """Every context has one word: the loss a word falls from what random letters cost to nearly nothing."""
+    problem = Problem(WORDS[:4] + WORDS[5:], COUNTS[:-1], DIM, dtype=np.float32)
+    objective, work = CharSoftmax.build(problem, cell=32), Workspace()
+    contexts = rng.normal(size=(SIZE - 1, DIM)).astype(np.float32)
+    losses = []
+    for rate in np.linspace(0.05, 0.001, 500):
+        targets = rng.integers(0, SIZE - 1, 64).astype(np.int32)
+        loss, dH = objective.step(contexts[targets], targets, rate, work)
+        np.add.at(contexts, targets, np.float32(rate) * dH)
+        losses.append(loss / 64)
+    assert losses[0] > 10
+    assert np.mean(losses[-20:]) < 0.2
+    everything = np.arange(SIZE - 1, dtype=np.int32)
+    raw, log_z = objective.scores(contexts, everything)
+    assert np.exp(raw - log_z).min() > 0.8
+
+
+def test_a_model_file_holds_all_that_scoring_needs(rng):
+    objective = built(rng, dtype=np.float32)
+    H, targets = block(rng, DIM + 1, np.float32)
+    assert objective.output.shape == (0, DIM + 1)
+    arrays = {name: array.copy() for name, array in objective.arrays().items()}
+    assert set(arrays) == {f"char.{name}" for name in LAYERS}
+    options = {**objectives.option_defaults("char-softmax"), **SMALL}
+    problem = Problem(WORDS, COUNTS, DIM, bias=True)
+    scorer = CharSoftmax.scorer(problem, options, objective.output, {**arrays, "bias": np.zeros(0, np.float32)})
+    np.testing.assert_array_equal(scorer.log_probs(H), objective.log_probs(H))
+    np.testing.assert_array_equal(scorer.log_prob(H, targets), objective.log_prob(H, targets))
+
+
+def test_the_size_does_not_depend_on_the_number_of_words():
+    few, many = (Problem(["a", "b", *("ab" * k for k in range(1, n))], COUNTS, DIM) for n in (2, 16))
+    sizes = [{name: a.shape for name, a in CharSoftmax.build(p).parameters().items()} for p in (few, many)]
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("words", [["a"], ["a", "b"], [""], ["", "日"]])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_smallest_vocabularies_and_blocks(rng, words, count):
+    objective = built(rng, words=words, dtype=np.float32)
+    H = np.zeros((count, DIM + 1), np.float32)
+    targets = np.zeros(count, np.int32)
+    loss, dH = objective.step(H, targets, 0.1, Workspace())
+    assert np.isfinite(loss)
+    assert dH.shape == H.shape
+    assert objective.log_prob(H, targets).shape == (count,)
+    np.testing.assert_allclose(np.exp(objective.log_probs(H)).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
+def test_the_compiled_cell_is_that_of_numpy(rng, scale):
+    """Far out too, where tanh is flat; and what is not a number is passed on."""
+    k, n, B, cell, letters = 3, 5, 2, 13, 4
+    shapes = [(k, B, cell), (k, B, 3 * cell), (letters, 3 * cell)]
+    states, products, table = (rng.normal(size=shape) * scale for shape in shapes)
+    states = np.tanh(states)
+    parents, read = rng.integers(0, k, n), rng.integers(0, letters, n).astype(np.uint8)
+    found = {}
+    for dtype in (np.float64, np.float32):
+        gates, following = np.empty((n, B, 3 * cell), dtype), np.empty((n, B, cell), dtype)
+        arrays = [array.astype(dtype) for array in (states, products, table)]
+        advance(arrays[0], arrays[1], parents, arrays[2], read, gates, following)
+        found[dtype] = gates, following
+    for exact, fast in zip(found[np.float64], found[np.float32], strict=True):
+        np.testing.assert_allclose(fast, exact, atol=1e-6 * max(1, scale))
+        assert np.abs(fast).max() <= 1 + 1e-6
+    arrays[1][:] = np.nan
+    advance(arrays[0], arrays[1], parents, arrays[2], read, gates, following)
+    assert np.isnan(following).all()
+
+
+def test_divergence_is_seen(rng):
+    objective = built(rng, dtype=np.float32)
+    H, targets = block(rng, DIM + 1, np.float32)
+    H[4, 0] = np.nan
+    assert np.isnan(objective.step(H, targets, 0.0, Workspace())[0])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("cell", 0), ("cell", 5000), ("char_dim", 0), ("char_dim", 5000), ("net_rate", -1.0), ("net_rate", np.nan)],
+)
+def test_options_are_checked(option, value):
+    with pytest.raises(ConfigError, match=f"option {option} of objective char-softmax: .* is not between"):
+        CharSoftmax.build(Problem(WORDS, COUNTS, DIM), **{option: value})

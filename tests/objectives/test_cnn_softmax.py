@@ -1,0 +1,293 @@
+"""Softmax over rows read off spellings: identity 9, against a network written out word by word in float64."""
+
+import numpy as np
+import pytest
+from reference import begun
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.cnn_softmax import CnnSoftmax
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.spelling import BEGIN, END, LONGEST
+
+WORDS = ["the", "a", "né", "of", "then", "the", "x" * 40, "b", "nation", "national", "irrational", "日本", "a"]
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 4, 3])
+SIZE, DIM, BLOCK = len(WORDS), 6, 9
+SMALL = {"char_dim": 3, "filters": 9, "widths": "1,2,5", "correction": 2}
+LAYERS = ["embeddings", "filters", "offsets", "projection", "mixing", "correction", "bias"]
+
+
+def built(rng, bias=True, dtype=np.float64, **options):
+    """An objective with no parameter at 0, and its problem."""
+    problem = Problem(WORDS, COUNTS, DIM, bias=bias, dtype=dtype)
+    objective = CnnSoftmax.build(problem, **{**SMALL, **options})
+    for name, array in objective.parameters().items():
+        array[...] = rng.normal(size=array.shape) * (1.0 if name == "embeddings" else 0.5)
+    return objective, problem
+
+
+def block(rng, width, dtype=np.float64):
+    H = rng.normal(size=(BLOCK, width)).astype(dtype)
+    H[:, DIM:] = 1
+    return H, rng.integers(0, SIZE, BLOCK).astype(np.int32)
+
+
+def rows_naively(objective, widths=(1, 2, 5)):
+    """Embed, convolve, ReLU, pool, project, correct: one word and one filter at a time."""
+    theta = objective.theta
+    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
+    rows = []
+    for w, word in enumerate(WORDS):
+        ids = [BEGIN, *(alphabet.index(byte) + END + 1 for byte in word.encode()[:LONGEST]), END]
+        pooled, column = [], 0
+        for width, size in zip(widths, objective.sizes, strict=True):
+            padded = np.array(ids + [0] * max(0, width - len(ids)))
+            block = theta["filters"][:, column : column + width * size].reshape(-1, width, size)
+            for f in range(size):
+                offset = theta["offsets"][len(pooled)]
+                windows = [theta["embeddings"][padded[t : t + width]] for t in range(len(padded) - width + 1)]
+                pooled.append(max(max(0.0, float((x.T * block[:, :, f]).sum() + offset)) for x in windows))
+            column += width * size
+        row = np.array(pooled) @ theta["projection"] + theta["correction"][w] @ theta["mixing"]
+        rows.append(np.concatenate([row, theta["bias"][w : w + 1]]))
+    return np.array(rows)
+
+
+def loss_naively(objective, rows, H, targets, drawn):
+    """-log softmax of the target among the words drawn and itself, scores less the log of the expected counts."""
+    q = np.maximum(COUNTS, 0.5) / np.maximum(COUNTS, 0.5).sum()
+    expected = 1 - (1 - q) ** objective.samples
+    total = 0.0
+    for h, target in zip(H, targets, strict=True):
+        x = {v: rows[v] @ h - np.log(expected[v]) for v in {*drawn, target}}
+        total -= x[target] - np.log(sum(np.exp(list(x.values()))))
+    return total
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"correction": 0}])
+def test_rows_are_those_of_the_naive_network(rng, options):
+    objective, _ = built(rng, **options)
+    expected = rows_naively(objective)
+    assert objective.output.shape == (SIZE, DIM + options.get("bias", True))
+    np.testing.assert_allclose(objective.output, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(objective.rows(np.array([5, 2, 2])), expected[[5, 2, 2]], rtol=1e-12, atol=1e-12)
+
+
+def test_materialised_rows_are_those_of_training(rng):
+    """Identity 9: -dL/dh of a block are coefficients times the rows that a step computes; here from `output`."""
+    objective, _ = built(rng, samples=0)
+    H, targets = block(rng, DIM + 1)
+    rows = objective.output
+    p = np.exp(H @ rows.T)
+    p /= p.sum(axis=1, keepdims=True)
+    loss, dH = objective.step(H, targets, 0.0, begun())
+    assert loss == pytest.approx(-np.log(p[range(BLOCK), targets]).sum(), rel=1e-12)
+    np.testing.assert_allclose(dH, (np.eye(SIZE)[targets] - p) @ rows, atol=1e-12)
+
+
+def test_without_correction_words_spelled_alike_share_all_but_the_bias(rng):
+    """Identity 9: twice "the", twice "a"; with correction rows they differ."""
+    for correction in (0, 2):
+        rows = built(rng, correction=correction)[0].output
+        for one, other in ((0, 5), (1, 12)):
+            assert np.allclose(rows[one, :DIM], rows[other, :DIM]) is (correction == 0)
+            assert rows[one, DIM] != rows[other, DIM]
+        assert not np.allclose(rows[0, :DIM], rows[4, :DIM]), "the, then"
+
+
+@pytest.mark.parametrize("samples", [0, 6])
+@pytest.mark.parametrize("name", ["H", *LAYERS])
+def test_slopes_of_every_layer(rng, name, samples):
+    """Identity 9: central differences of the loss, the same samples; zero for words that take no part."""
+    objective, _ = built(rng, samples=samples)
+    H, targets = block(rng, DIM + 1)
+    theta = H if name == "H" else objective.theta[name]
+    _, dH, slopes = objective.gradients(H, targets, begun())
+    if name == "H":
+        got = dH
+    elif name in ("correction", "bias"):
+        got = np.zeros_like(theta)
+        words, got_of_words = slopes[name]
+        got[words] = got_of_words
+    else:
+        got = slopes[name]
+    slope = np.zeros_like(theta)
+    for at in np.ndindex(theta.shape):
+        old, losses = theta[at], []
+        for new in (old + 1e-6, old - 1e-6):
+            theta[at] = new
+            losses.append(objective.step(H, targets, 0.0, begun())[0])
+        theta[at] = old
+        slope[at] = (losses[0] - losses[1]) / 2e-6
+    np.testing.assert_allclose(got, -slope, atol=2e-7)
+    assert np.abs(slope).max() > 1e-2
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_sampled_loss_is_that_of_the_definition(rng, chunk):
+    objective, _ = built(rng, samples=6)
+    H, targets = block(rng, DIM + 1)
+    words, own, shift = objective._candidates(targets, begun(chunk))
+    drawn = words[np.isfinite(shift)]
+    assert 1 <= len(drawn) <= 6
+    assert set(words.tolist()) == {*drawn.tolist(), *targets.tolist()}
+    np.testing.assert_array_equal(words[own], targets)
+    loss, _ = objective.step(H, targets, 0.0, begun(chunk))
+    assert loss == pytest.approx(loss_naively(objective, objective.output, H, targets, drawn.tolist()), rel=1e-12)
+
+
+def test_words_are_drawn_as_often_as_their_correction_says(rng):
+    objective, _ = built(rng, samples=6)
+    seen, blocks = np.zeros(SIZE), 4000
+    for chunk in range(blocks):
+        words, _, shift = objective._candidates(np.array([3], np.int32), begun(chunk))
+        seen[words[np.isfinite(shift)]] += 1
+    expected = np.exp(objective.log_expected)
+    deviation = (seen / blocks - expected) / np.sqrt(expected * (1 - expected) / blocks)
+    assert np.abs(deviation).max() < 4
+
+
+@pytest.mark.parametrize("name", ["embeddings", "filters", "offsets"])
+def test_what_is_not_a_number_is_seen(rng, name):
+    """The largest over the places of a word must not pass it over, wherever it stands."""
+    objective, _ = built(rng, samples=0)
+    H, targets = block(rng, DIM + 1)
+    objective.theta[name].flat[-1] = np.nan
+    assert np.isnan(objective.step(H, targets, 0.0, begun())[0])
+
+
+def test_many_samples_are_the_full_softmax(rng):
+    sampled, full = built(rng, samples=100_000)[0], built(rng, samples=0)[0]
+    full.theta = sampled.theta
+    H, targets = block(rng, DIM + 1)
+    a, b = sampled.gradients(H, targets, begun()), full.gradients(H, targets, begun())
+    assert a[0] == pytest.approx(b[0], rel=1e-12)
+    for name in LAYERS:
+        one, other = (slopes[name][1] if name in ("correction", "bias") else slopes[name] for slopes in (a[2], b[2]))
+        np.testing.assert_allclose(one, other, atol=1e-11)
+    np.testing.assert_array_equal(a[2]["bias"][0], b[2]["bias"][0])
+
+
+def test_a_step_is_sgd_for_words_and_adagrad_for_what_they_share(rng):
+    objective, _ = built(rng, samples=6, net_rate=0.5)
+    H, targets = block(rng, DIM + 1)
+    totals = dict.fromkeys(objective.state, 0.0)
+    for chunk in range(2):
+        old = {name: array.copy() for name, array in objective.parameters().items()}
+        loss, _, slopes = objective.gradients(H, targets, begun(chunk))
+        assert objective.step(H, targets, 0.01, begun(chunk))[0] == loss
+        for name in ("correction", "bias"):
+            expected = old[name].copy()
+            expected[slopes[name][0]] += 0.01 * slopes[name][1]
+            np.testing.assert_allclose(objective.theta[name], expected, rtol=1e-12)
+        for name in totals:
+            totals[name] = totals[name] + slopes[name] ** 2
+            moved = 0.01 * 0.5 * slopes[name] / np.sqrt(totals[name] + 1e-12)
+            np.testing.assert_allclose(objective.theta[name] - old[name], moved, atol=1e-14)
+            np.testing.assert_allclose(objective.state[name], totals[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"correction": 0}, {"samples": 0}, {"bias": False}])
+def test_a_rate_of_zero_changes_nothing(rng, options):
+    objective, _ = built(rng, **options)
+    held = {**objective.parameters(), **{f"state.{name}": array for name, array in objective.state.items()}}
+    before = {name: array.copy() for name, array in held.items()}
+    H, targets = block(rng, objective.width)
+    objective.step(H, targets, 0.0, begun())
+    for name, array in held.items():
+        np.testing.assert_array_equal(array, before[name])
+    objective.step(H, targets, 0.1, begun())
+    for name, array in held.items():
+        assert array.size == 0 or not np.array_equal(array, before[name]), name
+
+
+@pytest.mark.parametrize("samples", [0, 8])
+def test_learning_in_float32_lowers_the_exact_loss(rng, samples):
+    """From initial values, zeros for rows: h says which of the words follows."""
+    problem = Problem(WORDS, COUNTS, DIM, bias=True)
+    objective = CnnSoftmax.build(problem, samples=samples)
+    H, targets = np.repeat(block(rng, DIM + 1, np.float32)[0], 4, axis=0), np.arange(4 * BLOCK, dtype=np.int32) // 4
+    work, losses = begun(), []
+    for _ in range(300):
+        scorer = CnnSoftmax.scorer(problem, {}, objective.output, objective.arrays())
+        losses.append(-float(scorer.log_prob(H, targets).mean()))
+        objective.step(H, targets, 0.05, work)
+    assert losses[0] > 2
+    assert losses[-1] < 0.6
+    assert {array.dtype for array in objective.parameters().values()} == {np.dtype(np.float32)}
+    assert objective.output.dtype == np.float32
+
+
+def test_parameters_are_few_and_rows_begin_as_asked():
+    words = [f"word{i}" for i in range(20_000)]
+    counts = np.arange(30_000, 10_000, -1)
+    objective = CnnSoftmax.build(Problem(words, counts, 100, bias=True, init=0.1))
+    learned = sum(array.size for array in objective.parameters().values())
+    assert learned < 0.25 * 20_000 * 101
+    rows = objective.output
+    np.testing.assert_allclose(rows[:, 100], np.log(counts / counts.sum()), rtol=1e-5)
+    assert 0.03 < rows[:, :100].std() < 0.3
+    assert not CnnSoftmax.build(Problem(words, counts, 100)).output.any()
+    again = CnnSoftmax.build(Problem(words, counts, 100, bias=True, init=0.1))
+    np.testing.assert_array_equal(again.output, rows)
+    np.testing.assert_allclose(again.rows(np.arange(9_000, 9_009)), rows[9_000:9_009], rtol=1e-4, atol=1e-5)
+
+
+def test_a_scorer_needs_the_rows_alone(rng):
+    objective, problem = built(rng)
+    H, targets = block(rng, DIM + 1)
+    scorer = CnnSoftmax.scorer(problem, {}, objective.output, {})
+    log_probs = scorer.log_probs(H)
+    np.testing.assert_allclose(np.exp(log_probs).sum(axis=1), 1)
+    raw, log_z = scorer.scores(H, targets)
+    np.testing.assert_allclose(raw - log_z, log_probs[range(BLOCK), targets])
+    np.testing.assert_allclose(scorer.log_prob(H, targets), log_probs[range(BLOCK), targets])
+    assert {name.split(".")[0] for name in objective.arrays()} == {"cnn"}
+    assert "correction" not in built(rng, correction=0)[0].parameters()
+
+
+def test_tiny_vocabularies(rng):
+    for words in (["a"], ["a", "b"]):
+        objective = CnnSoftmax.build(Problem(words, np.arange(len(words), 0, -1), DIM, init=0.5))
+        H, targets = rng.normal(size=(3, DIM)).astype(np.float32), np.zeros(3, np.int32)
+        loss, dH = objective.step(H, targets, 0.1, begun())
+        assert np.isfinite(loss)
+        assert np.isfinite(dH).all()
+        assert objective.rows().shape == (len(words), DIM)
+
+
+def test_memory_of_a_step_has_names_of_its_own(rng):
+    """The engine keeps a chunk's examples in the same workspace while steps run."""
+    objective, _ = built(rng)
+    work = begun()
+    objective.step(*block(rng, DIM + 1), 0.1, work)
+    assert work._arrays
+    assert all(name.startswith("cnn.") for name in work._arrays)
+
+
+def test_filters_are_divided_in_proportion_to_their_widths(rng):
+    sizes = built(rng, widths="4,1,2,3", filters=104)[0].sizes
+    assert sizes.tolist() == [11, 21, 31, 41]
+    assert built(rng, widths="1,16", filters=2)[0].sizes.tolist() == [1, 1]
+    assert objectives.checked_options("cnn-softmax", {"widths": 3})["widths"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"char_dim": 0}, "option char_dim of objective cnn-softmax: 0 is not between 1 and 1000"),
+        ({"filters": 0}, "option filters of objective cnn-softmax: 0 is not"),
+        ({"filters": 2}, "2 are too few for 3 widths"),
+        ({"correction": -1}, "option correction of objective"),
+        ({"samples": -1}, "option samples of objective"),
+        ({"net_rate": -0.1}, "option net_rate of objective"),
+        ({"net_rate": float("nan")}, "option net_rate of objective"),
+        ({"widths": ""}, "option widths of objective cnn-softmax: expected whole numbers"),
+        ({"widths": "1,two"}, "expected whole numbers"),
+        ({"widths": "0,1"}, "from 1 to 16"),
+        ({"widths": "1,17"}, "from 1 to 16"),
+    ],
+)
+def test_options_are_checked(rng, given, message):
+    with pytest.raises(ConfigError, match=message):
+        built(rng, **given)

@@ -1,0 +1,221 @@
+"""Hierarchical softmax: which tree its options choose, and the scores of a trained model."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import problem_of
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.objectives import hs
+from w2vtrain.probability import dense
+from w2vtrain.probability.trees import Tree, balanced, clustered, huffman, tree_from_file
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+PROBLEM = problem_of(COUNTS)
+build = hs.Hierarchical.build
+
+
+@pytest.fixture
+def tree_file(tmp_path):
+    file = tmp_path / "paths.txt"
+    comb = ["1" * i + "0" for i in range(len(COUNTS) - 1)] + ["1" * (len(COUNTS) - 1)]
+    file.write_text("".join(f"{word} {path}\n" for word, path in zip(PROBLEM.words, comb, strict=True)))
+    return str(file)
+
+
+def vector_file(tmp_path, words, rng, name="vectors.bin"):
+    matrix = rng.normal(size=(len(words), 5)).astype(np.float32)
+    write_vectors(tmp_path / name, words, matrix)
+    return str(tmp_path / name), matrix
+
+
+def same(objective, tree):
+    return all(np.array_equal(a, b) for a, b in zip(objective.arrays().values(), tree, strict=True))
+
+
+def naive_log_probs(tree, output, h):
+    """log P of all words for one hidden vector, node by node."""
+    found = []
+    for first, last in zip(tree.start[:-1], tree.start[1:], strict=True):
+        turns = zip(tree.nodes[first:last], tree.codes[first:last], strict=True)
+        found.append(-sum(reference.softplus((2.0 * code - 1) * (output[node] @ h)) for node, code in turns))
+    return np.array(found)
+
+
+# Options
+
+
+def test_options_choose_the_tree(tmp_path, tree_file, rng):
+    assert objectives.option_defaults("hs") == {"tree": "huffman", "vectors": ""}
+    file, matrix = vector_file(tmp_path, PROBLEM.words[::-1], rng)
+    assert same(build(PROBLEM), huffman(COUNTS))
+    assert same(build(PROBLEM, tree="balanced"), balanced(len(COUNTS)))
+    assert same(build(PROBLEM, tree="cluster", vectors=file), clustered(COUNTS, matrix[::-1]))
+    assert same(build(PROBLEM, tree=tree_file), tree_from_file(tree_file, PROBLEM.words))
+    assert build(PROBLEM, tree=tree_file).candidate_limit == len(COUNTS) - 1
+
+
+def test_candidates_are_the_path(tree_file):
+    objective = build(PROBLEM, tree=tree_file)
+    rows, labels = np.zeros(20, np.int32), np.zeros(20, np.float32)
+    m = objective.candidates(np.array([3], np.int32), 0, np.zeros(1, np.uint64), rows, labels, labels.copy())
+    assert rows[:m].tolist() == [9, 8, 7, 6]
+    assert labels[:m].tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("use", [lambda options: build(PROBLEM, **options), hs.Hierarchical.check])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tree": "cluster"}, "option vectors of objective hs: tree cluster needs a file"),
+        ({"vectors": "v.bin"}, "only tree cluster takes vectors, not huffman"),
+        ({"tree": "tree.txt", "vectors": "v.bin"}, "only tree cluster takes vectors, not tree.txt"),
+        ({"tree": ""}, "option tree of objective hs: want huffman, balanced, cluster or the name of a file"),
+    ],
+)
+def test_options_that_contradict_one_another(use, options, message):
+    with pytest.raises(ConfigError, match=message):
+        use(options)
+
+
+def test_check_files_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree_file, rng):
+    """What can be told before the corpus is read; that words are missing cannot."""
+    check = hs.Hierarchical.check_files
+    file, _ = vector_file(tmp_path, ["other", "words"], rng)
+    for good in ({}, {"tree": "balanced"}, {"tree": tree_file}, {"tree": "cluster", "vectors": file}):
+        check(good)
+    with pytest.raises(InputMissing, match=r"hufman.*option tree of objective hs: huffman, balanced, cluster or a"):
+        check({"tree": "hufman"})
+    with pytest.raises(InputMissing, match=r"none\.bin"):
+        check({"tree": "cluster", "vectors": str(tmp_path / "none.bin")})
+    (tmp_path / "bad.txt").write_text("a 0\nb 2\n")
+    with pytest.raises(DataError, match=r"bad\.txt:2: want a word"):
+        check({"tree": str(tmp_path / "bad.txt")})
+    with pytest.raises(DataError, match=r"paths\.txt is .*(vectors|numbers)"):
+        check({"tree": "cluster", "vectors": tree_file})
+
+
+def test_check_opens_no_file(tmp_path):
+    for options in ({"tree": str(tmp_path / "none.txt")}, {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}):
+        hs.Hierarchical.check(options)
+        with pytest.raises(InputMissing):
+            hs.Hierarchical.check_files(options)
+
+
+def test_words_without_vectors_are_zeros_unless_most_are(tmp_path, rng):
+    problem = problem_of(np.arange(10, 0, -1))
+    file, matrix = vector_file(tmp_path, ["zz", *problem.words[5:]], rng)
+    np.testing.assert_array_equal(hs.vectors_of(problem.words, file), np.vstack([np.zeros((5, 5)), matrix[1:]]))
+    assert len(build(problem, tree="cluster", vectors=file).start) == 11
+    file, _ = vector_file(tmp_path, ["zz", *problem.words[6:]], rng, "fewer.bin")
+    with pytest.raises(DataError, match=r"fewer\.bin: no vectors for 6 of the 10 words of the vocabulary, 'a' is the"):
+        build(problem, tree="cluster", vectors=file)
+
+
+# Scores
+
+
+@pytest.fixture(params=["huffman", "balanced", "cluster", "file"])
+def tree(request, rng, tree_file):
+    if request.param == "file":
+        return tree_from_file(tree_file, PROBLEM.words)
+    vectors = rng.normal(size=(len(COUNTS), 4))
+    return {"huffman": huffman(COUNTS), "balanced": balanced(11), "cluster": clustered(COUNTS, vectors)}[request.param]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scorer_is_the_naive_loop(rng, tree, dtype):
+    objective = hs.Hierarchical.of(tree)
+    output = rng.normal(size=(10, 6)).astype(dtype)
+    H, targets = rng.normal(size=(33, 6)).astype(dtype) * 2, rng.integers(0, 11, 33).astype(np.int32)
+    scorer = hs.Hierarchical.scorer(PROBLEM, {}, output, objective.arrays())
+    expected = np.array([naive_log_probs(tree, output, h) for h in H])
+    near = {"atol": 1e-5 if dtype is np.float32 else 1e-12, "rtol": 1e-6 if dtype is np.float32 else 1e-13}
+    of_targets, of_all = scorer.log_prob(H, targets), scorer.log_probs(H)
+    assert of_targets.dtype == of_all.dtype == dtype
+    np.testing.assert_allclose(of_all, expected, **near)
+    np.testing.assert_allclose(of_targets, expected[np.arange(33), targets], **near)
+    s, log_z = scorer.scores(H, targets)
+    np.testing.assert_array_equal(s, of_targets)
+    np.testing.assert_array_equal(log_z, np.zeros(33))
+
+
+@given(st.integers(2, 200), st.sampled_from([0.0, 1.0, 30.0]), st.integers(0, 2**32 - 1))
+def test_scorer_is_normalised(size, scale, seed):
+    """Identity 3, of the scores that perplexity is made of: sum of P = 1 in float64."""
+    rng = np.random.default_rng(seed)
+    counts = np.sort(rng.integers(1, 1000, size))[::-1]
+    output, H = rng.normal(size=(size - 1, 4)) * scale, rng.normal(size=(3, 4))
+    for tree in (huffman(counts), balanced(size), clustered(counts, rng.normal(size=(size, 2)))):
+        np.testing.assert_allclose(np.exp(hs.TreeScorer(tree, output).log_probs(H)).sum(axis=1), 1, atol=1e-12)
+
+
+def test_scores_of_certain_and_impossible_words_are_finite():
+    output, H = np.array([[1.0], [1.0]]), np.array([[800.0], [-800.0]])
+    scorer = hs.TreeScorer(huffman(np.array([3, 2, 1])), output)
+    for found in (scorer.log_probs(H), scorer.log_probs(H.astype(np.float32))):
+        assert np.isfinite(found).all()
+        assert found.max() == 0
+        assert found.min() <= -800
+    assert scorer.log_prob(H, np.array([0, 0], np.int32)).tolist() == scorer.log_probs(H)[:, 0].tolist()
+
+
+def test_scoring_many_lines_goes_block_by_block(rng, monkeypatch):
+    scorer = hs.TreeScorer(huffman(COUNTS), rng.normal(size=(10, 4)))
+    H = rng.normal(size=(50, 4))
+    whole = scorer.log_probs(H)
+    monkeypatch.setattr(hs, "SCORED", 80)
+    assert dense.SCORED > 550, "else the first was in blocks, too"
+    np.testing.assert_allclose(scorer.log_probs(H), whole, rtol=1e-12)
+
+
+def test_output_may_be_a_view_into_padded_rows(rng):
+    wide, H = rng.normal(size=(10, 16)), rng.normal(size=(5, 12))
+    targets = np.arange(5)
+    a = hs.TreeScorer(huffman(COUNTS), wide[:, :6]).log_prob(H[:, ::2], targets)
+    b = hs.TreeScorer(huffman(COUNTS), wide[:, :6].copy()).log_prob(H[:, ::2].copy(), targets)
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda t: t._replace(start=t.start[:-1]),
+        lambda t: t._replace(start=t.start + 1),
+        lambda t: t._replace(start=t.start[::-1].copy()),
+        lambda t: t._replace(nodes=t.nodes + 1),
+        lambda t: t._replace(nodes=t.nodes - 1),
+        lambda t: t._replace(nodes=np.where(np.arange(len(t.nodes)) == t.start[3] - 1, -1, t.nodes)),
+        lambda t: t._replace(nodes=9 - t.nodes),
+        lambda t: t._replace(nodes=t.nodes[:-1]),
+        lambda t: t._replace(nodes=np.where(t.nodes == 3, 4, t.nodes)),
+        lambda t: t._replace(codes=t.codes[:-1]),
+        lambda t: Tree(*huffman(COUNTS[:-1])),
+    ],
+)
+def test_damaged_trees_are_refused_before_a_kernel_follows_them(damage):
+    tree = damage(huffman(COUNTS))
+    arrays = {f"tree.{name}": array for name, array in tree._asdict().items()}
+    with pytest.raises(DataError, match="tree does not fit"):
+        hs.Hierarchical.scorer(PROBLEM, {}, np.zeros((10, 3)), arrays)
+
+
+def test_the_tree_can_be_named_on_the_command_line(tmp_path):
+    """`--tree` is short for an option of hs; what is no tree is told before anything is read."""
+    text = tmp_path / "text.txt"
+    text.write_text("a b c d e f g h\n" * 50)
+    command = [sys.executable, "-m", "w2vtrain", "fit", text, "-o", tmp_path / "v.txt", "--objective", "hs"]
+    done = subprocess.run([*command, "--tree", "balanced"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "hs (tree balanced" in done.stderr
+    done = subprocess.run([*command, "--tree", "oak", "--force"], capture_output=True, text=True, check=False)
+    assert done.returncode in (66, 78)
+    assert "oak" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from reference import (
+    Stream,
+    begun,
+    check_block_gradients,
+    check_float32,
+    check_same_step,
+    hidden_vectors,
+    problem_of,
+)
+from scipy import stats
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+from w2vtrain.probability.sampling import draw_words
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
+WIDTH = 6
+SOME = {"samples": 10, "ess": 6.2, "cap": 39}  # three batches
+
+
+def built(name="is", counts=COUNTS, dtype=np.float64, **options):
+    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
+    return objectives.objective_class(name).build(problem, **options)
+
+
+def hidden(rng):
+    """Hidden vectors from small to large, so that P is from flat to peaked."""
+    return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
+
+
+def naive(objective, H, targets, exponent=1.0):
+    """Loss, -dL/dH, -dL/d output, draws and fallbacks of a block, one example and one draw at a time."""
+    output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
+    q = COUNTS**exponent / (COUNTS**exponent).sum()
+    stream = Stream.of_step(begun())
+    drawn = [[] for _ in H]
+    waiting = list(range(len(H)))
+    while waiting and len(drawn[waiting[0]]) < objective.batches * objective.samples:
+        batch = [stream.alias(objective.accept, objective.alias) for _ in range(objective.samples)]
+        for b in waiting:
+            drawn[b] += batch
+        waiting = [b for b in waiting if effective(output, H[b], drawn[b], q) < objective.ess]
+    for b, (h, target) in enumerate(zip(H, targets, strict=True)):
+        if b in waiting:
+            words, weights = range(len(q)), np.exp(output @ h) / np.exp(output @ h).sum()
+            log_z = np.log(np.exp(output @ h).sum())
+        else:
+            r = [np.exp(output[v] @ h) / q[v] for v in drawn[b]]
+            words, weights, log_z = drawn[b], np.array(r) / sum(r), np.log(np.mean(r))
+        loss += log_z - output[target] @ h
+        for v, g in [(target, 1.0), *zip(words, -weights, strict=True)]:
+            dH[b] += g * output[v]
+            d_output[v] += g * h
+    return loss, dH, d_output, [len(d) for d in drawn], waiting
+
+
+def effective(output, h, drawn, q):
+    r = np.array([np.exp(output[v] @ h) / q[v] for v in drawn])
+    return r.sum() ** 2 / (r**2).sum()
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_it_is_the_naive_twin(rng, exponent):
+    objective, H = built(ns_exponent=exponent, **SOME), hidden(rng)
+    loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, exponent)
+    assert {10, 30} <= set(draws), "one batch is enough for some, others want all"
+    assert 0 < len(waiting) < draws.count(30), "of which some go on to the exact sum"
+    old = objective.output.copy()
+    got, got_dH = objective.step(H, TARGETS, 0.01, begun())
+    assert got == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
+    assert (objective.examples[0], objective.fallbacks[0]) == (len(H), len(waiting))
+
+
+@pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
+def test_the_update_is_the_gradient(rng, options):
+    objective, H = built(**options), hidden(rng)
+    objective.step(H, TARGETS, 0.0, begun())
+    assert objective.counts.sum() == 0, "a rate of 0 counts nothing"
+    check_block_gradients(objective, H, TARGETS, tolerance=1e-8)
+
+
+def test_examples_that_never_have_enough_take_the_exact_sum(rng):
+    objective, other, H = built(samples=10, ess=20.0, cap=20), built("softmax"), hidden(rng)
+    for _ in range(2):
+        check_same_step(objective, other, H, TARGETS)
+    assert objective.fallbacks[0] == objective.examples[0] == 16
+
+
+def test_with_q_equal_to_p_every_draw_weighs_the_same():
+    """Identity 6: all r are 1, so the effective sample size is m, the loss exact, and the weights are all 1/m."""
+    m = 64
+    objective = built(samples=m, ess=float(m) - 1e-6, cap=m)
+    objective.output[:, -1] = np.log(COUNTS / COUNTS.sum())
+    h = np.zeros((1, WIDTH))
+    h[0, -1] = 1
+    target, old = np.array([4], np.int32), objective.output.copy()
+    loss, _ = objective.step(h, target, 1.0, begun())
+    assert loss == pytest.approx(-np.log(COUNTS[4] / COUNTS.sum()), rel=1e-12)
+    assert objective.fallbacks[0] == 0
+    stream = Stream.of_step(begun())
+    words = [stream.alias(objective.accept, objective.alias) for _ in range(m)]
+    expected = (np.arange(len(COUNTS)) == 4) - np.bincount(words, minlength=len(COUNTS)) / m
+    np.testing.assert_allclose((objective.output - old)[:, -1], expected, atol=1e-12)
+
+
+def test_the_mean_tends_to_the_exact_expectation(rng):
+    """Identity 6: the bias falls with m, and at large m nothing of it is left to see."""
+    H = np.repeat(hidden(rng)[4:5], 2, axis=0)
+    targets, exact = np.array([3, 3], np.int32), built("softmax")
+    expected = exact.step(H, targets, 0.0, begun())[1][0]
+    biases = []
+    for m, rounds in ((2, 4000), (8, 4000), (32, 4000), (1000, 500)):
+        objective = built(samples=m, ess=0.0, cap=m)
+        work = begun()
+        found = np.array([objective.step(H, targets, 0.0, work)[1][0] for _ in range(rounds)])
+        error = found.std(axis=0) / np.sqrt(rounds)
+        biases.append(np.abs(found.mean(axis=0) - expected).max())
+    assert biases[0] > 2 * biases[1] > 4 * biases[2] > 8 * biases[3]
+    assert (np.abs(found.mean(axis=0) - expected) < 4.5 * error + 1e-3).all()
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
+def test_draws_follow_q(exponent):
+    """Identity 11: a chi-square test on a million draws, and no draw outside the vocabulary."""
+    objective = built(ns_exponent=exponent, **SOME)
+    words = np.empty(1_000_000, np.int32)
+    draw_words(np.array([5], np.uint64), objective.accept, objective.alias, words)
+    q = COUNTS**exponent / (COUNTS**exponent).sum()
+    assert words.min() >= 0
+    assert stats.chisquare(np.bincount(words), q * len(words)).pvalue > 1e-4
+    np.testing.assert_allclose(np.exp(objective.log_noise), q, rtol=1e-12)
+
+
+def test_float32_and_chunks(rng):
+    wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
+    check_float32(wide, narrow, H, TARGETS)
+    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"samples": 0},
+        {"samples": 2_000_000},
+        {"ess": -1.0},
+        {"ess": 8193.0},
+        {"cap": 2047},
+        {"ess": float("nan")},
+        {"ns_exponent": 3.0},
+    ],
+)
+def test_options_out_of_range(options):
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"option {name} of objective is"):
+        built(**options)

@@ -1,0 +1,272 @@
+"""Every objective of the registry: gradients by finite differences, identities of the literature, options."""
+
+import inspect
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+import reference
+from reference import problem_of
+
+from w2vtrain import objectives
+from w2vtrain.architectures import make_scratch
+from w2vtrain.errors import ConfigError
+from w2vtrain.evaluation.checks import check
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.probability.sampling import noise_distribution
+
+SIZE, DIM = 11, 16
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+VARIANTS = {"nce": [{}, {"learn_z": True}, {"share_noise": 4}]}
+WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
+CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
+
+
+def python_scratch(w_in, w_out, objective, window):
+    """Scratch in float64, for the Python twins of the tiles."""
+    s = make_scratch(w_in, w_out, 0, 1, window, objective.candidate_limit, 50)
+    wide = {name: getattr(s, name).astype(np.float64) for name in ("labels", "shifts", "logits", "hidden")}
+    return s._replace(**wide)
+
+
+def window_of(objective, rng, context, target=2):
+    """Matrices in float64, and the candidates of one target drawn into a scratch."""
+    rows = objective.output_rows(SIZE)
+    w_in, w_out = padded_rows(SIZE, DIM).astype(np.float64), padded_rows(rows + 1, DIM).astype(np.float64)
+    w_in[:], w_out[:rows] = rng.normal(size=(SIZE, DIM)) * 0.5, rng.normal(size=(rows, DIM)) * 0.5
+    scratch = python_scratch(w_in, w_out, objective, 5)
+    scratch.rng[0] = 12
+    sentence = np.array([0, target, 1], np.int32)
+    m = objective.candidates(sentence, 1, scratch.rng, scratch.rows[0], scratch.labels[0], scratch.shifts[0])
+    found = list(zip(scratch.rows[0][:m].tolist(), scratch.labels[0][:m], scratch.shifts[0][:m], strict=True))
+    scratch.context[: len(context)] = context
+    return w_in, w_out, scratch, m, found
+
+
+@pytest.mark.parametrize("context", [[3], [1, 4], [1, 4, 1, 0, 6]])
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_update_is_the_gradient_of_the_loss(rng, architecture, name, options, context):
+    """Identity 1: (new - old) / lr = -dL/dw by central differences of the objective's own loss, same samples."""
+    model, make = architecture
+    objective = objectives.objective_class(name).build(problem_of(COUNTS), **options)
+    w_in, w_out, scratch, m, found = window_of(objective, rng, context)
+    z = objective.log_z if options.get("learn_z") else np.zeros(SIZE, np.float32)
+    z[:] = rng.normal(size=SIZE) * 0.3
+    if not options.get("learn_z"):
+        z[:] = 0
+    groups = [[c] for c in context] if model == "skipgram" else [context]
+
+    def loss(a, b, logs):
+        return sum(reference.loss_of_line(a[group].mean(axis=0), found, b, logs[group].mean()) for group in groups)
+
+    start_in, start_out, start_z = w_in.copy(), w_out.copy(), z.astype(np.float64)
+    lr, n = 1e-4, len(context)
+    got = make(5).learn(
+        objective,
+        w_in,
+        w_out,
+        scratch.context,
+        n,
+        scratch.rows[0],
+        scratch.labels[0],
+        scratch.shifts[0],
+        m,
+        lr,
+        scratch,
+    )
+    assert got == pytest.approx(loss(start_in, start_out, start_z), rel=1e-6)
+    scale = len(context) if model == "cbow" else 1  # word2vec.c gives each context row the whole gradient of the mean
+    checks = [(start_in, w_in, lambda w: loss(w, start_out, start_z), range(SIZE), scale)]
+    checks.append((start_out, w_out, lambda w: loss(start_in, w, start_z), range(len(start_out) - 1), 1))
+    for before, after, of, rows, factor in checks:
+        moved = False
+        for r in rows:
+            for c in (0, 7):
+                up, down = before.copy(), before.copy()
+                up[r, c] += 1e-5
+                down[r, c] -= 1e-5
+                slope = (of(up) - of(down)) / 2e-5
+                assert (after[r, c] - before[r, c]) / lr == pytest.approx(-factor * slope, abs=5e-3), (r, c)
+                moved |= abs(slope) > 1e-3
+        assert moved
+    if options.get("learn_z"):
+        for c in set(context):
+            up, down = start_z.copy(), start_z.copy()
+            up[c] += 1e-5
+            down[c] -= 1e-5
+            slope = (loss(start_in, start_out, up) - loss(start_in, start_out, down)) / 2e-5
+            assert (z[c] - start_z[c]) / lr == pytest.approx(-slope, abs=2e-2)
+
+
+def test_nce_with_uniform_noise_and_k_equal_v_is_neg(rng):
+    """Identity 4: log(k Q) = 0, so both give the same coefficients for the same draws."""
+    uniform = np.full(SIZE, 10)
+    nce = objectives.objective_class("nce").build(problem_of(uniform), negative=SIZE)
+    neg = objectives.objective_class("neg").build(problem_of(uniform), negative=SIZE)
+    np.testing.assert_allclose(nce.log_kq, 0, atol=1e-6)
+    logits = rng.normal(size=(4, SIZE + 1 + 16)).astype(np.float32)
+    rows, labels = rng.integers(0, SIZE, SIZE + 17).astype(np.int32), np.zeros(SIZE + 17, np.float32)
+    labels[0] = 1
+    other, context = logits.copy(), np.arange(4, dtype=np.int32)
+    a = nce.errors(logits, 4, SIZE + 1, context, 4, rows, labels, nce.log_kq[rows], np.float32(0.1))
+    b = neg.errors(other, 4, SIZE + 1, context, 4, rows, labels, np.zeros(SIZE + 17, np.float32), np.float32(0.1))
+    assert a == pytest.approx(b, rel=1e-6)
+    np.testing.assert_allclose(logits[:, : SIZE + 1], other[:, : SIZE + 1], atol=1e-7)
+
+
+def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
+    """Identity 5, for a normalised model: the angle between the expected gradients shrinks with k, to 0."""
+    scores = np.log(np.array([0.4, 0.3, 0.2, 0.1]))
+    data, q = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.25, 0.3, 0.2])
+    exact = data - np.exp(scores)
+    angles = []
+    for k in (1, 10, 100, 1000, 10_000):
+        p = 1 / (1 + np.exp(-(scores - np.log(k * q))))
+        gradient = data * (1 - p) - k * q * p
+        cosine = gradient @ exact / np.linalg.norm(gradient) / np.linalg.norm(exact)
+        angles.append(np.arccos(min(1.0, cosine)))
+    assert angles == sorted(angles, reverse=True)
+    assert angles[-1] < 1e-3 < angles[0]
+
+
+def test_neighbouring_targets_share_noise_where_asked():
+    objective = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, share_noise=3)
+    rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
+    for position in range(9):
+        rows = np.zeros(30, np.int32)
+        objective.candidates(sentence, position, rng, rows, np.zeros(30), np.zeros(30))
+        drawn.append(rows[1:9].tolist())
+    assert all(drawn[i] == drawn[i - i % 3] for i in range(9))
+    assert drawn[0] != drawn[3] != drawn[6]
+
+
+def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():
+    for name, expected in (("neg", False), ("nce", True)):
+        objective = objectives.objective_class(name).build(problem_of(np.array([5, 3, 2])), negative=50)
+        rng, rows = np.array([3], np.uint64), np.zeros(70, np.int32)
+        m = objective.candidates(
+            np.array([0], np.int32), 0, rng, rows, np.zeros(70, np.float32), np.zeros(70, np.float32)
+        )
+        assert m == 51
+        assert rows[0] == 0
+        assert (0 in rows[1:51]) is expected
+
+
+def test_noise_that_is_nearly_all_the_target_ends():
+    """Drawing until another word comes would take for ever."""
+    negative = objectives.objective_class("neg").build(problem_of([10**12, 1]), ns_exponent=2.0)
+    arrays = np.zeros(2, np.uint64), np.zeros(32, np.int32), np.zeros(32, np.float32), np.zeros(32, np.float32)
+    assert negative.candidates(np.array([0, 1]), 0, *arrays) == 1
+    assert negative.candidates(np.array([0, 1]), 1, *arrays) == 6
+
+
+@pytest.mark.parametrize("name", ["neg", "nce"])
+@pytest.mark.parametrize("exponent", [2.1, -2.1, float("nan"), float("inf")])
+def test_exponents_of_noise_are_checked(name, exponent):
+    with pytest.raises(ConfigError, match="ns_exponent of objective"):
+        objectives.objective_class(name).build(problem_of(COUNTS), ns_exponent=exponent)
+
+
+def test_a_negative_exponent_prefers_rare_words():
+    assert objectives.objective_class("neg").build(problem_of([4, 2, 0]), ns_exponent=-1.0)
+    np.testing.assert_allclose(noise_distribution(np.array([4, 2, 0]), -1.0), np.array([1, 2, 4]) / 7)
+
+
+@pytest.mark.parametrize("name", objectives.objectives())
+def test_every_objective_says_what_it_is(name):
+    cls = objectives.objective_class(name)
+    text = inspect.getdoc(cls)
+    assert "=" in text.splitlines()[0], "the first line is the formula"
+    assert any(year in text for year in map(str, range(1990, 2027))), "the paper has a year"
+    assert set(objectives.objective_defaults(name)) == {"skipgram", "cbow", "cbow-corrected", "weighted"}
+    built = cls.build(problem_of(COUNTS))
+    if name in WINDOWS:
+        assert name in reference.TWINS, "tests/reference.py has no naive twin"
+        assert built.output_rows(SIZE) in (SIZE, SIZE - 1)
+    assert all(isinstance(a, np.ndarray) for a in built.arrays().values())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", objectives.objectives())
+def test_gradients_and_probabilities_of_every_objective(name, bias):
+    """Identity 1, and that probabilities sum to 1: a new objective is tested by being there."""
+    findings = list(check(name, bias=bias))
+    assert len(findings) >= 6
+    assert not [finding for finding in findings if not finding.holds]
+
+
+@pytest.fixture
+def entry_point(monkeypatch):
+    """Register a module as another package would."""
+
+    def register(name, module):
+        entry = EntryPoint(name, module, objectives.GROUP)
+        monkeypatch.setattr(objectives, "entry_points", lambda group: [entry] if group == objectives.GROUP else [])
+        objectives._loaders.cache_clear()
+
+    yield register
+    monkeypatch.undo()
+    objectives._loaders.cache_clear()
+
+
+def test_a_file_takes_no_other_modules_place(tmp_path):
+    (tmp_path / "json.py").write_text("OBJECTIVE, DEFAULTS = int, {}")
+    objectives.allow_code(str(tmp_path / "json.py"))
+    assert objectives.objective_class(str(tmp_path / "json.py")) is int
+    assert "loads" in vars(sys.modules["json"])
+
+
+def test_other_packages_bring_objectives(entry_point):
+    entry_point("mine", "w2vtrain.objectives.neg")
+    assert objectives.objectives()["mine"] is objectives.objective_class("neg")
+
+
+def test_only_the_objective_that_is_asked_for_is_imported(entry_point):
+    """Of all others the name is enough, also where another package's cannot be imported."""
+    code = (
+        "import sys; from w2vtrain import objectives; objectives.checked_options('neg', {});"
+        "print(*(name for name in sys.modules if name.startswith('w2vtrain.objectives.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["w2vtrain.objectives.neg"]
+    entry_point("broken", "no.such.module")
+    assert objectives.engine_of("neg") == "windows"
+    with pytest.raises(ConfigError, match="choose one of adaptive-is, broken, char-softmax"):
+        objectives.objective_class("softmacks")
+
+
+def test_options_are_checked():
+    assert objectives.checked_options("neg", {"negative": "7"}) == {"negative": 7, "ns_exponent": 0.75}
+    assert objectives.checked_options("nce", {"learn_z": "yes"})["learn_z"] is True
+    for name, given, message in [
+        ("hs", {"negative": 5}, "no option 'negative'"),
+        ("neg", {"negative": "5.5"}, "whole number"),
+        ("neg", {"negative": "five"}, "whole number"),
+        ("neg", {"ns_exponent": "x"}, "a number"),
+        ("nce", {"learn_z": "perhaps"}, "true or false"),
+        ("softmacks", {}, "choose one of"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            objectives.checked_options(name, given)
+    for name in ("neg", "nce"):
+        with pytest.raises(ConfigError, match="between 1 and 1000"):
+            objectives.objective_class(name).build(problem_of(COUNTS), negative=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("is", {"ess": -1.0}, "option ess of objective is: -1.0 is not between 0 and 8192"),
+        ("is", {"samples": 9000, "ess": -1.0}, "option cap of objective is: 8192 is not between 9000 and 10000000"),
+        ("nce", {"share_noise": 20_000}, "option share_noise of objective nce: 20000 is not between 1 and 10,000"),
+        ("cnn-softmax", {"net_rate": 2e3}, "option net_rate of objective cnn-softmax: 2000 is not between 0 and 1000"),
+        ("infrequent-norm", {"gamma": 2}, "option gamma of objective infrequent-norm: 2 is not between 1e-06 and 1"),
+        ("selfnorm", {"penalty": float("nan")}, "option penalty of objective selfnorm: nan is not between 0 and 100"),
+    ],
+)
+def test_the_first_option_out_of_its_range_is_told(name, given, message):
+    with pytest.raises(ConfigError) as caught:
+        objectives.objective_class(name).build(problem_of(COUNTS), **given)
+    assert str(caught.value) == message

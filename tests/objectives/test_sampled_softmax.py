@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from reference import (
+    Stream,
+    begun,
+    check_block_gradients,
+    check_float32,
+    check_same_step,
+    hidden_vectors,
+    problem_of,
+)
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+from w2vtrain.probability.sampling import draw_words
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
+WIDTH = 6
+
+
+def built(name="sampled-softmax", counts=COUNTS, dtype=np.float64, **options):
+    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
+    return objectives.objective_class(name).build(problem, **options)
+
+
+def hidden(rng):
+    return hidden_vectors(rng, len(TARGETS), WIDTH)
+
+
+def draws_of(objective, chunk=0):
+    """The words that a block draws first in this chunk."""
+    stream = Stream.of_step(begun(chunk))
+    return [stream.alias(objective.accept, objective.alias) for _ in range(objective.samples)]
+
+
+def naive(objective, H, targets, drawn, exponent=1.0):
+    """Loss, -dL/dH and -dL/d output of a block, one example and one candidate at a time."""
+    output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
+    q = COUNTS**exponent / (COUNTS**exponent).sum()
+    expected = [1 - (1 - p) ** len(drawn) for p in q]
+    for b, (h, target) in enumerate(zip(H, targets, strict=True)):
+        candidates = [target, *(set(drawn) - {target})]
+        x = np.array([output[v] @ h - np.log(expected[v]) for v in candidates])
+        p = np.exp(x) / np.exp(x).sum()
+        loss -= np.log(p[0])
+        for v, share in zip(candidates, p, strict=True):
+            g = (v == target) - share
+            dH[b] += g * output[v]
+            d_output[v] += g * h
+    return loss, dH, d_output
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_it_is_the_softmax_over_target_and_drawn_words(rng, exponent):
+    objective, H = built(samples=6, ns_exponent=exponent), hidden(rng)
+    drawn = draws_of(objective)
+    assert len(set(drawn)) < len(drawn), "a word is drawn twice and counts once"
+    assert set(drawn) & set(TARGETS.tolist()), "a target is drawn"
+    assert set(TARGETS.tolist()) - set(drawn), "another one is not"
+    loss, dH, d_output = naive(objective, H, TARGETS, drawn, exponent)
+    old = objective.output.copy()
+    got, got_dH = objective.step(H, TARGETS, 0.01, begun())
+    assert got == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+
+
+@pytest.mark.parametrize("samples", [1, 6, 0])
+def test_the_update_is_the_gradient(rng, samples):
+    check_block_gradients(built(samples=samples), hidden(rng), TARGETS, tolerance=1e-8)
+
+
+def test_with_all_words_it_is_the_softmax(rng):
+    """Identity 7, V' = V."""
+    objective, other, H = built(samples=0), built("softmax"), hidden(rng)
+    for _ in range(2):
+        check_same_step(objective, other, H, TARGETS)
+
+
+def test_with_very_many_draws_it_tends_to_the_softmax(rng):
+    objective, other, H = built(samples=2000), built("softmax"), hidden(rng)
+    assert objective.step(H, TARGETS, 0.0, begun())[0] == pytest.approx(other.step(H, TARGETS, 0.0, begun())[0])
+
+
+def test_with_a_uniform_q_it_is_target_on_the_same_words(rng):
+    """Identity 7: the corrections are the same for all words and cancel."""
+    objective, H = built(samples=8, ns_exponent=0.0), hidden(rng)
+    words = np.unique(draws_of(objective)).astype(np.int32)
+    targets = words[rng.integers(0, len(words), len(H))]
+    other = built("target")
+    other.part_of, other.parts = np.zeros(1, np.int32), [words]
+    assert len(words) < len(COUNTS)
+    check_same_step(objective, other, H, targets)
+
+
+def test_expected_counts_are_how_often_words_are_in_the_set():
+    objective, rounds = built(samples=7), 100_000
+    words = np.empty((rounds, 7), np.int32)
+    draw_words(np.array([11], np.uint64), objective.accept, objective.alias, words.reshape(-1))
+    found = np.array([(words == v).any(axis=1).mean() for v in range(len(COUNTS))])
+    expected = np.exp(objective.log_expected)
+    deviation = np.sqrt(expected * (1 - expected) / rounds)
+    assert (np.abs(found - expected) < 4.5 * deviation).all()
+
+
+def test_float32_and_chunks(rng):
+    wide, narrow, H = built(samples=6), built(samples=6, dtype=np.float32), hidden(rng)
+    check_float32(wide, narrow, H, TARGETS)
+    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
+
+
+def test_a_vocabulary_of_one_word_is_certain():
+    objective = built(counts=np.array([3]))
+    loss, dH = objective.step(np.ones((2, WIDTH)), np.zeros(2, np.int32), 0.1, begun())
+    assert loss == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(dH, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"samples": -1}, {"samples": 2_000_000}, {"ns_exponent": -0.1}])
+def test_options_out_of_range(options):
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"option {name} of objective sampled-softmax"):
+        built(**options)

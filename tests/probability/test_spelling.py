@@ -1,0 +1,46 @@
+"""The letters of words: begin, bytes, end, padding; deterministic, and from the words alone."""
+
+import numpy as np
+import pytest
+
+from w2vtrain.probability.spelling import BEGIN, END, LONGEST, PADDING, spell
+
+
+def spelled_naively(words, longest=LONGEST):
+    """One word and one letter at a time."""
+    cut = [list(word.encode())[:longest] for word in words]
+    alphabet = sorted({byte for word in cut for byte in word})
+    lines = [[BEGIN, *(alphabet.index(byte) + END + 1 for byte in word), END] for word in cut]
+    width = max(map(len, lines))
+    return [line + [PADDING] * (width - len(line)) for line in lines], [len(line) for line in lines], len(alphabet) + 3
+
+
+@pytest.mark.parametrize("words", [["the", "a", "né", "日本", "the", "x" * 40], ["a"], ["</s>", "<unk>", "N"], [""]])
+@pytest.mark.parametrize("longest", [LONGEST, 2])
+def test_letters_are_those_of_the_naive_twin(words, longest):
+    letters, lengths, size = spell(words, longest)
+    expected = spelled_naively(words, longest)
+    assert (letters.tolist(), lengths.tolist(), size) == expected
+    assert letters.dtype == np.uint8
+    assert lengths.dtype == np.int32
+
+
+def test_words_are_cut_after_their_first_bytes():
+    long, longer = "ab" * 16, "ab" * 16 + "c"
+    letters, lengths, size = spell([long, longer])
+    assert letters.shape == (2, LONGEST + 2)
+    assert lengths.tolist() == [LONGEST + 2] * 2
+    np.testing.assert_array_equal(letters[0], letters[1])
+    assert size == 5, "a byte that is cut off everywhere is not in the alphabet"
+
+
+def test_every_byte_of_utf8_has_an_id():
+    words = [chr(code) for code in [*range(0x800), *range(0x800, 0x110000, 61)]]
+    letters, _, size = spell(words)
+    assert size == 243 + 3
+    assert letters.max() == size - 1
+
+
+def test_no_words_have_no_letters():
+    letters, lengths, size = spell([])
+    assert (letters.shape, lengths.shape, size) == ((0, 2), (0,), 3)

@@ -1,0 +1,311 @@
+"""Runs in odd surroundings: locale, time zone, umask, folders that vanish or cannot be written, slow disks."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import first_lines
+from signalled import signalled
+
+import w2vtrain
+from w2vtrain.errors import Stopped, WriteError
+from w2vtrain.system.writer import Writer
+from w2vtrain.training import checkpoint, runs
+from w2vtrain.training.runs import Run
+
+COMMAND = [sys.executable, "-m", "w2vtrain"]
+PACKAGE = Path(w2vtrain.__file__).parent
+SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
+# No checkpoint is synced until the twelfth slice, in the second epoch; there the run waits for the warning, and stops.
+SLOW_DISK = """
+import itertools, os, signal, threading, time
+from w2vtrain import cli
+from w2vtrain.training import runs
+from w2vtrain.system import writer
+
+writer.SLOW = 0.2
+sync, due, slices = os.fsync, runs.Run.due, itertools.count(1)
+warned, synced = threading.Event(), threading.Event()
+
+
+def slow(handle):
+    if threading.current_thread().name == "w2vtrain writer":
+        synced.wait()
+    sync(handle)
+
+
+class Writer(writer.Writer):
+    def __init__(self, warn):
+        super().__init__(lambda line: (warn(line), warned.set()))
+
+
+def hurry(self):
+    if next(slices) == 12:
+        warned.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+        while not self.stopping:
+            time.sleep(0.001)
+        synced.set()
+    return due(self)
+
+
+os.fsync, runs.Run.due, runs.Writer = slow, hurry, Writer
+cli.main()
+"""
+
+# The working folder is deleted when training has begun.
+GONE = """
+import os, sys
+from w2vtrain import cli
+from w2vtrain.training import runs
+
+gone, due = sys.argv.pop(1), runs.Run.due
+
+
+def deleted(self):
+    if os.path.exists(gone):
+        os.rmdir(gone)
+    return due(self)
+
+
+runs.Run.due = deleted
+cli.main()
+"""
+
+JUMPING_CLOCK = """
+import itertools, time
+from w2vtrain import cli
+steps = itertools.count()
+time.time = lambda: (-1) ** next(steps) * 1e9
+cli.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return first_lines(1000, tmp_path_factory.mktemp("corpus") / "text.txt")
+
+
+def fit(text, output, *more, start=COMMAND, **about):
+    """Train in a process of its own."""
+    words = [*start, "fit", text, "-o", output, *SMALL, *more]
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=300, **about)
+
+
+def test_locale_time_zone_and_umask_change_nothing_but_the_mode_of_files(text, tmp_path):
+    plain, odd = tmp_path / "plain.txt", tmp_path / "ödd.txt"
+    assert fit(text, plain).returncode == 0
+    surroundings = {
+        **os.environ, "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TZ": "Nowhere/No+99",
+        "PYTHONIOENCODING": "ascii", "HOME": "/nowhere", "COLUMNS": "1", "TERM": "dumb",
+    }  # fmt: skip
+    done = fit(text, odd, "--save-vocab", tmp_path / "v.txt", env=surroundings, umask=0o027)
+    assert done.returncode == 0, done.stderr
+    assert odd.read_bytes() == plain.read_bytes()
+    for path, mode in ((odd, 0o640), (tmp_path / "v.txt", 0o640), (plain, 0o666 & ~umask())):
+        assert stat.S_IMODE(path.stat().st_mode) == mode, path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode elsewhere")
+def test_names_of_files_that_are_not_utf_8(text, tmp_path):
+    """A run of them stops and goes on, and its record can be read."""
+    corpus, output = os.fsencode(tmp_path) + b"/t\xff.txt", os.fsencode(tmp_path) + b"/v\xff.txt"
+    Path(os.fsdecode(corpus)).write_bytes(text.read_bytes())
+    words = [*COMMAND, "fit", os.fsdecode(corpus), "-o", os.fsdecode(output), *SMALL, "--checkpoint-every", "0"]
+    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 75, done.stderr
+    run_folder = Path(os.fsdecode(output + b".run"))
+    assert json.loads((run_folder / "config.json").read_text())["request"]["output"] == os.fsdecode(output)
+    words = [*COMMAND, "resume", os.fspath(run_folder)]
+    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 75, done.stderr
+
+
+def umask():
+    """This process's."""
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
+
+
+def test_a_clock_that_jumps_changes_no_interval(text, tmp_path):
+    """They are taken from the monotonic one; the other only stands in the log."""
+    whole, output, log = tmp_path / "whole.txt", tmp_path / "v.txt", tmp_path / "log.jsonl"
+    assert fit(text, whole).returncode == 0
+    more = ["--log-json", log, "--progress-every", "0", "--checkpoint-every", "0.001"]
+    done = fit(text, output, *more, start=[sys.executable, "-c", JUMPING_CLOCK])
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == whole.read_bytes()
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert min(event["time"] for event in events) < 0 < max(event["time"] for event in events)
+    seconds = json.loads((tmp_path / "v.txt.json").read_text())["record"]["seconds"]
+    assert all(0 <= spent < 1e6 for spent in seconds.values())
+
+
+def test_a_working_folder_that_is_gone(text, tmp_path):
+    """Told in a line where it is gone at the start."""
+    gone = tmp_path / "gone"
+    program = f'mkdir {gone}; cd {gone}; rmdir {gone}; exec "$@"'
+    done = fit(text, tmp_path / "v.txt", start=["sh", "-c", program, "sh", *COMMAND], env=with_package())
+    assert (done.returncode, len(done.stderr.splitlines())) == (66, 1), done.stderr
+    assert "the working folder is gone" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_a_working_folder_that_goes_meanwhile(text, tmp_path):
+    """No matter where all that was named stands elsewhere."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = fit(text, tmp_path / "v.txt", start=[sys.executable, "-c", GONE, gone], cwd=gone, env=with_package())
+    assert done.returncode == 0, done.stderr
+    assert not gone.exists()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["v.txt", "v.txt.json"]
+
+
+def with_package():
+    """This environment, with the package found from any folder."""
+    return {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+
+
+def test_a_folder_that_cannot_be_written(text, tmp_path):
+    """Read-only as a whole, so that root may not write either: told before anything is read."""
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+    try:
+        for more in ([], ["--run", tmp_path / "run"]):
+            done = fit(text, folder / "v.txt", *more)
+            assert (done.returncode, len(done.stderr.splitlines())) == (73, 1), done.stderr
+            assert "Read-only file system" in done.stderr
+            assert str(folder) in done.stderr
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["fixed"]
+
+
+# storage that is slow, or hangs
+
+
+def arrays():
+    return {"input": np.zeros((2, 3), np.float32)}
+
+
+def test_training_goes_on_while_a_checkpoint_is_written(tmp_path, monkeypatch):
+    run, let, given = Run(tmp_path, every=0.0), [], []
+    changing = arrays()
+    monkeypatch.setattr(
+        checkpoint,
+        "save",
+        lambda folder, number, found, about, of: (wait_for(let), given.append((number, found, about))),
+    )
+    run.pause(lambda: changing, lambda: {"n": 1})
+    changing["input"] += 1  # the next chunk
+    assert not run.due()
+    run.pause(lambda: changing, lambda: {"n": 2})  # an epoch's end: one at a time
+    assert given == []
+    let.append(True)
+    run.settle()
+    ((number, found, about),) = given
+    assert (number, about, found["input"].max()) == (1, {"n": 1}, 0)
+    assert run.due()
+    run.stopping = True
+    with pytest.raises(Stopped):
+        run.pause(lambda: changing, lambda: {"n": 3})
+    assert [(number, about["n"], found["input"].max()) for number, found, about in given] == [(1, 1, 0), (2, 3, 1)]
+
+
+def wait_for(let):
+    while not let:
+        time.sleep(0.01)
+
+
+def test_without_room_for_a_copy_training_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "available_memory", lambda: 40)
+    run, mine = Run(tmp_path, every=0.0), arrays()
+    run.pause(lambda: mine, lambda: {"n": 1})
+    assert not run.writer.busy
+    assert checkpoint.numbers(tmp_path) == [1]
+    monkeypatch.setattr(runs, "available_memory", lambda: 48)
+    run.pause(lambda: mine, lambda: {"n": 2})
+    run.settle()
+    assert checkpoint.numbers(tmp_path) == [1, 2]
+
+
+def test_what_goes_wrong_behind_training_ends_it(tmp_path, monkeypatch):
+    def fails(*_):
+        raise WriteError("no room")
+
+    monkeypatch.setattr(checkpoint, "save", fails)
+    run = Run(tmp_path, every=1000.0)
+    run.saving = True
+    run.pause(arrays, dict)
+    while run.writer.busy:
+        time.sleep(0.01)
+    assert run.due()
+    with pytest.raises(WriteError, match="no room"):
+        run.pause(arrays, dict)
+    assert not run.due()
+
+
+def test_what_could_not_be_saved_behind_is_saved_in_the_end(tmp_path, monkeypatch):
+    """As when there is room again after the last checkpoint of a run failed."""
+    save, calls = checkpoint.save, []
+
+    def fails_once(*about):
+        calls.append(about)
+        if len(calls) == 1:
+            raise WriteError("no room")
+        save(*about)
+
+    monkeypatch.setattr(checkpoint, "save", fails_once)
+    run = Run(tmp_path, every=0.0)
+    run.pause(arrays, lambda: {"n": 1})
+    run.save()
+    assert checkpoint.load(tmp_path).about == {"n": 1}
+    run.save()
+    assert len(calls) == 2, "once is enough"
+
+
+def test_a_writer_warns_once_of_a_task_that_takes_long():
+    said, let = [], []
+    writer = Writer(said.append, slow=1000)
+    writer.start("quick", lambda: None)
+    writer.wait()
+    writer.slow = 0.05
+    writer.start("slow", lambda: wait_for(let))
+    while not said:
+        time.sleep(0.01)
+    assert writer.busy
+    writer.wait(timeout=0.05)
+    assert writer.busy, "who waits a moment only goes on after it"
+    let.append(True)
+    writer.wait()
+    assert not writer.busy
+    assert said == ["slow: not written after 0.05 s"]
+
+
+def test_a_run_on_a_slow_disk(text, tmp_path):
+    """It is told, training goes on meanwhile, SIGTERM saves, and the run goes on from there to the same bytes."""
+    whole, output = tmp_path / "whole.txt", tmp_path / "v.txt"
+    more = ["--checkpoint-every", "0", "--progress-every", "0"]
+    assert fit(text, whole, *more).returncode == 0
+    done = fit(text, output, *more, start=[sys.executable, "-c", SLOW_DISK])
+    assert done.returncode == 75, done.stderr
+    said = done.stderr.splitlines()
+    warned = next(i for i, line in enumerate(said) if "the storage is slow" in line)
+    assert any(re.match(r"epoch 2 +\d", line) for line in said), "while the first checkpoint was not yet written"
+    assert re.search(r"warning +\S*v\.txt\.run, checkpoint \d+: not written after 0\.2 s", said[warned])
+    assert checkpoint.numbers(tmp_path / "v.txt.run")
+    assert fit(text, output, *more).returncode == 0
+    assert output.read_bytes() == whole.read_bytes()

@@ -1,0 +1,405 @@
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, WriteError
+from w2vtrain.system import files
+from w2vtrain.system.files import atomic_write, check_writable, open_input, read_lines, read_small
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_writes_bytes_and_leaves_nothing_else(tmp_path):
+    with atomic_write(tmp_path / "a") as file:
+        file.write(b"one")
+        file.write(memoryview(np.arange(3, dtype="<i4")))
+        assert not (tmp_path / "a").exists()
+        assert names(tmp_path)[0].startswith(f".a.tmp-{os.getpid()}-")
+    assert (tmp_path / "a").read_bytes() == b"one" + np.arange(3, dtype="<i4").tobytes()
+    assert names(tmp_path) == ["a"]
+
+
+def test_the_mode_is_that_of_an_ordinary_file(tmp_path):
+    old = os.umask(0o027)
+    try:
+        with atomic_write(tmp_path / "a") as file:
+            file.write(b"x")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_existing_needs_force_and_keeps_its_mode(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    with pytest.raises(OutputError, match="exists: use --force to overwrite"), atomic_write(target):
+        pytest.fail("the block must not run")
+    with pytest.raises(OutputError, match="exists: use --force"):
+        check_writable(target)
+    assert target.read_bytes() == b"old"
+    check_writable(target, force=True)
+    with atomic_write(target, force=True) as file:
+        file.write(b"new")
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_target_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "no hard links here")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", no_links)
+    with pytest.raises(OutputError, match="exists"), atomic_write(tmp_path / "a") as file:  # noqa: PT012
+        file.write(b"mine")
+        (tmp_path / "a").write_bytes(b"theirs")
+    assert (tmp_path / "a").read_bytes() == b"theirs"
+    assert names(tmp_path) == ["a"]
+
+
+def test_without_hard_links_it_still_writes(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    with atomic_write(tmp_path / "a") as file:
+        file.write(b"x")
+    assert names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError(errno.EIO, "another file")])
+def test_any_exception_of_the_block_leaves_the_target(tmp_path, error):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    expected = error if isinstance(error, type) else OSError
+    with pytest.raises(expected), atomic_write(target, force=True) as file:  # noqa: PT012
+        file.write(b"new")
+        raise error
+    assert target.read_bytes() == b"old"
+    assert names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing/a", "no folder"),
+        ("file/a", "Not a directory"),
+        (".", "is a folder"),
+        ("x" * 300, "File name too long"),
+        ("nul\0", "null byte"),
+    ],
+)
+def test_what_cannot_be_created(tmp_path, name, message):
+    (tmp_path / "file").write_bytes(b"")
+    for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
+        with pytest.raises(OutputError, match=message):
+            attempt(tmp_path / name)
+
+
+def test_creating_fails(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(files.os, "open", refuse)
+    for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
+        with pytest.raises(OutputError, match=r"a cannot be created: Read-only file system"):
+            attempt(tmp_path / "a")
+
+
+def test_the_longest_name_fits(tmp_path):
+    for name in ("x" * 255, "é" * 127):
+        check_writable(tmp_path / name)
+        with atomic_write(tmp_path / name) as file:
+            file.write(b"x")
+        assert (tmp_path / name).read_bytes() == b"x"
+
+
+def test_check_writable_tries_and_leaves_nothing(tmp_path, monkeypatch):
+    made = []
+    real = os.open
+    monkeypatch.setattr(files.os, "open", lambda path, *rest: made.append(Path(path)) or real(path, *rest))
+    check_writable(tmp_path / "a")
+    assert [path.parent for path in made] == [tmp_path]
+    assert names(tmp_path) == []
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with atomic_write(tmp_path / "link", force=True) as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_device_is_written_and_stays(tmp_path):
+    check_writable("/dev/null")
+    with atomic_write("/dev/null") as file:
+        file.write(b"x")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("size", [10, 10_000_000])
+def test_a_full_device(size):
+    with pytest.raises(WriteError, match="/dev/full cannot be written: No space left on device"):  # noqa: SIM117
+        with atomic_write("/dev/full", size=size) as file:
+            file.write(b"x" * size)
+
+
+def test_a_pipe_is_written(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    with atomic_write(tmp_path / "pipe") as file:
+        file.write(b"x" * 100_000)
+    reader.join(10)
+    assert got == [b"x" * 100_000]
+
+
+LIMITED = """
+import resource, sys
+from w2vtrain.errors import WriteError
+from w2vtrain.system.files import atomic_write
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    with atomic_write(sys.argv[1], force=True, size=3 << 20) as file:
+        for _ in range(int(sys.argv[2])):
+            file.write(memoryview(bytes(1 << 10)))
+except WriteError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("blocks", [1 << 10, (1 << 10) + 1, 3 << 10])
+def test_a_limit_while_writing_keeps_the_old_file(tmp_path, blocks):
+    (tmp_path / "a").write_bytes(b"old")
+    command = [sys.executable, "-W", "error", "-c", LIMITED, str(tmp_path / "a"), str(blocks)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert names(tmp_path) == ["a"]
+    assert done.stderr == ""
+    if blocks << 10 <= 1 << 20:
+        assert done.returncode == 0
+        assert (tmp_path / "a").stat().st_size == 1 << 20
+    else:
+        assert done.returncode == 74
+        assert (tmp_path / "a").read_bytes() == b"old"
+        assert "a cannot be written: File too large after 1,048,576 bytes, 3,145,728 are needed" in done.stdout
+
+
+def write_fails(self, data):
+    raise self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "fsync folder"])
+def test_every_system_call_may_fail(tmp_path, monkeypatch, call):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    calls = []
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fsync(handle):
+        calls.append(handle)
+        if call == "fsync" or (call == "fsync folder" and len(calls) == 2):
+            fail()
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    if call == "write":
+        monkeypatch.setattr(files, "_Checked", type("Full", (files._Checked,), {"write": write_fails}))
+    if call == "replace":
+        monkeypatch.setattr(Path, "replace", fail)
+    expected = OutputError if call == "replace" else WriteError
+    with pytest.raises(expected, match="No space left"), atomic_write(target, force=True) as file:
+        file.write(b"new")
+    # After the rename the new file is whole; only that its name survives a power cut is in doubt then.
+    assert target.read_bytes() == (b"new" if call == "fsync folder" else b"old")
+    assert names(tmp_path) == ["a"]
+
+
+def test_data_and_folder_are_synced_before_and_after_the_rename(tmp_path, monkeypatch):
+    seen = []
+    real = os.fsync
+
+    def fsync(handle):
+        kind = "folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file"
+        seen.append((kind, (tmp_path / "a").exists(), os.fstat(handle).st_size if kind == "file" else None))
+        real(handle)
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    with atomic_write(tmp_path / "a") as file:
+        file.write(b"x" * 1000)
+    assert seen == [("file", False, 1000), ("folder", True, None)]
+
+
+KILLED = """
+import sys
+from w2vtrain.system.files import atomic_write
+for i in range(10**9):
+    with atomic_write(sys.argv[1], force=True) as file:
+        file.write(b"%20d" % i * 50_000)
+    print(i, flush=True)
+"""
+
+
+def test_killed_at_any_moment_the_file_is_whole(tmp_path):
+    target = tmp_path / "a"
+    for round_ in range(8):
+        command = [sys.executable, "-c", KILLED, str(target)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            acknowledged = process.stdout.readline()
+            time.sleep(0.013 * round_)
+            process.send_signal(signal.SIGKILL)
+            acknowledged = (process.stdout.read().splitlines() or [acknowledged])[-1]
+        content = target.read_bytes()
+        assert len(content) == 1_000_000
+        assert content == content[:20] * 50_000
+        assert int(content[:20]) >= int(acknowledged)
+
+
+def test_leftovers_of_dead_processes_are_swept(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    old, fresh = time.time() - 2 * files.SWEEP_AGE, time.time()
+    for name, when in [
+        (f".a.tmp-{process.pid}-00000001", old),
+        (f".a.tmp-{process.pid}-00000002", fresh),
+        (f".a.tmp-{os.getpid()}-00000003", old),
+        (f".b.tmp-{process.pid}-00000004", old),
+        (f".a.tmp-{process.pid}-mine", old),
+    ]:
+        (tmp_path / name).write_bytes(b"")
+        os.utime(tmp_path / name, (when, when))
+    with atomic_write(tmp_path / "a") as file:
+        file.write(b"x")
+    assert f".a.tmp-{process.pid}-00000001" not in names(tmp_path)
+    assert len(names(tmp_path)) == 5
+
+
+def test_dash_is_the_standard_output(capfdbinary):
+    check_writable("-")
+    with atomic_write("-") as file:
+        file.write(b"bytes \xff")
+    assert capfdbinary.readouterr().out == b"bytes \xff"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_may_be_full():
+    program = "from w2vtrain.system.files import atomic_write\nwith atomic_write('-') as f: f.write(b'x' * 10)"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert b"WriteError: the standard output cannot be written: No space left" in done.stderr
+
+
+PACKERS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+TEXT = b"".join(b"line %d\n" % i for i in range(20_000))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_compression_is_known_by_content(tmp_path, name):
+    path = tmp_path / "a.txt"
+    path.write_bytes(PACKERS[name](TEXT) + PACKERS[name](b"more"))
+    with open_input(path) as (file, compression):
+        assert compression == name
+        assert file.readline() == b"line 0\n"
+        assert file.read() == TEXT[7:] + b"more"
+
+
+def test_plain_files_and_false_suffixes(tmp_path):
+    for name, content in [("a.gz", TEXT), ("b", b""), ("c", b"\x1f")]:
+        (tmp_path / name).write_bytes(content)
+        with open_input(tmp_path / name) as (file, compression):
+            assert (file.read(), compression) == (content, None)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_damaged_compression_is_seen(tmp_path, name):
+    path = tmp_path / "a"
+    packed = PACKERS[name](TEXT)
+    middle = len(packed) // 2
+    for damaged in (packed[:-1], packed[:middle], packed[:middle] + bytes(8) + packed[middle + 8 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=name), open_input(path) as (file, _):
+            file.read()
+
+
+def test_inputs_that_are_not_there(tmp_path):
+    for path, message in [(tmp_path / "no", "No such file"), (tmp_path, "is a folder"), ("a\0", "null byte")]:
+        with pytest.raises(InputMissing, match=message), open_input(path):
+            pass
+
+
+def test_a_small_file_is_read_whole_and_no_other(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_small(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(DataError, match="a: has more than 4 bytes: name another file"):
+        read_small(tmp_path / "a", 4)
+    with pytest.raises(ConfigError, match="a: has more than 4 bytes; remove it"):
+        read_small(tmp_path / "a", 4, ConfigError, "; remove it")
+    for path in (tmp_path / "no", tmp_path):
+        with pytest.raises(InputMissing):
+            read_small(path, 5)
+
+
+def test_lines_have_numbers_and_limits(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"one\n\nthree\r\n\rx\nlast")
+    lines = [(1, b"one\n"), (2, b"\n"), (3, b"three\r\n"), (4, b"\rx\n"), (5, b"last")]
+    assert list(read_lines(path, 5, 19)) == lines
+    with pytest.raises(DataError, match=r"a:3: the line has more than 4 bytes"):
+        list(read_lines(path, 4))
+    with pytest.raises(DataError, match=r"a:5: more than 18 bytes of text: divide the file"):
+        list(read_lines(path, 5, 18))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_compressed_lines_may_not_expand_without_limit(tmp_path, name, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(PACKERS[name](TEXT))
+    assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
+    assert next(read_lines(path, 1000, compressed=False))[1] != b"line 0\n"
+    monkeypatch.setattr(files, "EXPANDED", 100)
+    path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
+    with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
+        list(read_lines(path, 20))
+    with pytest.raises(DataError, match="100 times the size of the compressed file or 500 bytes: decompress"):
+        list(read_lines(path, 20, 500))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_damaged_lines_are_seen(tmp_path, name):
+    (tmp_path / "a").write_bytes(PACKERS[name](TEXT)[:-1])
+    with pytest.raises(DataError, match=name):
+        list(read_lines(tmp_path / "a", 20))
+
+
+def test_the_errors_of_the_block_pass(tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+    with pytest.raises(KeyError), open_input(tmp_path / "a"):
+        raise KeyError

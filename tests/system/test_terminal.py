@@ -1,0 +1,366 @@
+"""What reaches a terminal, a pipe, a closed stream; and what Ctrl-C does from the first moment on."""
+
+import ast
+import errno
+import io
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import first_lines
+from signalled import shown_on
+
+import w2vtrain
+from w2vtrain import cli
+from w2vtrain.commands import texts
+from w2vtrain.commands.shell import explained
+from w2vtrain.evaluation import compare
+from w2vtrain.formats.container import json_text
+from w2vtrain.formats.model import Model, save_model
+from w2vtrain.system import terminal
+from w2vtrain.system.terminal import escaped, escaped_line
+from w2vtrain.training.scoring import Score
+
+COMMAND = [sys.executable, "-m", "w2vtrain"]
+PACKAGE = Path(w2vtrain.__file__).parent
+SMALL = ["--vector-size", "8", "--epochs", "1", "--threads", "1", "-q"]
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a shell of POSIX")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode elsewhere")
+# A command of the terminal, one character of 8-bit control, one that turns text around.
+EVIL = ["\x1b]0;title\x07", "\x9b31m", "\u202eevil"]
+SHOWN = ["\\x1b]0;title\\x07", "\\x9b31m", "\\u202eevil"]
+
+
+def on_terminal(*arguments, code=0, stdin=b"", **options):
+    """Return what a command prints on a terminal, stdout and stderr together."""
+    pty = pytest.importorskip("pty")
+    ours, side = pty.openpty()
+    command = [*COMMAND, *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=side, stderr=side, **options) as run:
+        os.close(side)
+        run.stdin.write(stdin)
+        run.stdin.close()
+        shown = shown_on(ours)
+    assert run.returncode == code, shown
+    return shown.replace(b"\r\n", b"\n").decode()
+
+
+def piped(*arguments, code=0, stdin=b"", **options):
+    """Return the bytes of stdout and of stderr."""
+    run = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=300, **options)
+    assert run.returncode == code, run.stderr
+    return run.stdout, run.stderr
+
+
+def in_shell(redirections, *arguments, **options):
+    """Run a command with redirections of the shell, such as a closed stream."""
+    command = ["sh", "-c", f'exec "$@" {redirections}', "sh", *COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return first_lines(300, tmp_path_factory.mktemp("corpus") / "text.txt")
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vectors") / "v.txt"
+    path.write_text("4 2\n" + "".join(f"{word} 1 0.{k}\n" for k, word in enumerate(["king", *EVIL])))
+    return path
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A model whose record holds control characters and lines that look like facts."""
+    ones, path = np.ones((2, 2), np.float32), tmp_path / "model"
+    record = {"note": "\x1b[2J\nformat 1", "a\nwords": "7", "list": [{"x": "y\nz"}], "half": "\ud800"}
+    save_model(path, Model(["a", "b"], np.array([2, 1]), ones, ones, settings={"objective": "neg"}, record=record))
+    return path
+
+
+# control characters
+
+
+def test_control_characters_become_escapes_and_other_text_stays():
+    evil = "".join(map(chr, [*range(0x20), 0x7F, *range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+    safe = escaped(evil)
+    assert safe.replace("\n", "").isprintable() is False, "a tab stays"
+    assert safe.replace("\n", "").replace("\t", "").isprintable()
+    assert escaped("\x1b\x9b\u202e\udcff\ud800") == "\\x1b\\x9b\\u202e\\xff\\ud800"
+    plain = "naïve\tкот 猫 \\ \u00a0 🙂 \u200d\n"
+    assert escaped(plain) == plain
+    assert escaped_line("a\r\nb\u2028c\td") == "a\\x0d\\x0ab\\u2028c\td"
+
+
+def test_words_are_escaped_on_a_terminal_only(vectors):
+    shown = on_terminal("neighbors", str(vectors), "king")
+    assert all(word in shown for word in SHOWN)
+    assert not any(word in shown for word in EVIL)
+    out, err = piped("neighbors", str(vectors), "king")
+    assert all(word.encode() in out for word in EVIL)
+    assert err == b""
+
+
+def test_error_messages_and_usage_errors_and_tracebacks_are_escaped():
+    for code, arguments in [(66, ["info", EVIL[0]]), (2, [EVIL[0]]), (66, ["info", EVIL[0], "--debug"])]:
+        shown = on_terminal(*arguments, code=code)
+        assert "\x1b" not in shown
+        assert "\\x1b" in shown
+        assert piped(*arguments, code=code)[1].splitlines()[-1].startswith(b"w2vtrain: error: ")
+    assert b"\x1b]0;title" in piped("info", EVIL[0], code=66)[1]
+
+
+@linux
+def test_names_that_are_not_utf_8_are_escaped_on_a_terminal_and_bytes_in_a_pipe():
+    assert "\\xff\\x9b" in on_terminal("info", b"\xff\x9b", code=66)
+    assert b"\xff\x9b" in piped("info", b"\xff\x9b", code=66)[1]
+
+
+def test_a_foreign_record_forges_no_line(foreign):
+    out = piped("info", str(foreign))[0].decode()
+    lines = [line.split() for line in out.splitlines()]
+    assert ["format", "1"] in lines
+    assert len([line for line in lines if line[0] in ("format", "words")]) == 2
+    assert "\x1b[2J\\x0aformat 1" in out
+    assert "x y\\x0az" in out
+    assert "half               \\ud800" in out
+    shown = on_terminal("info", str(foreign))
+    assert "\\x1b[2J\\x0aformat 1" in shown
+    assert "\x1b" not in shown
+
+
+def test_bytes_on_standard_output_are_escaped_on_a_terminal_only(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.write_bytes(b"\x1b[2J " * 3 + b"\xc2\x9b31m " * 2 + "é".encode())
+    out = piped("vocab", str(corpus), "--min-count", "1", "-q")[0]
+    assert out == b"\x1b[2J 3\n\xc2\x9b31m 2\n\xc3\xa9 1\n"
+    assert on_terminal("vocab", str(corpus), "--min-count", "1", "-q") == "\\x1b[2J 3\n\\x9b31m 2\né 1\n"
+
+
+def test_a_character_split_between_two_writes_stays_whole(monkeypatch):
+    class Terminal(type(sys.stdout)):
+        def isatty(self):
+            return True
+
+    screen = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Terminal(screen, encoding="utf-8"))
+    with terminal.binary_output() as file:
+        assert file.write(b"\xc3") == 1
+        file.write(memoryview(b"\xa9\x1b\xff\xc2"))
+        file.write(b"\x9b\xe2\x82")
+    assert screen.getvalue().decode() == "é\\x1b\\xff\\x9b\\xe2\\x82"
+
+
+def test_all_that_is_printed_goes_through_one_function():
+    """Apart from the children that `compare` and `bench` start, whose one line is read by their parent."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            of = getattr(getattr(node.func, "value", None), "id", "")
+            assert name != "print" or path.stem == "measure", f"{path.name}:{node.lineno}"
+            assert of != "click" or name not in ("echo", "secho"), f"{path.name}:{node.lineno}"
+
+
+# streams
+
+
+@posix
+@pytest.mark.parametrize(
+    ("redirections", "arguments", "code", "message"),
+    [
+        (">&-", ["fit", "text.txt", "-o", "-", *SMALL], 74, "the standard output cannot be written: Bad file descr"),
+        (">&-", ["neighbors", "v.txt", "king"], 74, "the standard output cannot be written: Bad file descriptor"),
+        (">&-", ["--help"], 74, "the standard output cannot be written: Bad file descriptor"),
+        ("<&-", ["fit", "-", "-o", "w.txt", *SMALL], 66, "Bad file descriptor"),
+        ("<&-", ["neighbors", "v.txt"], 66, "standard input cannot be read: Bad file descriptor"),
+        ("<&-", ["neighbors", "-", "king"], 66, "standard input cannot be read: Bad file descriptor"),
+        ("<&- >&-", ["neighbors", "v.txt", "king"], 74, "the standard output cannot be written: Bad file descriptor"),
+        ("2>&-", ["neighbors", "v.txt", "nosuchword"], 65, None),
+        ("2>&-", ["fit", "text.txt", "-o", "w.txt", *SMALL[:-1]], 0, None),
+        ("2>&-", ["resume", "w.txt.run"], 65, None),
+    ],
+)
+def test_a_closed_stream_is_an_error_where_it_is_used(redirections, arguments, code, message, text, vectors, tmp_path):
+    (tmp_path / "text.txt").write_bytes(text.read_bytes())
+    (tmp_path / "v.txt").write_bytes(vectors.read_bytes())
+    done = in_shell(redirections, *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    if message is None:
+        assert done.stderr == ""
+    else:
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert message in done.stderr
+    assert (tmp_path / "w.txt").exists() == ("fit" in arguments and code == 0)
+
+
+@posix
+def test_files_do_not_get_the_numbers_of_closed_streams(vectors, tmp_path):
+    """An output file that is descriptor 2, say, would hold the messages."""
+    program = (
+        "import os; from w2vtrain.system.terminal import prepare_streams; prepare_streams(); "
+        "os._exit(os.open(os.devnull, os.O_RDONLY) > 2)"
+    )
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program]
+    assert subprocess.run(command, timeout=60).returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_under_a_stream(vectors, text, tmp_path, unbuffered):
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    for arguments in (["--help"], ["neighbors", vectors, "king"], ["vocab", text, "-q"], ["objectives"]):
+        done = in_shell(">/dev/full", *arguments, env=env)
+        assert done.returncode == 74
+        assert done.stderr == "w2vtrain: error: the standard output cannot be written: No space left on device\n"
+    done = in_shell("2>/dev/full", "fit", text, "-o", tmp_path / "v.txt", *SMALL[:-1], env=env)
+    assert done.returncode == 0
+    assert in_shell("2>/dev/full", "info", tmp_path / "nowhere", env=env).returncode == 66
+
+
+def test_an_error_without_a_name_does_not_blame_standard_output():
+    code, message = explained(OSError(errno.ENOSPC, "No space left on device"))
+    assert code == 74
+    assert "standard output" not in message
+    assert "No space left on device" in message
+
+
+@posix
+def test_a_folder_for_temporary_files_without_room(vectors, tmp_path):
+    program = 'ulimit -f 8; exec "$@"'
+    command = ["sh", "-c", program, "sh", *COMMAND, "info", "-"]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, input=b"a 1\n" * 100_000, capture_output=True, env=env, timeout=60)
+    assert done.returncode == 74
+    assert done.stdout == b""
+    line = done.stderr.decode()
+    assert line.startswith(f"w2vtrain: error: {tmp_path} cannot be written: File too large")
+    assert "TMPDIR" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+# JSON
+
+
+def strict_json(line):
+    """Read JSON as other programs do: NaN and infinities are errors."""
+
+    def no_constant(name):
+        raise AssertionError(name)
+
+    return json.loads(line, parse_constant=no_constant)
+
+
+@pytest.mark.parametrize("indent", [False, True])
+def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
+    about = {"a": float("nan"), "b": [float("inf"), (-float("inf"), 1.5)], "c": 2**70}
+    for name in ("plain", "\udcff", "\ud800"):
+        found = strict_json(json_text({name: name, **about}, indent))
+        assert found == {name: name, "a": None, "b": [None, [None, 1.5]], "c": 2**70}
+    assert ("\n" in json_text(about, indent)) == indent
+
+
+def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys):
+    score = Score(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
+    monkeypatch.setattr(texts, "perplexity", lambda *_, **__: (score, 0.5))
+    monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    found = strict_json(capsys.readouterr().out)
+    assert (found["perplexity"], found["unnormalised"], found["log_z_variance"]) == (None, None, None)
+    assert found["coverage"] == 0.5
+
+
+def test_a_perplexity_that_is_no_number_is_the_worst():
+    assert compare._perplexity({"test": {"perplexity": None}}) == float("inf")
+    assert compare._perplexity({"test": {"perplexity": 3}}) == 3.0
+
+
+# Ctrl-C
+
+INTERRUPTED = """
+import os, signal, sys
+class AtImport:
+    count = 0
+    def find_spec(self, name, path=None, target=None):
+        self.count += 1
+        if self.count == {count}:
+            os.kill(os.getpid(), signal.SIGINT) if {count} > 1 else os.write(1, b"up")
+import w2vtrain.__main__ as entry
+sys.meta_path.insert(0, AtImport())
+entry.main()
+"""
+
+
+def ended(returncode, stderr):
+    """Assert that a command ended because it was interrupted, in one line."""
+    assert returncode in (130, 75), stderr
+    assert len(stderr.splitlines()) == 1, stderr
+    assert stderr.startswith("w2vtrain: error: "), stderr
+    assert returncode == 75 or stderr == "w2vtrain: error: interrupted\n"
+
+
+@posix
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 20, 40, 80, 120, 180, 250])
+def test_ctrl_c_during_an_import_is_one_line(count, text, tmp_path):
+    program = [sys.executable, "-c", INTERRUPTED.format(count=count)]
+    done = subprocess.run(
+        [*program, "fit", text, "-o", "v.txt", *SMALL, "--epochs", "1000000"],
+        stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=120,
+    )  # fmt: skip
+    ended(done.returncode, done.stderr)
+    assert done.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@posix
+def test_ctrl_c_in_the_first_second_is_one_line(text, tmp_path):
+    """The first second begins when the program is loaded: Python itself takes some milliseconds before."""
+    for moment in range(20):
+        with subprocess.Popen(
+            [sys.executable, "-c", INTERRUPTED.format(count=1),
+             "fit", text, "-o", f"{moment}.txt", *SMALL, "--epochs", "1000000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        ) as run:  # fmt: skip
+            assert run.stdout.read(2) == "up"
+            time.sleep(moment / 20)
+            run.send_signal(signal.SIGINT)
+            stderr = run.communicate(timeout=120)[1]
+        ended(run.returncode, stderr)
+
+
+def test_every_way_to_start_it_goes_through_the_entry_point():
+    root = PACKAGE.parent
+    assert 'w2vtrain = "w2vtrain.__main__:main"' in (root / "pyproject.toml").read_text()
+    assert "from w2vtrain.__main__ import main" in (root / "cli.py").read_text()
+    tree = ast.parse((PACKAGE / "__main__.py").read_text())
+    top = [name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names]
+    assert set(top) <= sys.stdlib_module_names
+    assert not any(isinstance(node, ast.ImportFrom) for node in tree.body)
+
+
+# the logger
+
+
+def test_what_is_logged_is_a_warning_of_one_line(monkeypatch, capsys):
+    def logs(*_):
+        logging.getLogger("w2vtrain").warning("two\nlines of %s", "text")
+        logging.getLogger("w2vtrain.core").info("hidden")
+
+    monkeypatch.setattr("w2vtrain.commands.queries.print_objectives", logs)
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", "objectives"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 0
+        assert capsys.readouterr() == ("", "w2vtrain: warning: two lines of text\n")

@@ -1,0 +1,357 @@
+"""Files, directories, globs, pipes and compression as blocks of text."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from w2vtrain.errors import DataError, InputMissing, UsageError
+from w2vtrain.system.compression import OUTPUT
+from w2vtrain.text import corpus as module
+from w2vtrain.text.corpus import MAX_TOKEN, SPACES, TOKENIZERS, Corpus, blocks
+
+TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+def text_of(*sources, tokenizer="whitespace", block_bytes=1 << 22):
+    return b"".join(Corpus([str(s) for s in sources], tokenizer, block_bytes).read())
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_sources_are_files_directories_and_globs(tmp_path):
+    for name in ("b/2", "b/1", "b/c/x", "b/.hidden", "b/.git/x", "a", "[x]", "x"):
+        write(tmp_path / name, name.encode())
+    (tmp_path / "b" / "link").symlink_to(tmp_path / "b" / "nowhere")
+    assert text_of(tmp_path / "b") == b"b/1\nb/2\nb/c/x\n"
+    assert text_of(tmp_path / "b" / "[12]") == b"b/1\nb/2\n"
+    assert text_of(tmp_path / "*") == b"[x]\na\nb/1\nb/2\nb/c/x\nx\n"
+    assert text_of(tmp_path / "[x]") == b"[x]\n"  # an existing name is not a pattern
+    assert text_of(tmp_path / "a", tmp_path / "a") == b"a\na\n"
+    corpus = Corpus([str(tmp_path / "b")])
+    assert corpus.size == 3 + 3 + 5
+    assert corpus.name == f"{tmp_path}/b/1 and 2 more"
+
+
+@pytest.mark.parametrize("source", ["missing", "none*", "empty", "a\0b"])
+def test_missing_sources_are_named(tmp_path, source):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputMissing, match=r"^[^\n]*" + re.escape(str(tmp_path / source))):
+        Corpus([str(tmp_path / source)])
+
+
+def test_bad_arguments():
+    with pytest.raises(UsageError, match="whitespace or unicode or simple"):
+        Corpus(["-"], tokenizer="fancy")
+    with pytest.raises(UsageError, match="at least one"):
+        Corpus([])
+    with pytest.raises(UsageError, match="at most once"):
+        Corpus(["-", "-"])
+
+
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(module, "_open", refuse)
+    with pytest.raises(InputMissing, match=r"x: Permission denied$"):
+        Corpus([str(write(tmp_path / "x", b"a"))])
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_compression_is_told_by_content(tmp_path, kind):
+    packed = COMPRESS[kind](TEXT)
+    for name in ("x.txt", "x.gz", "x.bz2"):
+        path = write(tmp_path / name, packed)
+        reader = Corpus([str(path)], block_bytes=5000).read()
+        assert b"".join(reader) == TEXT
+        assert reader.bytes_read == len(packed)
+        assert reader.text_bytes == len(TEXT)
+    assert text_of(write(tmp_path / "plain.gz", TEXT)) == TEXT
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_members_are_joined_and_padding_is_skipped(tmp_path, kind):
+    pack = COMPRESS[kind]
+    packed = pack(b"one ") + pack(b"") + pack(b"two\nthr") + pack(b"ee") + bytes(512)
+    for block in (1, 7, 1 << 20):
+        assert text_of(write(tmp_path / "x", packed), block_bytes=block) == b"one two\nthree\n"
+    assert text_of(write(tmp_path / "empty", pack(b""))) == b""
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_damaged_compressed_data(tmp_path, kind):
+    packed = bytearray(COMPRESS[kind](os.urandom(300_000).hex().encode()))
+    path = write(tmp_path / "cut", packed[:-9])
+    with pytest.raises(DataError, match=rf"cut: the {kind} data end early, at byte {len(packed) - 9}"):
+        text_of(path)
+    packed[200_000] ^= 0x55
+    with pytest.raises(DataError, match=rf"flip: damaged {kind} data near byte \d+"):
+        text_of(write(tmp_path / "flip", packed))
+    with pytest.raises(DataError, match=rf"behind: damaged {kind} data near byte 0"):
+        text_of(write(tmp_path / "behind", COMPRESS[kind](b"a b") + b"this is no member" * 9))
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_data_that_compress_very_well_stay_small_in_memory(tmp_path, kind):
+    path = write(tmp_path / "bomb", COMPRESS[kind](b"a " * 10_000_000))
+    longest = total = 0
+    tracemalloc.start()
+    for block in Corpus([str(path)], block_bytes=1 << 16).read():
+        longest, total = max(longest, len(block)), total + len(block)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert total == 20_000_001
+    assert longest <= OUTPUT + (1 << 16)
+    if kind != "zstd":  # its decoder gives what 1 KiB holds at once
+        assert peak < 15_000_000  # of which xz's dictionary is 8 MiB
+
+
+def test_zstd_that_holds_as_much_as_it_can_stays_small_in_memory(tmp_path):
+    """Blocks of 4 bytes that stand for 128 KiB each."""
+    block = (1 << 17 << 3 | 2).to_bytes(3, "little") + b"a"
+    last = (1 << 17 << 3 | 3).to_bytes(3, "little") + b"a"
+    path = write(tmp_path / "bomb", b"\x28\xb5\x2f\xfd\x00\x38" + block * 1999 + last)
+    tracemalloc.start()
+    reader = Corpus([str(path)]).read()
+    for _ in reader:
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert reader.text_bytes == 2000 << 17
+    assert peak < 100_000_000
+
+
+def test_a_skippable_zstd_frame_comes_first(tmp_path):
+    frame = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
+    assert text_of(write(tmp_path / "x", frame + COMPRESS["zstd"](b"a b"))) == b"a b\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a b\nc\0d", "NUL at byte 5 of the text.*iconv"),
+        (b"a " * 3_000_000 + b"\0", "NUL at byte 6000000 "),
+        ("a b".encode("utf-16"), "UTF-16 or UTF-32 at byte 0.*iconv"),
+        ("a b".encode("utf-32"), "UTF-16 or UTF-32 at byte 0"),
+        (b"\xfe\xff\0a", "UTF-16"),
+        ("a b".encode("utf-16-be"), "NUL at byte 0"),
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_what_is_not_text(tmp_path, data, message, pack):
+    with pytest.raises(DataError, match="^.*x: " + message):
+        text_of(write(tmp_path / "x", pack(data)))
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_nul_bytes_are_white_space_where_that_is_asked_for(tmp_path, tokenizer):
+    data = b"\0ab\0cd " * 500_000 + b"\0\0e"
+    reader = Corpus([str(write(tmp_path / "x", data))], tokenizer, allow_nul=True).read()
+    assert b"".join(reader).split() == data.replace(b"\0", b" ").split()
+    assert (reader.nul, reader.text_bytes) == (1_000_002, len(data))
+
+
+def test_byte_order_marks_are_dropped_at_file_starts_only(tmp_path):
+    bom = b"\xef\xbb\xbf"
+    paths = [write(tmp_path / n, bom + b"a " + bom + b"b") for n in "xy"]
+    assert text_of(*paths) == (b"a " + bom + b"b\n") * 2
+    assert text_of(write(tmp_path / "z", bom)) == b""
+
+
+def test_a_byte_order_mark_in_two_pieces(tmp_path):
+    path = write(tmp_path / "x", gzip.compress(b"\xef") + gzip.compress(b"\xbb\xbfa"))
+    assert text_of(path) == b"a\n"
+
+
+def test_every_file_end_is_a_line_end(tmp_path):
+    paths = [write(tmp_path / str(i), data) for i, data in enumerate([b"a", b"", b"b\n", b"c\r\n", b" ", b"d\r"])]
+    assert text_of(*paths) == b"a\nb\nc\r\n \nd\r\n"
+    reader = Corpus([str(p) for p in paths]).read()
+    assert len(list(reader)) == 1  # small files share a block
+    assert reader.bytes_read == reader.text_bytes == 9
+
+
+def test_a_file_that_grows_is_read_as_far_as_it_was(tmp_path):
+    path = write(tmp_path / "log", b"a b\n")
+    corpus = Corpus([str(path)])
+    path.write_bytes(b"a b\nc d\n")
+    reader = corpus.read()
+    assert b"".join(reader) == b"a b\n"
+    assert (reader.bytes_read, reader.grown) == (4, 1)
+    path.write_bytes(b"a")
+    with pytest.raises(DataError, match="log: became shorter while it was read, at byte 1"):
+        list(corpus.read())
+
+
+def test_a_named_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    corpus = Corpus([str(tmp_path / "pipe")])
+    assert corpus.size is None
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(TEXT,))
+    writer.start()
+    assert b"".join(corpus.read()) == TEXT
+    writer.join()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(pack):
+    code = (
+        "import sys; from w2vtrain.text.corpus import Corpus; sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=pack(TEXT), capture_output=True, check=True)
+    assert done.stdout == TEXT
+
+
+def test_a_stand_in_for_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a b")))
+    corpus = Corpus(["-"])
+    assert (corpus.name, corpus.size) == ("standard input", None)
+    assert b"".join(corpus.read()) == b"a b\n"
+    assert not sys.stdin.buffer.closed
+
+
+@given(
+    pieces=st.lists(st.sampled_from([b"a", b"bc", b" ", b"\n", b"x" * 600, b"y" * 1001, b"z z"]), max_size=40),
+    size=st.integers(1, 3000),
+)
+def test_blocks_end_between_tokens(pieces, size):
+    found = list(blocks(pieces, size))
+    text = b"".join(pieces)
+    want = [t if len(t) <= MAX_TOKEN else None for t in re.split(rb"[ \n]", text)]
+    got = [t if len(t) <= MAX_TOKEN else None for t in re.split(rb"[ \n]", b"".join(found))]
+    assert got == want
+    for block in found[:-1]:
+        assert block[-1:].isspace() or len(re.split(rb"\s", block)[-1]) > MAX_TOKEN
+        assert len(block) >= min(size, MAX_TOKEN) or block[-1:].isspace()
+    assert all(len(block) <= size + MAX_TOKEN + max(map(len, pieces)) for block in found)
+
+
+@given(
+    text=st.lists(st.sampled_from([*b"a \n\t\r\v\f", 0xC3, 0xA9])).map(bytes) | st.binary(max_size=200),
+    cuts=st.lists(st.integers(0, 200)),
+    size=st.integers(1, 50),
+)
+def test_blocks_joined_are_the_text_and_cut_no_token(text, cuts, size):
+    """Wherever the pieces were cut that the text came in: also inside words and characters."""
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    found = list(blocks([text[a:b] for a, b in pairwise(places)], size))
+    assert b"".join(found) == text
+    for before, after in pairwise(found):
+        assert (before[-1:] + after[:1]).strip(SPACES) != before[-1:] + after[:1]
+        assert len(before) + re.match(rb"[^ \t\n\r\v\f]*", after).end() >= size
+
+
+@given(
+    text=st.text("ab \n\u00e9\u6c34", max_size=300).map(str.encode),
+    pack=st.sampled_from([bytes, *COMPRESS.values()]),
+    size=st.integers(1, 40),
+)
+def test_blocks_joined_are_the_file(text, pack, size):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "x", pack(text))
+        reader = Corpus([str(path)], block_bytes=size).read()
+        assert b"".join(reader) == (text if text.endswith(b"\n") or not text else text + b"\n")
+        assert reader.text_bytes == len(text)
+        assert reader.bytes_read == path.stat().st_size
+
+
+@pytest.mark.parametrize("length", [998, 999, 1000])
+def test_the_longest_word_survives_any_cut(length):
+    word = b"x" * MAX_TOKEN
+    pieces = [b"z " + word[:length], word[length:] + b" b"]
+    assert b"".join(blocks(pieces, 1)) == b"z " + word + b" b"
+    pieces = [b"z " + word[:length], word[length:] + b"x b"]  # a byte too long, and must stay so
+    assert [len(t) > MAX_TOKEN for t in b"".join(blocks(pieces, 1)).split()] == [False, True, False]
+
+
+@pytest.mark.parametrize("block", [1, 1000, 1 << 22])
+def test_a_word_without_end_is_dropped_behind_the_longest_that_counts(tmp_path, block):
+    path = write(tmp_path / "x", b"a " + b"x" * 5_000_000 + b" b " + b"y" * 1000)
+    words = text_of(path, block_bytes=block).split()
+    assert [words[0], *words[2:]] == [b"a", b"b", b"y" * 1000]
+    assert len(words[1]) > MAX_TOKEN
+    if block <= 1000:
+        assert len(words[1]) < 5000
+
+
+@pytest.mark.parametrize("block", [1, 10, 1 << 22])
+def test_the_simple_tokenizer(tmp_path, block):
+    text = "The CAT's\tr\u00e9sum\u00e9\u3000e\u0301t 42 x_y\r\n\u6c34\u3002\u706b ΟΔΟΣ. İ \u200b\u2028z"
+    want = "the cat s r\u00e9sum\u00e9 e\u0301t x y \n\u6c34 \u706b οδος i\u0307 z \n"
+    path = write(tmp_path / "x", text.encode() + b"\xff\xc3 \xe2\x82")
+    reader = Corpus([str(path)], "simple", block_bytes=block).read()
+    got = b"".join(reader).decode()
+    assert re.sub(" +", " ", got) == want
+    assert reader.invalid == 3
+    assert reader.text_bytes == path.stat().st_size
+
+
+@pytest.mark.parametrize("block", [1, 10, 1 << 22])
+def test_the_unicode_tokenizer_splits_as_python_does(tmp_path, block):
+    spaces = "".join(chr(i) for i in range(sys.maxunicode + 1) if chr(i).isspace() and chr(i) != "\n")
+    text = "".join(f"Wör{i}d{space}" for i, space in enumerate(spaces)) + "\n\u200bX\ufeff \u180e.\n"
+    reader = Corpus([str(write(tmp_path / "x", text.encode() + b"\xff end"))], "unicode", block_bytes=block).read()
+    got = b"".join(reader)
+    assert [re.split(b"[ \t\r\v\f]+", line.strip(SPACES)) for line in got.rstrip(b"\n").split(b"\n")] == [
+        [word.encode() for word in line.split()] for line in (text + "\ufffd end").split("\n")
+    ]
+    assert reader.invalid == 1
+
+
+def test_simple_needs_no_white_space(tmp_path):
+    """Chinese has none: what stands between two commas is a word all the same, wherever the file is cut to read it."""
+    text = "".join(chr(0x4E00 + i % 5000) + "\u3001" * (i % 3 == 0) for i in range(200_000))
+    path = write(tmp_path / "x", text.encode())
+    want = text.replace("\u3001", " ").split()
+    for block in (100, 12_345, 1 << 22):
+        assert text_of(path, tokenizer="simple", block_bytes=block).decode().split() == want
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", "unicode", "simple"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [
+        (b"a \xff", 2),
+        (b"\xef\xbb\xbfa \xc3 b", 5),
+        (b"a\n\xe2\x82", 2),
+        (b"x" * 2000 + b"\xed\xa0\x80", 2000),
+        ("\u00e9 ".encode() * 1_000_000 + b"\x80", 3_000_000),
+    ],
+)
+def test_strict_names_the_file_and_the_byte(tmp_path, data, byte, pack, tokenizer):
+    good = write(tmp_path / "good", b"a b")
+    path = write(tmp_path / "bad", pack(data))
+    for block in (1, 1 << 22):
+        with pytest.raises(DataError, match=rf"^{re.escape(str(path))}: not UTF-8 at byte {byte} of the text"):
+            list(Corpus([str(good), str(path)], tokenizer, block, errors="strict").read())
+
+
+def test_an_unknown_way_with_errors(tmp_path):
+    with pytest.raises(UsageError, match="replace or strict or ignore"):
+        Corpus(["-"], errors="xmlcharrefreplace")

@@ -1,0 +1,172 @@
+"""The byte tokeniser and its hash table against Python's bytes, dict and codecs."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.text import tokens
+from w2vtrain.text.scan import PIECE, piece, piece_by_bytes
+from w2vtrain.text.tokens import LINE_END
+
+
+def add(text, table=None):
+    data = np.frombuffer(text, np.uint8)
+    out, state = np.full(data.size, 99, np.int32), np.zeros(tokens.STATES, np.int64)
+    table = tokens.add(data, table or tokens.empty(), out, state)
+    return table, out[: state[tokens.WRITTEN]].tolist(), state
+
+
+def words_of(table):
+    return table.words(np.arange(table.types))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from([b"a", b"ab", b"b", b" ", b"\n", b"\r", b"\xff", b"q" * 999]), max_size=50).map(b"".join)
+    | st.binary(max_size=200)
+)
+def test_numbers_and_counts(text):
+    table, numbers, state = add(text)
+    found = [t for t in re.split(rb"[ \t\r\v\f]+|(\n)", text) if t]
+    kept = [t for t in found if len(t) <= 1000]
+    words = words_of(table)
+    assert [b"\n" if n == LINE_END else words[n] for n in numbers] == kept
+    counts = Counter(t for t in kept if t != b"\n")
+    assert dict(zip(words, table.counts.tolist(), strict=False)) == counts
+    assert words == list(counts)  # numbered in the order of first sight
+    assert state[tokens.TOKENS] == sum(counts.values())
+    assert state[tokens.LINES] == text.count(b"\n")
+    assert state[tokens.OVERLONG] == len(found) - len(kept)
+    assert state[tokens.TAIL] == sum(len(t) <= 1000 for t in text.split(b"\n")[-1].split())
+
+
+@kernel()
+def pieces(text, ends, found):
+    """`piece` as it is compiled, at every place and with these ends."""
+    for i in range(len(text)):
+        found[i, 0], found[i, 1], found[i, 2] = piece(text, i, ends[i])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=80) | st.text("ab\u00e9 \n\0", max_size=40).map(str.encode), st.data())
+def test_pieces_of_words(text, data):
+    """Sixteen bytes at once, and in Python, against Python's own split; the bytes come back."""
+    array, found = np.frombuffer(text, np.uint8), np.zeros((len(text), 3), np.uint64)
+    ends = np.array([data.draw(st.integers(i, len(text))) for i in range(len(text))], np.int64)
+    pieces(array, ends, found)
+    for i, end in enumerate(ends.tolist()):
+        word = re.match(rb"[^ \t\n\r\v\f]*", text[i:end])[0][:PIECE]
+        assert tuple(map(int, piece_by_bytes(array, i, end))) == tuple(found[i].tolist())
+        assert found[i, :2].tobytes()[: len(word)] == word
+        assert found[i, :2].tobytes()[len(word) :] == bytes(PIECE - len(word))
+        assert found[i, 2] == len(word)
+
+
+@pytest.mark.parametrize("space", [9, 10, 11, 12, 13, 32])
+def test_separators(space):
+    assert words_of(add(b"a" + bytes([space]) + b"b")[0]) == [b"a", b"b"]
+
+
+def test_all_other_bytes_are_part_of_words():
+    for byte in set(range(1, 256)) - set(b" \t\n\r\v\f"):
+        assert words_of(add(b"a" + bytes([byte]) + b"b")[0]) == [b"a" + bytes([byte]) + b"b"]
+
+
+def test_a_table_grows_in_words_and_in_bytes():
+    table = tokens.empty(types=2, arena=4)
+    words = [b"%d" % (n * n) for n in range(5000)] + [b"x" * 1000]
+    table, numbers, _ = add(b" ".join(words + words), table)
+    assert numbers == [*range(5001), *range(5001)]
+    assert words_of(table) == words
+    assert set(table.counts[:5001].tolist()) == {2}
+    assert table.slots.size >= 2 * table.types
+
+
+def test_blocks_share_a_table():
+    table, first, _ = add(b"a b a")
+    table, second, state = add(b"c b\n", table)
+    assert (first, second) == ([0, 1, 0], [2, 1, LINE_END])
+    assert state[tokens.TOKENS] == 2
+    assert table.counts[:3].tolist() == [2, 2, 1]
+
+
+@settings(deadline=None)
+@given(st.text("ab\u00e9 \n\t", max_size=60).map(str.encode), st.lists(st.integers(0, 100)))
+def test_a_text_cut_at_any_white_space_is_the_same(text, cuts):
+    whole, numbers, state = add(text)
+    places = [0, *sorted({c for c in cuts if text[c : c + 1].isspace()}), len(text)]
+    table, found, total = tokens.empty(types=1, arena=1), [], 0
+    for start, end in pairwise(places):
+        table, more, counted = add(text[start:end], table)
+        found, total = found + more, total + counted[tokens.TOKENS]
+    assert found == numbers
+    assert words_of(table) == words_of(whole)
+    assert table.counts[: table.types].tolist() == whole.counts[: whole.types].tolist()
+    assert total == state[tokens.TOKENS]
+
+
+def test_merge_adds_counts_and_grows():
+    source = add(b" ".join(b"%d" % n for n in range(1000)) + b" 7 7")[0]
+    into, _, _ = add(b"500 x 500", tokens.empty(types=2, arena=8))
+    into, numbers = tokens.merge(source, into)
+    assert into.words(numbers) == words_of(source)
+    assert numbers[500] == 0
+    assert into.counts[numbers[500]] == 3
+    assert into.counts[numbers[7]] == 3
+    assert into.types == 1001
+
+
+def test_listed_words_keep_their_places():
+    words = [b"b", b"a", b"", b"y" * 2000]
+    table, numbers = tokens.merge(tokens.listed(words), tokens.empty(types=2, arena=2))
+    assert numbers.tolist() == [0, 1, 2, 3]
+    assert words_of(table) == words
+    assert not table.counts.any()
+    assert tokens.merge(tokens.listed([]), table)[1].size == 0
+
+
+def test_words_with_the_same_hash_stay_apart():
+    table = tokens.empty(types=8, arena=64)
+    words = [b"ab", b"ac", b"abc", b"b", b"a", b"x" * 16 + b"a", b"x" * 16 + b"b"]
+    for _ in range(2):
+        pieces = [(np.frombuffer(w, np.uint8), *piece_by_bytes(w, 0, len(w))[:2]) for w in words]
+        found = [tokens._number(table, text, 0, text.size, *head, np.uint64(0)) for text, *head in pieces]
+        assert found == [0, 1, 2, 3, 4, 5, 6]
+    assert words_of(table) == words
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=6) | st.text(max_size=3).map(lambda s: s.encode("utf-8", "surrogatepass")))
+@example(b"\xc0\x80")
+@example(b"\xe0\x9f\xbf")
+@example(b"\xed\x9f\xbf")
+@example(b"\xed\xa0\x80")
+@example(b"\xf0\x8f\xbf\xbf")
+@example(b"\xf4\x8f\xbf\xbf")
+@example(b"\xf4\x90\x80\x80")
+@example(b"\xf5\x80\x80\x80")
+@example(b"\xe2\x82")
+def test_validity_is_that_of_pythons_codec(data):
+    try:
+        data.decode()
+        valid = True
+    except UnicodeDecodeError:
+        valid = False
+    padded = np.frombuffer(b"\xbf" + data + b"\xbf", np.uint8)
+    assert tokens.is_utf8(padded, 1, 1 + len(data)) == valid
+
+
+def test_every_two_byte_word_is_flagged_as_python_does():
+    words = [bytes([a, b]) for a in range(0x80, 0x100) for b in range(0x80, 0x100)]
+    words += [bytes([a, b, 0x80]) for a in range(0xE0, 0xF0) for b in range(0x80, 0xC0)]
+    words += [bytes([a, b, 0x80, 0xBF]) for a in range(0xF0, 0x100) for b in range(0x80, 0xC0)]
+    table = add(b" ".join(words))[0]
+    assert words_of(table) == words
+    for i, word in enumerate(words):
+        assert bool(table.invalid[i]) == (word.decode("utf-8", "ignore").encode() != word), word

@@ -1,0 +1,138 @@
+"""The order and the cut of a vocabulary, and its file."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from w2vtrain.errors import DataError, InputMissing, OutputError
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.ids import count
+from w2vtrain.text.vocab import Vocabulary, select
+
+WORDS = st.text(st.characters(exclude_characters="\0 \t\n\r\v\f", exclude_categories=["Cs"]), min_size=1, max_size=4)
+
+
+def pairs(vocabulary):
+    return list(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(WORDS.map(str.encode), st.integers(0, 4), max_size=30),
+    st.integers(0, 3),
+    st.none() | st.integers(1, 9),
+)
+def test_select_is_sorting_and_cutting(counts, min_count, max_vocab):
+    words = list(counts)
+    chosen = select(
+        np.array(list(counts.values()), np.int64), lambda numbers: [words[i] for i in numbers], min_count, max_vocab
+    )
+    want = sorted((w for w in words if counts[w] >= max(1, min_count)), key=lambda w: (-counts[w], w))
+    assert [words[i] for i in chosen] == want[:max_vocab]
+
+
+def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
+    words = ["b", "\U0001f600", "\uffff", "a", "often"]  # UTF-16 would put the second before the third
+    counts = np.array([1, 1, 1, 1, 2])
+
+    def encoded(numbers):
+        return [words[i].encode() for i in numbers]
+
+    assert [words[i] for i in select(counts, encoded)] == ["often", "a", "b", "\uffff", "\U0001f600"]
+    assert [words[i] for i in select(counts, encoded, 1, 3)] == ["often", "a", "b"]
+
+
+@settings(deadline=None)
+@given(st.dictionaries(WORDS, st.integers(1, 2**63 - 1), min_size=2, max_size=20))
+def test_what_is_saved_is_loaded(counts):
+    order = sorted(counts, key=lambda w: (-counts[w], w.encode()))
+    vocabulary = Vocabulary(order, np.array([counts[w] for w in order]))
+    with tempfile.TemporaryDirectory() as folder:
+        vocabulary.save(Path(folder, "v"))
+        loaded = Vocabulary.load(Path(folder, "v"))
+        assert pairs(loaded) == pairs(vocabulary)
+        assert loaded.counts.dtype == np.int64
+        with pytest.raises(OutputError):
+            vocabulary.save(Path(folder, "v"))
+        vocabulary.save(Path(folder, "v"), force=True)
+
+
+def test_the_file_is_word2vecs(tmp_path, capsysbinary):
+    vocabulary = Vocabulary(["the", "caf\u00e9"], np.array([9, 2]))
+    vocabulary.save(tmp_path / "v")
+    assert (tmp_path / "v").read_bytes() == "the 9\ncaf\u00e9 2\n".encode()
+    vocabulary.save("-")
+    assert capsysbinary.readouterr().out == "the 9\ncaf\u00e9 2\n".encode()
+    (tmp_path / "w").write_bytes(b"</s> 3\nb 7\r\na\t7\nc 1")  # word2vec puts </s> first, whatever its count
+    loaded = Vocabulary.load(tmp_path / "w")
+    assert pairs(loaded) == [("a", 7), ("b", 7), ("</s>", 3), ("c", 1)]
+    assert loaded.index == {"a": 0, "b": 1, "</s>": 2, "c": 3}
+    assert len(loaded) == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "where", "message"),
+    [
+        (b"a 1\nb\n", ":2", "want a word, a space and a count, got b'b'"),
+        (b"a 1\n\nb 1\n", ":2", "want a word"),
+        (b"a 1\nb 1 1\n", ":2", "want a word"),
+        (b"a 1\nb -1\n", ":2", "want a word"),
+        (b"a 1\nb 1.5\n", ":2", "want a word"),
+        ("a 1\nb \u0661\n".encode(), ":2", "want a word"),
+        (b"a 1\nb\0c 1\n", ":2", "want a word"),
+        (b"a 0\nb 1\n", ":1", "at least 1"),
+        (b"a 9223372036854775808\nb 1\n", ":1", "at least 1"),
+        (b"a " + b"9" * 2500 + b"\nb 1\n", ":1", "at least 1"),
+        (b"a " + b"9" * 5000 + b"\nb 1\n", ":1", "more than 3,100 bytes"),
+        (b"a 1\nb" + b"b" * 4000 + b" 2\n", ":2", "more than 3,100 bytes"),
+        (b"a 1\nb 2\na 1\n", ":3", "'a' occurs twice, first in line 1"),
+        (b"a 1\nb\xff 2\n", ":2", "not UTF-8 at byte 1"),
+        (b"", "", "0 words"),
+        (b"a 1\n", "", "at least 2 distinct words"),
+    ],
+)
+def test_malformed_files(tmp_path, data, where, message):
+    (tmp_path / "v").write_bytes(data)
+    with pytest.raises(DataError, match=f"^{tmp_path}/v{where}: .*{message}"):
+        Vocabulary.load(tmp_path / "v")
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=30))
+def test_only_our_errors_leave_the_loader(data):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "v").write_bytes(data)
+        try:
+            vocabulary = Vocabulary.load(Path(folder, "v"))
+        except DataError:
+            return
+    assert Counter(dict(pairs(vocabulary))) == {
+        w.decode(): int(c) for w, c in (line.split() for line in data.removesuffix(b"\n").split(b"\n"))
+    }
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputMissing, match="nothing cannot be opened: No such file"):
+        Vocabulary.load(tmp_path / "nothing")
+    with pytest.raises(InputMissing, match="is a folder"):
+        Vocabulary.load(tmp_path)
+
+
+def test_the_longest_words_that_a_corpus_can_have_are_read_again(tmp_path):
+    """A token of 1,000 bytes that are not UTF-8 becomes a word of 3,000."""
+    (tmp_path / "text").write_bytes(b"\xff" * 1000 + b" a a a")
+    vocabulary, _ = count(Corpus([str(tmp_path / "text")]), min_count=1)
+    assert sorted(len(word.encode()) for word in vocabulary.words) == [1, 3000]
+    vocabulary.save(tmp_path / "v")
+    assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
+
+
+def test_a_vocabulary_is_never_decompressed(tmp_path):
+    """Its first word may begin as compressed data does."""
+    (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
+    assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]

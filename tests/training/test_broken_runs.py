@@ -1,0 +1,77 @@
+"""Runs in which something breaks: a thread that raises or says nothing, disks that fail, power that goes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reference import first_lines
+
+from w2vtrain.training import checkpoint
+
+ENGINES = {"windows": ["--objective", "neg"], "blocks": ["--objective", "sampled-softmax"]}
+
+BROKEN = """
+import faulthandler, itertools, sys, time
+from w2vtrain import cli
+from w2vtrain.training import runs, trainer
+
+how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+learn, steps = trainer._Run._learn, itertools.count(1)
+
+
+def broken(self, order, before, words, epoch, mine):
+    if epoch < 2 or mine != thread or next(steps) < step:
+        return learn(self, order, before, words, epoch, mine)
+    faulthandler.dump_traceback_later(120, exit=True)  # the run may not outlive its thread for long
+    if how == "raise":
+        raise RuntimeError("the thread broke")
+    time.sleep(1000)
+
+
+trainer._Run._learn = broken
+runs.Run.due = lambda self: False  # saved is after each epoch and not after each slice, so that all threads get some
+sys.argv[1:] = sys.argv[4:]
+cli.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return first_lines(1000, tmp_path_factory.mktemp("corpus") / "text.txt")
+
+
+def fit(text, output, *more):
+    settings = ["--epochs", "1000", "--threads", "2", "--vector-size", "16", "--checkpoint-every", "0", "-q"]
+    return [str(word) for word in ("fit", text, "-o", output, *settings, *more)]
+
+
+def broken_run(how, thread, step, arguments):
+    words = [sys.executable, "-c", BROKEN, how, str(thread), str(step), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("thread", "step"), [(0, 5), (1, 9)])
+def test_a_thread_that_raises_ends_the_run_with_its_cause(text, tmp_path, engine, thread, step):
+    output = tmp_path / "vectors.bin"
+    done = broken_run("raise", thread, step, fit(text, output, *ENGINES[engine]))
+    assert done.returncode == 70, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "RuntimeError: the thread broke" in line
+    assert checkpoint.load(Path(f"{output}.run")).number >= 1
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_thread_that_says_nothing_ends_the_run_with_all_stacks(text, tmp_path, engine):
+    output = tmp_path / "vectors.bin"
+    done = broken_run("sleep", 1, 5, fit(text, output, *ENGINES[engine], "--stall-timeout", "3"))
+    assert done.returncode == 70, done.stderr
+    *stacks, line = done.stderr.splitlines()
+    assert line.startswith("w2vtrain: error: thread 1 has finished no chunk for 3 s")
+    assert len(re.findall(r"^(?:Current t|T)hread 0x", "\n".join(stacks), re.M)) >= 2
+    assert any("in broken" in stack for stack in stacks)
+    assert checkpoint.load(Path(f"{output}.run")).number >= 1
+    assert not output.exists()

@@ -1,0 +1,414 @@
+"""Disks that fail at any call, power that goes at any moment, full disks: what was said to be saved is there."""
+
+import contextlib
+import errno
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import first_lines
+
+from w2vtrain.errors import W2VError
+from w2vtrain.formats.model import Model, load_model, save_model
+from w2vtrain.formats.vectors import read_vectors, write_vectors
+from w2vtrain.system.files import atomic_write
+from w2vtrain.training import checkpoint
+
+
+class Disk:
+    """Sees every call of `os` that changes the disk below a folder, before and after the system does."""
+
+    CALLS = ("open", "write", "fsync", "rename", "replace", "link", "mkdir", "unlink", "rmdir", "ftruncate")
+
+    def __init__(self, monkeypatch):
+        for name in self.CALLS:
+            monkeypatch.setattr(os, name, self._seen(name, getattr(os, name)))
+
+    def _seen(self, name, call):
+        def seen(*args, **kwargs):
+            if name == "open" and not args[1] & os.O_CREAT:
+                return call(*args, **kwargs)
+            self.before(name, call, args)
+            result = call(*args, **kwargs)
+            self.after(name, args, result)
+            return result
+
+        return seen
+
+    def before(self, name, call, args):
+        pass
+
+    def after(self, name, args, result):
+        pass
+
+
+class Failing(Disk):
+    """The call of this number fails, `for_good` all that follow; of a write half is done. Deleting always works."""
+
+    def __init__(self, monkeypatch, number, code, for_good):
+        super().__init__(monkeypatch)
+        self.left, self.code, self.for_good, self.failed = number, code, for_good, False
+
+    def before(self, name, call, args):
+        if name in ("unlink", "rmdir"):
+            return
+        self.left -= 1
+        if self.left == 0 or (self.left < 0 and self.for_good):
+            self.failed = True
+            if name == "write":
+                call(args[0], memoryview(args[1])[: len(args[1]) // 2])
+            raise OSError(self.code, os.strerror(self.code))
+
+
+class PowerLoss(Disk):
+    """What a folder holds if the power goes after each call: files as they were when last synced.
+
+    `states` after each call are two: names, too, as when their folder was last synced, or as they are now. A state is
+    {path in the folder: bytes}, folders left out.
+    """
+
+    def __init__(self, monkeypatch, folder):
+        self.folder, self.fresh = folder, itertools.count()
+        self.numbers, self.content, self.names, self.states = {}, {}, {}, []
+        for path in [folder, *sorted(folder.rglob("*"))]:
+            self._born(path.stat().st_ino)
+        for path in [folder, *folder.rglob("*")]:
+            self._sync(path)
+        super().__init__(monkeypatch)
+
+    def _born(self, inode):
+        """Inodes are used again: a new file has a new number."""
+        self.numbers[inode] = next(self.fresh)
+
+    def _sync(self, path):
+        number = self.numbers[path.stat().st_ino]
+        if path.is_dir():
+            self.names[number] = {entry.name: self.numbers[entry.stat().st_ino] for entry in path.iterdir()}
+        else:
+            self.content[number] = path.read_bytes()
+
+    def after(self, name, args, result):
+        if name in ("open", "mkdir"):
+            self._born(Path(args[0]).stat().st_ino)
+        elif name == "fsync":
+            self._sync(Path(f"/proc/self/fd/{args[0]}").resolve())
+        self.states.append((self._durable(self.numbers[self.folder.stat().st_ino]), self._named()))
+
+    def _durable(self, number, path=""):
+        found = {}
+        for name, child in self.names.get(number, {}).items():
+            if child in self.content:
+                found[path + name] = self.content[child]
+            else:
+                found.update(self._durable(child, f"{path}{name}/"))
+        return found
+
+    def _named(self):
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        numbers = {path: self.numbers[path.stat().st_ino] for path in files}
+        return {str(path.relative_to(self.folder)): self.content.get(numbers[path], b"") for path in files}
+
+
+def restored(state, folder):
+    """A folder as a state says."""
+    for name, content in state.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def arrays(k):
+    return {"input": np.arange(12, dtype=np.float32).reshape(3, 4) + k, "codes": np.array([1, k], np.uint8)}
+
+
+def model(k):
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4) + k
+    return Model(["one", "two", "three"], np.array([3, 2, 1]), rows, rows, {}, {"model": "cbow"}, {"made": k})
+
+
+def export(folder, k):
+    made = model(k)
+    write_vectors(folder / "vectors.bin", made.words, made.input, force=True)
+    write_vectors(folder / "vectors.txt", made.words, made.input, force=True)
+    save_model(folder / "model.safetensors", made, force=True)
+
+
+def number_of(folder):
+    """The newest state in a folder of `arrays(k)`: k; 0 where there is none."""
+    found = checkpoint.load(folder)
+    if found is None:
+        return 0
+    assert found.about == {"k": found.number}
+    for name, array in arrays(found.number).items():
+        np.testing.assert_array_equal(found.arrays[name], array)
+    return found.number
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds files by /proc/self/fd")
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_whichever_call_fails_the_old_or_the_new_is_there(tmp_path, code, for_good):
+    """Call number 1, 2, 3 ... of saving and exporting fails, until one run gets through."""
+    results = [tmp_path / name for name in ("vectors.bin", "vectors.txt", "model.safetensors")]
+    for number in itertools.count(1):
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for k in (1, 2):
+            checkpoint.save(tmp_path, k, arrays(k), {"k": k})
+        export(tmp_path, 1)
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Failing(patch, number, code, for_good)
+            try:
+                checkpoint.save(tmp_path, 3, arrays(3), {"k": 3})
+                export(tmp_path, 2)
+                told = None
+            except W2VError as error:
+                told = error
+        assert told is None or (told.exit_code in (73, 74) and os.strerror(code) in str(told)), told
+        assert number_of(tmp_path) in (2, 3)
+        folders = [path for path in tmp_path.iterdir() if path not in results]
+        assert {path.name for path in folders} <= {f"ckpt-{k:06d}" for k in (1, 2, 3)}
+        assert len(folders) >= 2
+        found = [read_vectors(results[0]).matrix, read_vectors(results[1]).matrix, load_model(results[2]).output]
+        steps = [int(matrix[0, 0]) for matrix in found]
+        assert steps == sorted(steps, reverse=True), "later files are not written before earlier ones are"
+        for step, matrix in zip(steps, found, strict=True):
+            np.testing.assert_array_equal(matrix, model(step).input)
+        if not disk.failed:
+            assert (number_of(tmp_path), steps) == (3, [2, 2, 2])
+            break
+    assert number > 20
+
+
+@needs_proc
+def test_what_was_acknowledged_survives_a_loss_of_power(tmp_path, monkeypatch):
+    """At any call the old checkpoint or the new one; once `save` has come back, the new one."""
+    folder, saved = tmp_path / "folder", []
+    folder.mkdir()
+    with monkeypatch.context() as patch:
+        disk = PowerLoss(patch, folder)
+        with checkpoint.locked(folder / "vectors.run"):
+            for k in (1, 2, 3, 4):
+                checkpoint.save(folder / "vectors.run", k, arrays(k), {"k": k})
+                saved.append(len(disk.states))
+    assert len(disk.states) > 40
+    for i, states in enumerate(disk.states, 1):
+        said = sum(i >= count for count in saved)
+        for names, state in zip(("synced", "all"), states, strict=True):
+            there = number_of(restored(state, tmp_path / f"{i} {names}") / "vectors.run")
+            assert said <= there <= said + 1, f"after call {i}, with {names} names"
+
+
+@needs_proc
+@pytest.mark.parametrize("force", [False, True])
+def test_a_written_file_survives_a_loss_of_power(tmp_path, monkeypatch, force):
+    old = b"old" if force else None
+    if force:
+        (tmp_path / "a").write_bytes(old)
+    with monkeypatch.context() as patch:
+        disk = PowerLoss(patch, tmp_path)
+        with atomic_write(tmp_path / "a", force) as file:
+            file.write(b"new" * 1_000_000)
+            file.write(b"end")
+    new = b"new" * 1_000_000 + b"end"
+    assert len(disk.states) >= 4
+    for state in itertools.chain.from_iterable(disk.states):
+        assert state.get("a") in (old, new)
+    assert [state.get("a") for state in disk.states[-1]] == [new, new]
+
+
+# full disks
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder that is a file system of 4 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    try:
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        pytest.skip("there is no program mount")
+    if done.returncode:
+        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return first_lines(2000, tmp_path_factory.mktemp("corpus") / "text.txt")
+
+
+def command(*words):
+    return [sys.executable, "-m", "w2vtrain", *map(str, words)]
+
+
+def fit(text, output, *more):
+    settings = ["--epochs", "4", "--threads", "1", "--vector-size", "32", "--max-vocab", "1000", "-q"]
+    return command("fit", text, "-o", output, "--cache-dir", text.parent, *settings, *more)
+
+
+def run(words):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+
+
+def fill(path):
+    """Write to a file until the disk is full."""
+    with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 12))
+
+
+# Each slice from the second on fills the disk again, because deleting an old checkpoint makes room; the sixth frees it.
+FULL = """
+import contextlib, itertools, os, pathlib, signal, sys, time
+from w2vtrain import cli
+from w2vtrain.training import runs
+
+filler, freed = pathlib.Path(sys.argv[1]), sys.argv[2] == "freed"
+slices, due = itertools.count(1), runs.Run.due
+
+
+def fill():
+    with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 12))
+
+
+def full(self):
+    here = next(slices)
+    while self.writer.busy:
+        time.sleep(0.001)
+    if here == 6 and freed:
+        filler.unlink()
+    elif here >= 2 and not (freed and here > 6):
+        fill()
+    if here == 9 and freed:
+        os.kill(os.getpid(), signal.SIGTERM)
+        while not self.stopping:
+            time.sleep(0.001)
+    return due(self)
+
+
+runs.Run.due = full
+sys.argv[1:] = sys.argv[3:]
+cli.main()
+"""
+
+
+def error_of(done):
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("w2vtrain: error: ")
+    return line
+
+
+def test_a_disk_that_fills_while_checkpoints_are_written(text, tmp_path, small_disk):
+    """The last checkpoint stays, what was begun is deleted; with room again the run goes on to the same bytes."""
+    assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
+    folder = small_disk / "run"
+    words = fit(text, tmp_path / "vectors.bin", "--run", folder, "--checkpoint-every", "0")
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", "for good", *words[3:]])
+    said = done.stderr
+    assert done.returncode == 74, said
+    assert "No space left on device" in said
+    assert " are needed and " in said
+    assert len(said.splitlines()) == 1
+    assert checkpoint.load(folder) is not None
+    assert {path.name[:5] for path in folder.iterdir()} == {"ckpt-", "confi", "lock", "vocab"}
+    (small_disk / "filler").unlink()
+    again = run(words)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_a_full_folder_for_the_ids_is_named_with_what_helps(text, tmp_path, small_disk):
+    fill(small_disk / "filler")
+    done = run(fit(text, tmp_path / "vectors.bin", "--cache-dir", small_disk))
+    assert done.returncode == 74, done.stderr
+    line = error_of(done)
+    assert f"{small_disk}: the ids of the corpus cannot be written: No space left on device" in line
+    assert "--cache-dir" in line
+    assert "Training has not begun" in line
+    assert run(fit(text, tmp_path / "vectors.bin")).returncode == 0
+
+
+def test_a_disk_that_is_full_when_results_are_written(text, tmp_path, small_disk):
+    """What was learned is saved, and `resume` writes the results when there is room."""
+    assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
+    folder = tmp_path / "run"
+    fill(small_disk / "filler")
+    done = run(fit(text, small_disk / "vectors.bin", "--run", folder))
+    assert done.returncode == 74, done.stderr
+    line = error_of(done)
+    assert "No space left on device" in line
+    size = (tmp_path / "whole.bin").stat().st_size
+    assert f"{size:,} are needed and " in line
+    assert f"w2vtrain resume {folder}" in line
+    assert [path.name for path in small_disk.iterdir() if not path.name.endswith(".lock")] == ["filler"]
+    (small_disk / "filler").unlink()
+    again = run(command("resume", folder))
+    assert again.returncode == 0, again.stderr
+    assert (small_disk / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert not folder.exists()
+
+
+def until(process, what):
+    """Read what a process says up to a line that holds some text."""
+    for line in process.stderr:
+        if what in line:
+            return line
+    raise AssertionError(f"{what!r} was never said")
+
+
+def test_a_run_that_waits_for_room_for_its_checkpoints(text, tmp_path, small_disk):
+    """It trains on without them, and saves again when there is room."""
+    folder = small_disk / "run"
+    words = fit(text, tmp_path / "v.bin", "--run", folder, "--checkpoint-every", "0", "--on-full", "wait")
+    words.remove("-q")
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", "freed", *words[3:]])
+    assert done.returncode == 75, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "No space left on device" in line]
+    assert lines
+    for line in lines:
+        assert line.startswith("warning")
+        assert "training goes on without it, and the next checkpoint is tried" in line
+    assert min(checkpoint.numbers(folder)) > 5, "saved when there was room again"
+
+
+def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
+    output = small_disk / "vectors.bin"
+    assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
+    fill(small_disk / "filler")
+    words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
+    words[1:3] = ["-c", "from w2vtrain import cli; from w2vtrain.training import runs; runs.RETRY = 0.1; cli.main()"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        line = until(process, "tried again until there is room")
+        assert "No space left on device" in line
+        (small_disk / "filler").unlink()
+        process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_who_waits_for_room_can_be_stopped(text, tmp_path, small_disk):
+    folder = tmp_path / "run"
+    fill(small_disk / "filler")
+    words = [word for word in fit(text, small_disk / "v.bin", "--run", folder, "--on-full", "wait") if word != "-q"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        until(process, "until there is room")
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 74, said
+    assert f"w2vtrain resume {folder}" in said
+    assert checkpoint.load(folder) is not None

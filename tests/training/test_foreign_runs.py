@@ -1,0 +1,521 @@
+"""Run folders that come from elsewhere or were tampered with: no code runs, no other file is written or followed."""
+
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from reference import first_lines
+
+from w2vtrain import cli
+from w2vtrain.errors import DataError, Stopped
+from w2vtrain.system.trust import trust
+from w2vtrain.training import checkpoint, journal
+from w2vtrain.training.journal import Journal
+from w2vtrain.training.pipeline import Events
+from w2vtrain.training.pipeline import fit as pipeline_fit
+
+SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
+EVIL = """
+from pathlib import Path
+from w2vtrain.objectives.neg import *
+Path({folder!r}, "executed").touch()
+"""
+ROOT = os.name == "posix" and os.geteuid() == 0
+
+
+@pytest.fixture
+def w2vtrain(monkeypatch, capsys, tmp_path):
+    """A function that runs a command line in this process and a new folder; gives its exit code and all it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["w2vtrain", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        monkeypatch.chdir(tmp_path)
+        said = capsys.readouterr()
+        return end.value.code, said.out + said.err
+
+    return run
+
+
+@pytest.fixture
+def stopped(w2vtrain, tmp_path, monkeypatch):
+    """A run in v.bin.run, stopped after two of three epochs."""
+    first_lines(300, tmp_path / "text.txt")
+
+    def stops(*arguments, run, events, **more):
+        def epoch(done, score):
+            run.stopping = done.epoch == 2
+
+        return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.commands.run.fit", stops)
+        code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
+    assert code == Stopped.exit_code, said
+    return tmp_path / "v.bin.run"
+
+
+def rewrite(folder, change, consistently=True):
+    """Change what a run's folder says of its run; consistently: as somebody would who knows about digests."""
+    about = Journal.read(folder, trust(folder))
+    change(about.about)
+    about.save()
+    if consistently:
+        for number in checkpoint.numbers(folder):
+            path = folder / f"ckpt-{number:06d}" / checkpoint.MANIFEST
+            manifest = json.loads(path.read_text())
+            manifest["run"] = about.about
+            path.write_text(checkpoint.sealed(manifest))
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+# code
+
+
+@pytest.fixture
+def evil(tmp_path):
+    """An objective that leaves a file when it is imported."""
+    (tmp_path / "evil.py").write_text(EVIL.format(folder=str(tmp_path)))
+    return tmp_path / "executed"
+
+
+@pytest.mark.parametrize("words", [["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]])
+def test_the_code_that_a_run_folder_names_runs_only_if_the_command_line_names_it(w2vtrain, stopped, evil, words):
+    rewrite(stopped, lambda about: about["settings"].update(objective="evil.py"))
+    code, said = w2vtrain(*words)
+    assert code == 78
+    assert "--objective evil.py" in said
+    assert not evil.exists()
+    w2vtrain(*words, "--objective", "other.py")
+    assert not evil.exists()
+    code, said = w2vtrain(*words, "--objective", "evil.py")
+    assert code == 0, said
+    assert evil.exists() is (words[0] == "resume"), "the vectors need no code"
+
+
+def test_a_file_of_the_same_name_elsewhere_is_another_objective(w2vtrain, stopped, evil, tmp_path):
+    """The user's own evil.py, named in the user's folder, does not allow that of the run's folder."""
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "evil.py").write_text((tmp_path / "evil.py").read_text())
+    rewrite(stopped, lambda about: (about["settings"].update(objective="evil.py"), about.update(cwd=str(other))))
+    assert w2vtrain("resume", "v.bin.run", "--objective", "evil.py")[0] == 78
+    assert not evil.exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--print-config"]])
+def test_the_code_that_settings_name_runs_only_if_the_command_line_names_it(
+    w2vtrain, tmp_path, evil, monkeypatch, more
+):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / "evil.toml").write_text('objective = "./evil.py"\n')
+    words = ["fit", "text.txt", "-o", "v.bin", *SMALL, *more]
+    code, said = w2vtrain(*words, "--config", "evil.toml")
+    assert (code, evil.exists()) == (78, False), said
+    assert "--objective ./evil.py" in said
+    monkeypatch.setenv("W2VTRAIN_OBJECTIVE", "evil.py")
+    assert (w2vtrain(*words)[0], evil.exists()) == (78, False)
+    monkeypatch.delenv("W2VTRAIN_OBJECTIVE")
+    code, said = w2vtrain(*words, "--config", "evil.toml", "--objective", "./evil.py")
+    assert (code, evil.exists()) == (0, True), said
+
+
+# outputs
+
+
+def test_resume_writes_only_what_the_run_began_here(w2vtrain, stopped, tmp_path):
+    """Neither over a file nor to a new name, whatever the folder says of --force; --force on the command line does."""
+    victim, new = tmp_path / "victim", tmp_path / "new"
+    victim.write_text("precious")
+    for path in (victim, new):
+        request = {"save_vocab": str(path), "force": True}
+        rewrite(stopped, lambda about, request=request: about["request"].update(request))
+        code, said = w2vtrain("resume", "v.bin.run")
+        assert code == 73
+        assert f"{path}: " in said
+        assert "say --force to write it" in said
+    assert (victim.read_text(), new.exists()) == ("precious", False)
+    assert w2vtrain("resume", "v.bin.run", "--force")[0] == 0
+    assert new.exists()
+
+
+def test_resume_shows_what_it_writes(w2vtrain, stopped):
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code == 0, said
+    assert "outputs     v.bin, v.bin.json" in said
+
+
+def test_a_link_that_came_with_the_folder_is_not_followed(w2vtrain, stopped, tmp_path):
+    """A packed folder may bring the output's name, too, as a link to where the victim shall have a file."""
+    target = tmp_path / "home" / "startup"
+    target.parent.mkdir()
+    with tarfile.open(tmp_path / "run.tar", "w") as tar:
+        tar.add(stopped, "v.bin.run")
+    other = tmp_path / "downloads"
+    with tarfile.open(tmp_path / "run.tar") as tar:
+        tar.extractall(other, filter="data")
+    rewrite(other / "v.bin.run", lambda about: about["request"].update(output=str(other / "v.bin"), force=True))
+    (other / "v.bin").symlink_to(target)
+    code, said = w2vtrain("resume", other / "v.bin.run")
+    assert (code, target.exists()) == (73, False), said
+    (other / "v.bin").unlink()
+    code, said = w2vtrain("resume", other / "v.bin.run")
+    assert code == 0, said
+    assert (other / "v.bin").exists()
+
+
+# folders that are no run's
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("more", [[], ["--force"]])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config.json": '{"model_type": "bert"}', "vocab.txt": "[PAD]", "lock": "mine"},
+        {"config.json": "", "vocab.txt": "mine"},
+        {"config.json": "{}", "ckpt-000001/weights.pt": "mine"},
+        {"ckpt-000001/weights.pt": "mine"},
+        {".tmp-000001-1/x": "mine", "vocab.txt": "mine"},
+        {"lock": "mine"},
+        {"notes.txt": "mine"},
+    ],
+)
+def test_a_folder_with_files_of_others_is_not_taken_for_a_run_s(w2vtrain, tmp_path, files, more):
+    first_lines(100, tmp_path / "text.txt")
+    folder = tmp_path / "mine"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for words in (["fit", "text.txt", "-o", "v.bin", *SMALL, "--run", "mine", *more], ["resume", "mine"]):
+        code, said = w2vtrain(*words)
+        assert code in (65, 73), said
+        assert files_of(folder) == files
+        assert not (tmp_path / "v.bin").exists()
+
+
+def test_an_empty_folder_is_one_for_a_run(w2vtrain, tmp_path):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / "mine").mkdir()
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--run", "mine")
+    assert code == 0, said
+
+
+def test_a_file_in_the_place_of_a_lock_is_not_taken_for_one(w2vtrain, tmp_path):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / ".v.bin.lock").write_text("precious")
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
+    assert (code, "no lock file of this program" in said) == (73, True), said
+    assert (tmp_path / ".v.bin.lock").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-o", "r/v.bin", "--run", "r"],
+        ["-o", "v.bin", "--run", "r", "--save-vocab", "r/vocab.txt"],
+        ["-o", "v.bin", "--run", "r", "--log-json", "r/lock"],
+        ["-o", "v.bin", "--save-vocab", ".v.bin.lock"],
+        ["-o", "v.bin", "--save-vocab", "v.bin.run"],
+    ],
+)
+def test_results_that_collide_with_the_runs_own_files_are_refused_at_once(w2vtrain, tmp_path, words):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / "r").mkdir()
+    code, said = w2vtrain("fit", "text.txt", *words, *SMALL, "--force")
+    assert code == 2, said
+    assert "corpus " not in said
+
+
+def test_a_refused_resume_keeps_a_run_without_checkpoints(w2vtrain, stopped, tmp_path):
+    for number in checkpoint.numbers(stopped):
+        checkpoint.remove(stopped, number)
+    moved = tmp_path / "moved" / "zz"
+    moved.parent.mkdir()
+    stopped.rename(moved)
+    for lock in tmp_path.glob(".v.bin*lock"):
+        lock.unlink()
+    code, said = w2vtrain("resume", moved)
+    assert (code, "say --force to write it" in said) == (73, True), said
+    assert (moved / journal.CONFIG).exists()
+    assert w2vtrain("resume", moved, "--force")[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["lock", journal.CONFIG, "vocab.txt"])
+def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(w2vtrain, stopped, name):
+    (stopped / name).unlink()
+    os.mkfifo(stopped / name)
+    for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert code in (65, 66, 73) or (name, words[0], code) == ("lock", "export", 0), said
+
+
+def test_a_run_with_code_of_its_own_is_resumed_from_another_folder(w2vtrain, tmp_path, monkeypatch):
+    """A relative name was meant in the folder in which the run was started."""
+    first_lines(300, tmp_path / "text.txt")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
+
+    def stops(*arguments, run, events, **more):
+        events = Events(epoch=lambda done, score: setattr(run, "stopping", done.epoch == 2))
+        return pipeline_fit(*arguments, run=run, events=events, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.commands.run.fit", stops)
+        patch.chdir(home)
+        patch.setattr(sys, "argv", ["w2vtrain", "fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    assert end.value.code == 75
+    code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
+    assert code == 0, said
+    code, said = w2vtrain("resume", "home/v.bin.run", "--objective", "home/mine.py")
+    assert code == 0, said
+    assert (home / "v.bin").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("output", "v\0.bin"), ("save_vocab", "x\0"), ("read_vocab", "\ud800"), ("output", "/"), ("output", ""),
+        ("log_json", "x\0"), ("heldout", ["x\0"]), ("sources", ["\ud800"]), ("checkpoint_every", 10**400),
+        ("checkpoint_every", "x"), ("progress_every", None), ("force", 3), ("strange", 1),
+    ],
+)  # fmt: skip
+def test_a_request_that_no_command_line_makes_is_refused_in_a_line(w2vtrain, stopped, name, value):
+    rewrite(stopped, lambda about: about["request"].update({name: value}))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code in (2, 65, 66, 73), said
+    assert len([line for line in said.splitlines() if "error" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epoch", -5), ("epoch", 9), ("epoch", True), ("chunks", "x"), ("chunks", -5), ("chunks", 10**30), ("loss", ""),
+        ("examples", None), ("seconds", "x"), ("seconds", -1.0), ("spent", None), ("passed", "x"), ("learned", 10**400),
+        ("epochs", "x"), ("epochs", [{"epoch": "x"}]), ("epochs", None), ("more", 1),
+    ],
+)  # fmt: skip
+def test_a_state_that_no_run_has_is_refused_in_a_line(w2vtrain, stopped, monkeypatch, name, value):
+    load = checkpoint.load
+
+    def tampered(folder):
+        found = load(folder)
+        found.about["state"][name] = value
+        return found
+
+    monkeypatch.setattr(checkpoint, "load", tampered)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "what it says about its run is not sound" in said) == (65, True), said
+
+
+# settings
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"alpha": 0.05', '"alpha": 0.5', "alpha 0.05, not 0.5"),
+        ('"seed": 1', '"seed": 2', "seed 1, not 2"),
+        ('"window": 5', '"window": 6', "window 5, not 6"),
+        ('"threads": 1', '"threads": 2', "threads 1, not 2"),
+        ('"output": "v.bin"', '"output": "w.bin"', "output 'v.bin', not 'w.bin'"),
+    ],
+)
+def test_a_setting_that_was_changed_by_hand_is_named(w2vtrain, stopped, old, new, said):
+    edit(stopped / journal.CONFIG, old, new)
+    for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
+        code, found = w2vtrain(*words)
+        assert code == 65, found
+        assert "was changed after checkpoint" in found
+        assert said in found
+
+
+def test_settings_that_were_changed_with_their_digest_are_named_too(w2vtrain, stopped):
+    rewrite(stopped, lambda about: about["settings"].update(alpha=0.5), consistently=False)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "alpha 0.05, not 0.5" in said) == (65, True), said
+
+
+def test_settings_that_were_changed_before_the_first_checkpoint(w2vtrain, stopped):
+    for number in checkpoint.numbers(stopped):
+        checkpoint.remove(stopped, number)
+    edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "its digest does not match" in said) == (65, True), said
+
+
+def test_the_same_command_heeds_the_checkpoint_rather_than_a_changed_config(w2vtrain, stopped):
+    edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
+    assert (code, "resumed" in said) == (0, True), said
+
+
+def test_a_manifest_that_was_changed_is_not_believed(w2vtrain, stopped):
+    for number in checkpoint.numbers(stopped):
+        edit(stopped / f"ckpt-{number:06d}" / checkpoint.MANIFEST, '"alpha": 0.05', '"alpha": 0.5')
+    edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code == 65, said
+    assert checkpoint.described(stopped) is None
+
+
+def test_a_folder_of_another_schema_is_refused_by_name(w2vtrain, stopped):
+    edit(stopped / journal.CONFIG, f'"schema": {journal.SCHEMA}', '"schema": 1')
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, f"has schema 1, this version of w2vtrain reads {journal.SCHEMA}" in said) == (65, True), said
+    assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)[0] == 65
+    assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--force")[0] == 0
+
+
+def test_the_name_of_a_run_folder_that_is_too_long_is_missing_input(w2vtrain):
+    name = "x/" * 2100
+    for words in (["resume", name], ["export", name, "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert (code, "File name too long" in said) == (66, True), said
+
+
+# links, owners and modes
+
+
+@pytest.mark.parametrize("name", ["lock", journal.CONFIG, "vocab.txt"])
+def test_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (stopped / name).unlink()
+    (stopped / name).symlink_to(victim)
+    for words in (["fit", "text.txt", "-o", "v.bin", *SMALL], ["resume", "v.bin.run"]):
+        code, said = w2vtrain(*words)
+        assert code in (65, 73), said
+        assert "symbolic link" in said
+        assert victim.read_text() == "precious"
+
+
+def test_checkpoints_that_are_links_are_passed_over(w2vtrain, stopped, tmp_path):
+    newest = stopped / f"ckpt-{checkpoint.numbers(stopped)[-1]:06d}"
+    newest.rename(tmp_path / "moved")
+    newest.symlink_to(tmp_path / "moved")
+    assert newest.name not in [f"ckpt-{number:06d}" for number in checkpoint.numbers(stopped)]
+    newest.unlink()
+    (tmp_path / "moved").rename(newest)
+    state = newest / checkpoint.STATE
+    state.rename(tmp_path / "state")
+    state.symlink_to(tmp_path / "state")
+    with pytest.raises(DataError, match="it is a symbolic link"):
+        checkpoint._read(stopped, checkpoint.numbers(stopped)[-1])
+
+
+def test_a_vocabulary_that_is_a_link_is_not_exported(w2vtrain, stopped, tmp_path):
+    (stopped / "vocab.txt").rename(tmp_path / "elsewhere")
+    (stopped / "vocab.txt").symlink_to(tmp_path / "elsewhere")
+    code, said = w2vtrain("export", "v.bin.run", "-o", "x.txt")
+    assert (code, "it is a symbolic link" in said) == (66, True), said
+
+
+def test_resume_takes_no_folder_for_the_corpus_from_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
+    """It takes one from the command line."""
+    from w2vtrain.training import pipeline
+
+    folders, encode = [], pipeline.encode
+    monkeypatch.setattr(
+        pipeline,
+        "encode",
+        lambda *about, folder, **more: (folders.append(folder), encode(*about, folder=folder, **more))[1],
+    )
+    other = tmp_path / "other"
+    other.mkdir()
+    rewrite(stopped, lambda about: about["request"].update(cache_dir=str(other)))
+    assert w2vtrain("resume", "v.bin.run")[0] == 0
+    assert folders == [tmp_path]
+
+
+@pytest.mark.parametrize("name", ["outputs", "locks", "run", "cwd", "request", "settings"])
+@pytest.mark.parametrize("value", [None, [], {}, 1, "x", {"x": 1}, {"\0": {"inode": 1}}])
+def test_a_run_folder_whose_facts_are_of_other_kinds_is_refused_in_a_line(w2vtrain, stopped, name, value):
+    path = stopped / journal.CONFIG
+    facts = {**json.loads(path.read_text()), name: value}
+    path.write_text(json.dumps({**facts, "digest": journal.digest(facts)}))
+    for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert code in (0, 65, 66, 73, 78), said
+        assert code == 0 or len([line for line in said.splitlines() if "error" in line]) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+@pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
+def test_what_everyone_can_write_is_refused(w2vtrain, stopped, target):
+    (stopped / target).chmod(0o666 | (0o111 if target == "." else 0))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code in (65, 73), said
+    assert "everyone can write to it" in said
+    (stopped / target).chmod(0o664 | (0o111 if target == "." else 0))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code == 0, said
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can give files away")
+@pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
+def test_what_another_user_owns_is_refused(w2vtrain, stopped, target):
+    os.chown(stopped / target, 12345, -1)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code in (65, 73), said
+    assert "user 12345 owns it" in said
+    if target != "lock":
+        assert w2vtrain("export", "v.bin.run", "-o", "x.txt")[0] in (65, 66)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can give files away")
+def test_a_state_that_another_user_owns_is_refused(w2vtrain, stopped):
+    for number in checkpoint.numbers(stopped):
+        os.chown(stopped / f"ckpt-{number:06d}" / checkpoint.STATE, 12345, -1)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "user 12345 owns it" in said) == (65, True), said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+def test_a_file_system_that_keeps_no_owners_and_modes_is_usable(tmp_path, monkeypatch):
+    """There every file looks as if everyone could write to it, a new one too."""
+    real = os.fstat
+    tmp_path.chmod(0o777)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", lambda handle: with_mode(real(handle), 0o100777))
+        found = trust(tmp_path)
+    assert not found.modes
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(PermissionError, match="everyone can write to it"):
+        trust(tmp_path)
+
+
+def with_mode(found, mode):
+    names = [name for name in dir(found) if name.startswith("st_")]
+    return SimpleNamespace(**{name: getattr(found, name) for name in names} | {"st_mode": mode})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no umask")
+def test_with_any_umask_a_run_trusts_its_own_files(w2vtrain, stopped):
+    before = os.umask(0)
+    try:
+        code, said = w2vtrain("fit", "text.txt", "-o", "w.bin", *SMALL, "--epochs", "2")
+        assert code == 0, said
+        code, said = w2vtrain("resume", "v.bin.run")
+        assert code == 0, said
+    finally:
+        os.umask(before)
+    assert not Path("w.bin").stat().st_mode & 0o002

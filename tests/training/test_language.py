@@ -1,0 +1,518 @@
+"""What makes a language model: position weights, one-sided contexts, sentence ends, biases, weight decay, starts."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import problem_of
+
+from w2vtrain import objectives
+from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
+from w2vtrain.config import Settings
+from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.engines.weights import STRIPES, initial_input, initial_output
+from w2vtrain.engines.windows import train_chunks
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.formats.model import Model
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.trees import huffman
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.ids import encode
+from w2vtrain.text.vocab import Vocabulary, select
+from w2vtrain.training.language import architecture_of, model_predictor, windows_of
+from w2vtrain.training.language import problem_of as problem_for
+from w2vtrain.training.pipeline import effective
+from w2vtrain.training.trainer import make_engine
+
+SIZE, DIM, WINDOW = 11, 5, 3
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+VARIANTS = {"nce": [{"negative": 4}, {"negative": 2, "learn_z": True}]}
+WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
+CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
+MODELS = ["skipgram", "cbow", "cbow-corrected", "weighted"]
+
+
+def architecture_with(model, bias, weights):
+    column = DIM if bias else -1
+    if model == "skipgram":
+        return SkipGram(WINDOW, column)
+    return Weighted(WINDOW, weights, column) if model == "weighted" else Cbow(WINDOW, model == "cbow-corrected", column)
+
+
+def parameters_of(rng, rows, bias, spread=0.5):
+    """Input rows, output rows with one sink, position weights (2 window, .): padded, with the column of ones."""
+    w_in, w_out, weights = (
+        padded_rows(SIZE, DIM + bias),
+        padded_rows(rows + 1, DIM + bias),
+        padded_rows(2 * WINDOW, DIM + bias),
+    )
+    w_in[:, :DIM] = rng.normal(size=(SIZE, DIM)) * spread
+    w_in[:, DIM : DIM + bias] = 1
+    w_out[:rows, : DIM + bias] = rng.normal(size=(rows, DIM + bias)) * spread
+    weights[:, :DIM] = 1 + rng.normal(size=(2 * WINDOW, DIM)) * spread
+    return w_in, w_out, weights
+
+
+def slope(loss, array, cell):
+    up, down = array.copy(), array.copy()
+    up[cell] += 1e-5
+    down[cell] -= 1e-5
+    return (loss(up) - loss(down)) / 2e-5
+
+
+# learning one window, in float64, by the Python twins of the kernels
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("context", "left"), [([3], 1), ([3], 0), ([1, 4, 0, 6], 3), ([1, 4, 6], 0)])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, left, bias):
+    """Identity 1 for rows, biases and position weights; the latter learn at a tenth of the rate."""
+    if model == "skipgram" and bias and len(context) > 1 and name == "hs":
+        context = context[:1]  # learned one after the other: not the gradient from the old values
+    objective = objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options)
+    rows = objective.output_rows(SIZE)
+    w_in, w_out, weights = (array.astype(np.float64) for array in parameters_of(rng, rows, bias))
+    scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, objective.candidate_limit, 50)
+    wide = {field: getattr(scratch, field).astype(np.float64) for field in ("labels", "shifts", "logits", "hidden")}
+    scratch = scratch._replace(**wide)
+    scratch.rng[0], scratch.left[0] = 12, left
+    sentence = np.array([0, 2, 1], np.int32)
+    m = objective.candidates(sentence, 1, scratch.rng, scratch.rows[0], scratch.labels[0], scratch.shifts[0])
+    found = list(zip(scratch.rows[0][:m].tolist(), scratch.labels[0][:m], scratch.shifts[0][:m], strict=True))
+    scratch.context[: len(context)] = context
+    z = rng.normal(size=SIZE) * 0.3 if options.get("learn_z") else np.zeros(SIZE)
+    if options.get("learn_z"):
+        objective.log_z[:] = z
+        z = objective.log_z.astype(np.float64)
+    near = [(c, left - 1 - i if i < left else WINDOW + i - left) for i, c in enumerate(context)]
+    groups = [[pair] for pair in near] if model == "skipgram" else [near]
+
+    def loss(a, o, c):
+        total = 0.0
+        for group in groups:
+            h = reference.hidden(group, a[:, :DIM], c[:, :DIM] if model == "weighted" else None, bias)
+            total += reference.loss_of_line(h, found, o[:, : DIM + bias], z[[word for word, _ in group]].mean())
+        return total
+
+    a, o, c, lr = w_in.copy(), w_out.copy(), weights.copy(), 1e-5
+    architecture = architecture_with(model, bias, weights)
+    got = architecture.learn(
+        objective, w_in, w_out, scratch.context, len(context), scratch.rows[0], scratch.labels[0], scratch.shifts[0],
+        m, lr, scratch,
+    )  # fmt: skip
+    assert got == pytest.approx(loss(a, o, c), rel=1e-6)
+    whole = len(context) if model == "cbow" else 1  # word2vec.c gives each context row the whole gradient of the mean
+    for r, k in itertools.product(set(context), range(DIM)):
+        expected = -whole * slope(lambda w: loss(w, o, c), a, (r, k))
+        assert (w_in[r, k] - a[r, k]) / lr == pytest.approx(expected, abs=2e-3)
+    for r, k in itertools.product({row for row, _, _ in found}, range(DIM + bias)):
+        expected = -slope(lambda w: loss(a, w, c), o, (r, k))
+        assert (w_out[r, k] - o[r, k]) / lr == pytest.approx(expected, abs=2e-3), (r, k)
+    for place, k in itertools.product(range(2 * WINDOW), range(DIM)):
+        expected = -0.1 * slope(lambda w: loss(a, o, w), c, (place, k)) if model == "weighted" else 0
+        assert (weights[place, k] - c[place, k]) / lr == pytest.approx(expected, abs=2e-4), (place, k)
+    assert (w_in[:, DIM:] == a[:, DIM:]).all(), "the column of ones, or padding, has learned"
+    assert (weights[:, DIM:] == 0).all()
+
+
+# a chunk of text by the kernel, draw for draw
+
+
+def naive_chunk(model, twin, sentences, keep, windows, a, o, c, bias, lr, stream):
+    """One chunk as the window engine walks it, each window from its own old values. Returns (loss, examples)."""
+    loss = examples = 0
+    z = getattr(twin, "log_z", None)
+    for words in sentences:
+        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
+        ahead = Ahead(stream, twin, kept, windows)
+        for target, near, _ in reference.contexts(kept, windows, ahead):
+            found = ahead.found.pop(0)
+            assert found[0][0] == target or not isinstance(twin, reference.Neg)
+            groups = [[pair] for pair in near] if model == "skipgram" else [near] if near else []
+            steps = []
+            for group in groups:
+                h = reference.hidden(group, a, c if model == "weighted" else None, bias)
+                log_z = 0.0 if z is None else np.mean([z[w] for w, _ in group])
+                loss += reference.loss_of_line(h, found, o, log_z)
+                examples += 1
+                g = [y - reference.sigmoid(o[r] @ h - s - log_z) for r, y, s in found]
+                steps.append((group, h, g, sum(g_r * o[r] for g_r, (r, _, _) in zip(g, found, strict=True))[:DIM]))
+            for group, h, g, dh in steps:
+                for g_r, (r, _, _) in zip(g, found, strict=True):
+                    o[r] += lr * g_r * h
+                for w, place in group:
+                    if z is not None:
+                        z[w] -= lr * sum(g) / len(group)
+                    if model == "weighted":
+                        row = a[w].copy()
+                        a[w] += lr * dh * c[place]
+                        c[place] += 0.1 * lr * dh * row
+                    else:
+                        a[w] += lr * dh * (1 / len(group) if model == "cbow-corrected" else 1)
+    return loss, examples
+
+
+class Ahead:
+    """The stream as `reference.contexts` asks it for reaches: the next target's candidates are drawn before each.
+
+    Where windows do not shrink nobody asks: then candidates are drawn in turn as they are.
+    """
+
+    def __init__(self, stream, twin, kept, windows):
+        self.stream = stream
+        targets = kept + [windows.end] * (windows.end >= 0)
+        self.coming = iter([*targets[1:], None])
+        self.twin = twin
+        self.found = [twin.candidates(targets[0], stream)] if targets else []
+        if not windows.shrink:
+            self.found += [twin.candidates(target, stream) for target in targets[1:]]
+
+    def below(self, n):
+        if (target := next(self.coming)) is not None:
+            self.found.append(self.twin.candidates(target, self.stream))
+        return self.stream.below(n)
+
+
+KERNELS = [
+    *((name, options, "weighted", True) for name, options in CASES),
+    *((name, {"negative": 30} if name == "nce" else {}, "skipgram", True) for name in WINDOWS if name != "hs"),
+    *((name, {}, model, True) for name in WINDOWS for model in ("cbow", "cbow-corrected")),
+    ("nce", {"negative": 4}, "weighted", False),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "model", "bias"), KERNELS)
+def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
+    """Rows, biases and position weights after a chunk, for every side, with ends and without: one compilation each."""
+    lines = [rng.integers(0, SIZE, rng.integers(1, 12)).tolist() for _ in range(10)]
+    tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
+    fast, twin = (
+        objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options) for _ in "ab"
+    )
+    twin, keep, rows = reference.TWINS[name](twin), keep_thresholds(COUNTS, 0.05), fast.output_rows(SIZE)
+    for left, right, shrink, end, pads in [
+        (True, False, False, 4, WINDOW),
+        (True, False, True, 0, 1),
+        (False, True, True, -1, 0),
+        (True, True, True, 4, 2),
+        (True, True, False, -1, 0),
+    ]:
+        windows = Windows(WINDOW, shrink, left, right, end, pads)
+        w_in, w_out, weights = parameters_of(rng, rows, bias)
+        starts = [array.astype(np.float64) for array in (w_in[:, :DIM], w_out[:rows, : DIM + bias], weights[:, :DIM])]
+        slow = [array.copy() for array in starts]
+        scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, fast.candidate_limit, 50)
+        lr, one, bounds = 1e-4, np.zeros(1, np.int64), np.array([0, len(tokens)])
+        loss, examples = train_chunks(
+            architecture_with(model, bias, weights), fast, windows, tokens, bounds, one, one, w_in, w_out, DIM,
+            keep, lr, lr, 1.0, 0.0, 5, 2, scratch,
+        )  # fmt: skip
+        stream = reference.Stream.of_chunk(5, 2, 0)
+        expected = naive_chunk(model, twin, lines, keep, windows, *slow, bias, lr, stream)
+        assert examples == expected[1] > 0, windows
+        assert loss == pytest.approx(expected[0], rel=1e-4), windows
+        after = [w_in[:, :DIM], w_out[:rows, : DIM + bias], weights[:, :DIM]]
+        for what, new, old, naive in zip(("input", "output", "weights"), after, starts, slow, strict=True):
+            change = np.abs(naive - old).max()
+            assert bool(change > 1e-6) is (what != "weights" or model == "weighted")
+            np.testing.assert_allclose(new - old, naive - old, atol=0.02 * change, err_msg=f"{what}, {windows}")
+        assert (w_in[:, DIM:].any(), w_out[rows].any(), weights[:, DIM:].any()) == (bias, False, False)
+        assert (w_in[:, DIM : DIM + bias] == 1).all()
+
+
+def test_biases_of_skipgram_learn_the_same_in_every_tile(rng):
+    """41 candidates take seven tiles; with biases as large as log-frequencies the column of ones must be 1 in each."""
+    objective = objectives.objective_class("nce").build(problem_of(COUNTS, dim=DIM, bias=True), negative=40)
+    w_in, w_out, _ = parameters_of(rng, SIZE, True)
+    w_out[:SIZE, DIM] = -8
+    rows = padded_rows(SIZE, DIM + 1)
+    rows[:] = w_in
+    out = w_out[:SIZE, : DIM + 1].astype(np.float64)
+    scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, objective.candidate_limit, 50)
+    one, keep, lr = np.zeros(1, np.int64), np.full(SIZE, 2**32 - 1, np.uint32), 0.1
+    windows, text = Windows(1, False, True, False), np.array([3, 7, -1], np.int32)
+    train_chunks(
+        SkipGram(WINDOW, DIM), objective, windows, text, np.array([0, 3]), one, one, w_in, w_out, DIM, keep, lr, lr,
+        1.0, 0.0, 5, 2, scratch,
+    )  # fmt: skip
+    stream = reference.Stream.of_chunk(5, 2, 0)
+    for _ in range(2):
+        stream.draw()
+    twin = reference.TWINS["nce"](objective)
+    twin.candidates(3, stream)
+    h, expected = np.append(rows[3, :DIM].astype(np.float64), 1), out.copy()
+    for r, y, s in twin.candidates(7, stream):
+        expected[r] += lr * (y - reference.sigmoid(out[r] @ h - s)) * h
+    np.testing.assert_allclose(w_out[:SIZE, DIM] - out[:, DIM], expected[:, DIM] - out[:, DIM], atol=2e-6)
+
+
+# weight decay
+
+
+def words_of(rng, chunks=34, length=30):
+    tokens = np.concatenate([[*rng.integers(0, SIZE, length + k % 5), -1] for k in range(chunks)]).astype(np.int32)
+    starts = np.concatenate([[0], np.flatnonzero(tokens < 0) + 1])
+    return Text(tokens, starts, np.diff(starts) - 1, COUNTS, 100)
+
+
+@pytest.mark.parametrize("chunks", [34, 5])
+@pytest.mark.parametrize("objective", ["nce", "softmax"])
+def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
+    """A chunk shrinks one stripe, for those that pass it over as well: each loses what the whole text takes."""
+    text = words_of(rng, chunks)
+    problem = problem_of(COUNTS, dim=DIM, bias=True, init=1.0, tokens=text.tokens, starts=text.starts)
+    weights = padded_rows(2 * WINDOW, DIM + 1)
+    weights[:, :DIM] = 1
+    lr, decay = 1e-9, 1e6  # nothing is learned, much is forgotten
+    schedule = Schedule(sample=0, alpha=lr, min_alpha=lr, epochs=1, weight_decay=decay)
+    built = objectives.objective_class(objective).build(problem)
+    engine = make_engine(Weighted(WINDOW, weights, DIM), built, problem, text, Windows(WINDOW), schedule)
+    before = engine.weights()
+    before = replace(before, input=before.input.copy(), output=before.output.copy(), arrays=dict(before.arrays))
+    kept = {name: array.copy() for name, array in before.arrays.items()}
+    order = np.arange(len(text.words))
+    engine.learn(order, np.zeros(len(order)), 1.0, 0, 0)
+    stripes, tokens = min(STRIPES, chunks), np.diff(text.starts)
+    expected = np.array([-lr * decay * chunks * tokens[s::stripes].mean() for s in range(stripes)])
+    np.testing.assert_allclose(expected, -lr * decay * len(text.tokens), rtol=0.1)
+    after = engine.weights()
+    for old, new in ((before.input, after.input), (before.output, after.output)):
+        factors = np.exp(expected)[np.arange(len(old)) % stripes]
+        np.testing.assert_allclose(new, old * factors[:, None], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(after.arrays["bias"], kept["bias"], atol=1e-6)
+    np.testing.assert_allclose(after.arrays["context_weights"], kept["context_weights"], atol=1e-6)
+    if objective == "nce":
+        assert (engine.w_in[:, DIM] == 1).all()
+
+
+# where weights start
+
+
+def test_weights_start_normal_with_biases_by_frequency():
+    problem = problem_of(np.arange(5000, 0, -1), dim=30, seed=9, init=0.1, bias=True)
+    w_in, w_out = initial_input(problem), initial_output(problem, 5000, 2, problem.log_unigram())
+    assert w_in.shape == (5000, 32)
+    assert w_out.shape == (5002, 32)
+    for matrix in (w_in[:, :30], w_out[:5000, :30]):
+        assert matrix.mean() == pytest.approx(0, abs=0.002)
+        assert matrix.std() == pytest.approx(0.1, rel=0.01)
+        assert np.abs(matrix).max() > 0.35, "normal, not uniform"
+    assert abs(np.corrcoef(w_in[:, :30].ravel(), w_out[:5000, :30].ravel())[0, 1]) < 0.02
+    assert (w_in[:, 30] == 1).all()
+    assert not w_in[:, 31:].any()
+    assert not w_out[:, 31:].any()
+    assert not w_out[5000:].any()
+    np.testing.assert_allclose(
+        np.exp(w_out[:5000, 30].astype(np.float64)), problem.counts / problem.counts.sum(), rtol=1e-5
+    )
+    assert not initial_output(problem, 4999, 1)[:, 30].any(), "without frequencies biases start at 0"
+    assert initial_input(problem).tobytes() == w_in.tobytes()
+    assert initial_input(replace(problem, seed=8)).tobytes() != w_in.tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in objectives.objectives() if name not in ("neg", "hs")])
+def test_scores_start_at_the_words_frequencies(name):
+    """With biases and no vectors yet: neg's scores are no log-probabilities, the nodes of hs are no words."""
+    problem = problem_of(COUNTS, dim=DIM, bias=True)
+    built = objectives.objective_class(name).build(problem)
+    rows = (
+        built.output
+        if objectives.engine_of(name) == "blocks"
+        else initial_output(problem, SIZE, 0, built.initial_bias(problem))
+    )
+    if not len(rows):
+        pytest.skip("has no row a word")
+    share = np.exp(rows[:, DIM].astype(np.float64) - rows[:, DIM].max())
+    np.testing.assert_allclose(share / share.sum(), COUNTS / COUNTS.sum(), rtol=1e-5)
+    assert not rows[:, :DIM].any()
+
+
+# settings become what computes
+
+
+def settings_of(**changes):
+    return effective(Settings(**{"model": "cbow", "vector_size": DIM, "window": WINDOW, "threads": 1, **changes}))[0]
+
+
+def test_settings_decide_which_words_are_context():
+    vocabulary = Vocabulary(["a", "</s>", "b"], np.array([5, 3, 1]))
+    assert windows_of(settings_of(), vocabulary) == Windows(WINDOW, True, True, True, -1, 0)
+    assert windows_of(settings_of(context="left"), vocabulary) == Windows(WINDOW, True, True, False, -1, 0)
+    assert windows_of(settings_of(context="right"), vocabulary) == Windows(WINDOW, True, False, True, -1, 0)
+    ends = settings_of(sentence_end=True)
+    assert windows_of(ends, vocabulary) == Windows(WINDOW, True, True, True, 1, 1)
+    weighted = settings_of(sentence_end=True, context_weights=True)
+    assert windows_of(weighted, vocabulary) == Windows(WINDOW, False, True, True, 1, WINDOW)
+    assert windows_of(replace(weighted, shrink_windows=True), vocabulary).shrink
+    assert (problem_for(ends, vocabulary).end, problem_for(settings_of(), vocabulary).end) == (1, -1)
+    with pytest.raises(ConfigError, match="context-weights"):
+        settings_of(model="skipgram", context_weights=True)
+
+
+def test_settings_decide_what_mixes_the_context():
+    assert architecture_of(settings_of(model="skipgram", bias=True)) == SkipGram(WINDOW, DIM)
+    assert architecture_of(settings_of()) == Cbow(WINDOW, False, -1)
+    assert architecture_of(settings_of(cbow_gradient="corrected", bias=True)) == Cbow(WINDOW, True, DIM)
+    weighted = architecture_of(settings_of(context_weights=True, bias=True))
+    assert weighted.weights.shape == (2 * WINDOW, 16)
+    assert (weighted.weights[:, :DIM] == 1).all()
+    assert not weighted.weights[:, DIM:].any()
+
+
+# the end of a sentence as a word
+
+
+@given(
+    st.lists(st.integers(1, 5), min_size=2, max_size=12), st.integers(1, 6), st.integers(0, 2**32),
+)  # fmt: skip
+def test_the_end_takes_its_place_in_the_vocabulary(counts, sentences, seed):
+    names = ["!", "</a>", "</s", "</sz>", "</s>x", "<", "=", "</", "z", "é", "0", "</t>"][: len(counts)]
+    given_words = np.random.default_rng(seed).permutation(names).tolist()
+    values = np.array(counts)
+    order = select(values, lambda numbers: [given_words[i].encode() for i in numbers])
+    vocabulary = Vocabulary([given_words[i] for i in order], values[order])
+    found, place = vocabulary.with_sentence_end(sentences)
+    both, all_counts = [*given_words, "</s>"], np.append(values, sentences)
+    expected = select(all_counts, lambda numbers: [both[i].encode() for i in numbers])
+    assert found.words == [both[i] for i in expected]
+    assert found.counts.tolist() == all_counts[expected].tolist()
+    assert found.words[place] == "</s>"
+
+
+TEXT = "b a\n\n\na b zz a\n  \nb\nzz\na a a"
+
+
+def ends_of(tmp_path, text=TEXT, **options):
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    return encode(Corpus([str(path)]), sentence_end=True, folder=tmp_path, **{"min_count": 2, **options})
+
+
+def test_ends_are_counted_by_sentences_and_ids_make_room(tmp_path):
+    """Empty lines, and those without a known word, have no end to predict; the last line has one even unended."""
+    ids = ends_of(tmp_path)
+    assert dict(zip(ids.vocabulary.words, ids.vocabulary.counts.tolist(), strict=True)) == {
+        "a": 6,
+        "</s>": 5,
+        "b": 3,
+        "zz": 2,
+    }
+    named = [ids.vocabulary.words[t] if t >= 0 else "." for t in ids.tokens]
+    assert "".join(named) == "ba.abzza.b.zz.aaa."
+    assert ids.words == 11
+    plain = encode(Corpus([str(tmp_path / "text.txt")]), min_count=2, folder=tmp_path)
+    assert "".join(plain.vocabulary.words[t] if t >= 0 else "." for t in plain.tokens) == "".join(named)
+    assert ends_of(tmp_path, max_vocab=2).vocabulary.words == ["a", "</s>", "b"], (
+        "the end is not one of the words that are cut"
+    )
+    cut = ends_of(tmp_path, "a b\na b a b a", min_count=1, max_sentence=2)
+    assert cut.vocabulary.counts[cut.vocabulary.index["</s>"]] == 4
+    assert ends_of(tmp_path, "a b b", min_count=1).vocabulary.words == ["b", "</s>", "a"], "a single line"
+
+
+def test_a_vocabulary_that_knows_the_end_stays_as_it_is(tmp_path):
+    known = Vocabulary(["</s>", "b", "a"], np.array([9, 2, 1]))
+    ids = ends_of(tmp_path, vocabulary=known)
+    assert ids.vocabulary is known
+    assert ids.tokens.tolist() == [1, 2, -1, 2, 1, 2, -1, 1, -1, 2, 2, 2, -1]
+    lacking = Vocabulary(["b", "a"], np.array([9, 0]))
+    ids = ends_of(tmp_path, vocabulary=lacking)
+    assert (ids.vocabulary.words, ids.vocabulary.counts.tolist()) == (["b", "</s>", "a"], [9, 4, 0])
+    assert ids.tokens.tolist() == [0, 2, -1, 2, 0, 2, -1, 0, -1, 2, 2, 2, -1]
+
+
+# models that do not fit their settings
+
+
+def language_model(**changes):
+    settings = settings_of(objective="nce", context="left", context_weights=True, bias=True, sentence_end=True)
+    rng = np.random.default_rng(0)
+    parts = {
+        "words": ["a", "</s>", "b"],
+        "counts": np.array([3, 2, 1]),
+        "input": rng.normal(size=(3, DIM)).astype("f4"),
+        "output": rng.normal(size=(3, DIM)).astype("f4"),
+        "arrays": {"bias": np.zeros(3, "f4"), "context_weights": np.ones((2 * WINDOW, DIM), "f4")},
+        "settings": {**vars(settings), **changes.pop("settings", {})},
+    }
+    return Model(**(parts | changes))
+
+
+def test_a_model_predicts_by_its_settings():
+    settings, vocabulary, found = model_predictor(language_model())
+    assert (settings.window, len(vocabulary)) == (WINDOW, 3)
+    assert found.windows == Windows(WINDOW, False, True, False, 1, WINDOW)
+    assert found.mixing.weights.shape == (2 * WINDOW, DIM)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"arrays": {"bias": np.zeros(3, "f4")}},
+        {"arrays": {"bias": np.zeros(3, "f4"), "context_weights": np.ones((2, DIM), "f4")}},
+        {"arrays": {"bias": np.zeros(3, "f4"), "context_weights": np.ones((2 * WINDOW, DIM), "f8")}},
+        {"arrays": {"bias": np.zeros(2, "f4"), "context_weights": np.ones((2 * WINDOW, DIM), "f4")}},
+        {"arrays": {"context_weights": np.ones((2 * WINDOW, DIM), "f4")}},
+        {"output": np.zeros((2, DIM), "f4")},
+        {"words": ["a", "c", "b"]},
+        {"settings": {"window": 50}},
+        {"settings": {"vector_size": 4}},
+        {"settings": {"objective": "hs"}},
+        {"settings": {"objective": "nosuch"}},
+        {"settings": {"window": "x"}},
+        {"settings": {"colour": 3}},
+        {"settings": {"options": {"negative": 0}}},
+        {"settings": {"options": {"negative": "many"}}},
+        {"settings": {"options": {"filters": 3}}},
+        {"settings": {"objective": "lsh", "options": {"tables": 1000, "hashes": 5, "window": 16}}},
+        {"settings": {"objective": "infrequent-norm", "options": {"penalty": 0.0}}},
+    ],
+)
+def test_a_model_that_does_not_fit_its_settings_is_refused(changes):
+    with pytest.raises(DataError, match="the model's"):
+        model_predictor(language_model(**changes))
+
+
+@pytest.mark.parametrize("name", sorted(objectives.objectives()))
+def test_options_of_a_model_pass_the_same_checks_as_settings(name):
+    """What a command line may not ask for, a model may not, either; the message names the option."""
+    wrong = {**dict.fromkeys(objectives.option_defaults(name), -7), "nonsense": 1}
+    wrong |= {"tree": ""} if name == "hs" else {}  # any other name may be a file's
+    for option, value in wrong.items():
+        asked = Settings(objective=name, options={option: value})
+        with pytest.raises(ConfigError, match=option) as caught:
+            objectives.check_options(effective(asked)[0], files=False)
+        with pytest.raises(DataError) as refused:
+            model_predictor(language_model(settings={"objective": name, "options": {option: value}}))
+        assert str(refused.value) == f"the model's settings: {caught.value}"
+
+
+def test_options_that_a_model_lacks_have_their_defaults():
+    found = model_predictor(language_model(settings={"options": {}}))[0]
+    assert found.options == objectives.option_defaults("nce")
+    known = model_predictor(language_model(settings={"options": {"negative": 7}}))[0]
+    assert known.options == {**objectives.option_defaults("nce"), "negative": 7}
+
+
+def test_a_model_without_the_word_that_ends_sentences_says_so():
+    with pytest.raises(DataError, match="the model's settings: sentence-end: </s> is not among the model's words"):
+        model_predictor(language_model(words=["a", "c", "b"]))
+
+
+def test_files_that_a_models_options_name_are_not_read(tmp_path):
+    """The model has the tree itself, and the file may be anything now."""
+    tree = dict(zip(("tree.start", "tree.nodes", "tree.codes"), huffman(np.array([3, 2, 1])), strict=True))
+    options = {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}
+    about = {"objective": "hs", "options": options, "model": "skipgram", "context_weights": False, "bias": False}
+    model = language_model(output=np.zeros((2, DIM), "f4"), arrays=tree, settings=about)
+    settings, _, found = model_predictor(model)
+    assert settings.options == options
+    raw, _ = found.scorer.scores(np.zeros((1, DIM), np.float32), np.array([0], np.int32))
+    assert raw == pytest.approx(np.log(0.5))

@@ -1,0 +1,109 @@
+"""Every model and objective, stopped anywhere and resumed: the same weights to the last bit, and the same record."""
+
+import numpy as np
+import pytest
+
+from w2vtrain.config import Settings
+from w2vtrain.engines.windows import WindowEngine
+from w2vtrain.errors import Stopped
+from w2vtrain.objectives import engine_of, objectives
+from w2vtrain.training import pipeline
+from w2vtrain.training.checkpoint import locked
+from w2vtrain.training.pipeline import effective, fit
+from w2vtrain.training.runs import Run
+
+# Where the state is more than rows: tables that are older than rows, learned log Z, accumulators, noise that is shared.
+OPTIONS = {
+    "lsh": {"rebuild": 150, "tables": 4, "hashes": 2, "window": 3},
+    "nce": {"learn_z": True, "share_noise": 3},
+    "cnn-softmax": {"filters": 12, "char_dim": 4, "samples": 20},
+    "char-softmax": {},
+    "adaptive-is": {},
+}
+MODELS = {
+    "skipgram": {"model": "skipgram"},
+    "cbow": {"model": "cbow"},
+    "corrected": {"model": "cbow", "cbow_gradient": "corrected", "bias": True},
+    "language": {"model": "cbow", "context_weights": True, "context": "left", "bias": True, "sentence_end": True},
+}
+STOPS = (1, 3, 8)
+
+
+class StopsAt(Run):
+    """A run that is asked to stop at the n-th question whether it should."""
+
+    def __init__(self, folder, n):
+        super().__init__(folder)
+        self.left = n
+
+    def due(self):
+        self.left -= 1
+        self.stopping = self.stopping or self.left == 0
+        return self.stopping
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    rng = np.random.default_rng(4)
+    path = tmp_path_factory.mktemp("resume") / "text.txt"
+    lines = [" ".join(f"w{k}" for k in rng.zipf(1.4, 9) % 40) for _ in range(120)]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Of the text, so that a little of it has many places to stop at."""
+    monkeypatch.setattr(pipeline, "CHUNK", 90)
+    monkeypatch.setattr(WindowEngine, "slice", 2)
+
+
+def settings_of(name, model):
+    more = {"vector_size": 8, "window": 2, "epochs": 2, "min_count": 1, "threads": 1, "sample": 0.01}
+    return effective(Settings(objective=name, options=OPTIONS.get(name, {}), **more, **MODELS[model]))[0]
+
+
+def learned(model):
+    return {"input": model.input, "output": model.output, **model.arrays}
+
+
+def check_resumed(text, folder, settings, whole, stop):
+    """Stop, then go on in a new run as a new process would."""
+    with locked(folder):
+        run = StopsAt(folder, stop)
+        run.begin(settings, {"request": {}})
+        with pytest.raises(Stopped):
+            fit([text], settings, run=run)
+        again = Run(folder)
+        found = again.begin(settings, {"request": {}})
+        model = fit([text], settings, run=again, found=found)
+        again.finish()
+    for name, array in learned(model).items():
+        np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)
+    for key in ("loss", "examples", "words"):
+        assert [e[key] for e in model.record["epochs"]] == [e[key] for e in whole.record["epochs"]]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", objectives())
+def test_a_resumed_run_is_the_uninterrupted_one(text, tmp_path, name, model):
+    settings = settings_of(name, model)
+    whole = fit([text], settings)
+    for stop in STOPS:
+        check_resumed(text, tmp_path / "run", settings, whole, stop)
+
+
+@pytest.mark.parametrize("name", ["neg", "sampled-softmax"])
+def test_there_is_no_place_where_it_is_not(text, tmp_path, name):
+    """Both engines, at every place that there is."""
+    assert {engine_of("neg"), engine_of("sampled-softmax")} == {"windows", "blocks"}
+    settings = settings_of(name, "skipgram")
+    whole = fit([text], settings)
+    places = 0
+    while True:
+        try:
+            check_resumed(text, tmp_path / "run", settings, whole, places + 1)
+        except pytest.fail.Exception:  # nothing was left to stop: the run had ended
+            break
+        places += 1
+    assert places >= 10

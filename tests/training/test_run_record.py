@@ -1,0 +1,399 @@
+"""What a run says and keeps of itself: its log, its own outputs, its epochs; and when it learns or scores nothing."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reference import first_lines
+from signalled import run_signalled
+
+from w2vtrain.commands import outputs
+from w2vtrain.config import Settings
+from w2vtrain.engines import plan
+from w2vtrain.engines.plan import Epoch, State, bounded
+from w2vtrain.errors import DataError, Stopped
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.locks import Lock, run_of
+from w2vtrain.system.trust import trust
+from w2vtrain.training import checkpoint, pipeline
+from w2vtrain.training.journal import Journal
+from w2vtrain.training.pipeline import Events, effective, fit
+from w2vtrain.training.runs import Run, listening
+
+SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    first_lines(200, tmp_path / "text.txt")
+    return tmp_path
+
+
+def command(*more, output="v.bin"):
+    return [sys.executable, "-m", "w2vtrain", "fit", "text.txt", "-o", output, *SMALL, *more]
+
+
+def run(words, folder, **about):
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300, **about)
+
+
+def events_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# the log
+
+
+def test_a_log_tells_the_whole_life_of_a_run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    words = command("--log-json", "log", "--progress-every", "0")
+    code, said = run_signalled(words, "3:SIGTERM")
+    assert code == 75, said
+    found = events_of(folder / "log")
+    assert found[0]["event"] == "start"
+    assert (found[-1]["event"], found[-1]["exit_code"]) == ("stopped", 75)
+    assert "stopped, and saved" in found[-1]["message"]
+    assert run(words, folder).returncode == 0
+    later = events_of(folder / "log")
+    assert later[: len(found)] == found, "the log is continued"
+    names = [event["event"] for event in later[len(found) :]]
+    assert names[:2] == ["start", "resumed"]
+    assert names[-1] == "done"
+    assert later[-1]["exit_code"] == 0
+    assert {later[0]["run"], later[len(found)]["run"]} == {later[0]["run"]}
+    assert [event["time"] for event in later] == sorted(event["time"] for event in later)
+    epochs = [event["epoch"] for event in later if event["event"] == "epoch"]
+    assert epochs == [1, 2, 3]
+    assert {event["epoch"] for event in later if event["event"] == "progress"} == {1, 2, 3}
+    record = json.loads((folder / "v.bin.json").read_text())["record"]
+    assert [epoch["epoch"] for epoch in record["epochs"]] == [1, 2, 3]
+
+
+def test_a_log_tells_the_error_that_ended_a_run(folder):
+    words = command("--log-json", "log", "--alpha", "1e30")
+    done = run(words, folder)
+    assert done.returncode == 76
+    last = events_of(folder / "log")[-1]
+    assert (last["event"], last["exit_code"]) == ("error", 76)
+    assert last["message"] in done.stderr
+    assert "diverged" in last["message"]
+    again = run(words, folder)
+    assert again.returncode == 76, "the log is the run's own"
+    assert [event["event"] for event in events_of(folder / "log")].count("start") == 2
+
+
+def test_a_log_of_others_is_not_touched(folder):
+    (folder / "log").write_text("mine\n")
+    done = run(command("--log-json", "log"), folder)
+    assert done.returncode == 73
+    assert "log exists: use --force" in done.stderr
+    assert (folder / "log").read_text() == "mine\n"
+
+
+def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
+    """Also one that ends inside a character."""
+    monkeypatch.chdir(folder)
+    words = command("--log-json", "log")
+    assert run_signalled(words, "3:SIGTERM")[0] == 75
+    with (folder / "log").open("ab") as log:
+        log.write(b'{"event":"progr\xe9')
+    done = run(words, folder)
+    assert done.returncode == 0, done.stderr
+    lines = (folder / "log").read_text(errors="replace").splitlines()
+    broken = [line for line in lines if line == '{"event":"progr\ufffd']
+    assert len(broken) == 1
+    assert all(json.loads(line) for line in lines if line not in broken)
+
+
+def test_a_log_on_a_device_does_not_keep_resume_from_continuing(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert run_signalled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
+    done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_in_the_log(folder):
+    with subprocess.Popen(
+        command("--log-json", "log", "--format", "text", output="-"), cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        process.stdout.close()
+        process.stderr.read()
+    assert process.returncode == 0
+    assert "error" not in {event["event"] for event in events_of(folder / "log")}
+
+
+# a run's own outputs
+
+KILLED = """
+import os, signal
+from w2vtrain import cli
+from w2vtrain.system import files
+take = files._take_name
+def killed(temporary, target, *about):
+    if target.name == "v.bin":
+        os.kill(os.getpid(), signal.SIGKILL)
+    take(temporary, target, *about)
+files._take_name = killed
+cli.main()
+"""
+
+
+def test_a_result_of_another_run_is_not_overwritten(folder):
+    """A is killed just before its vectors get their name; B finishes there; A's command then must not replace them."""
+    first, second = command(), command("--run", "other", "--seed", "2")
+    assert run([sys.executable, "-c", KILLED, *first[3:]], folder).returncode == -signal.SIGKILL
+    done = run(second, folder)
+    assert done.returncode == 0, done.stderr
+    theirs = (folder / "v.bin").read_bytes()
+    for words in (first, [sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"]):
+        done = run(words, folder)
+        assert (done.returncode, "v.bin exists: use --force" in done.stderr) == (73, True), done.stderr
+    assert (folder / "v.bin").read_bytes() == theirs
+    (folder / "v.bin").unlink()
+    (folder / "v.bin.json").unlink()
+    assert run(first, folder).returncode == 0
+    assert (folder / "v.bin").read_bytes() != theirs
+
+
+def test_two_runs_with_one_output_are_kept_apart_at_the_start(folder):
+    for name in ("v.bin", "voc.txt", "log"):
+        lock = Lock(outputs.lock_path(str(folder / name)), name, trust(folder), "another")
+        done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
+        lock.release(remove=True)
+        assert done.returncode == 73, done.stderr
+        assert f"{name}: in use by process {os.getpid()} on" in done.stderr
+        assert "corpus " not in done.stderr, "before anything is read"
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
+
+
+def test_a_run_owns_what_it_recorded_and_nothing_else(folder):
+    journal = Journal(folder, trust(folder), {"settings": {}})
+    path = folder / "out"
+    with atomic_write(path, claim=journal.claim) as file:
+        file.write(b"results")
+    assert journal.owns(str(path))
+    assert Journal.read(folder, trust(folder)).owns(str(path))
+    path.write_bytes(b"changed")
+    assert not journal.owns(str(path)), "other bytes"
+    path.write_bytes(b"results")
+    assert journal.owns(str(path))
+    (folder / "new").write_bytes(b"results")
+    (folder / "new").replace(path)
+    assert not journal.owns(str(path)), "another file of the same bytes"
+    assert not journal.owns(str(folder / "text.txt"))
+
+
+def test_lock_files_say_whose_they_are_and_go_with_the_run(folder):
+    path = outputs.lock_path(str(folder / "v.bin"))
+    lock = Lock(path, "v.bin", trust(folder), "0123")
+    assert run_of(path, trust(folder)) == "0123"
+    lock.release()
+    assert run_of(path, trust(folder)) == "0123"
+    assert run(command(), folder).returncode == 0
+    assert not path.exists()
+    assert run_of(path, trust(folder)) is None
+
+
+def test_an_output_in_a_missing_folder_is_named_as_the_user_did(folder):
+    done = run(command(output="nowhere/v.bin"), folder)
+    assert done.returncode == 73
+    assert "nowhere/v.bin cannot be created: there is no folder nowhere" in done.stderr
+    assert ".run" not in done.stderr
+
+
+def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
+    names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
+    paths = [outputs.lock_path(str(folder / name)) for name in names]
+    assert len(set(paths)) == 3
+    assert all(len(os.fsencode(path.name)) < 255 for path in paths)
+    done = run(command(output=f"{'n' * 240}.bin"), folder)
+    assert done.returncode == 0, done.stderr
+
+
+# signals
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+def test_sighup_saves_and_stops_like_sigterm(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    code, said = run_signalled(command(), "3:SIGHUP")
+    assert (code, "stopped, and saved" in said) == (75, True), said
+    assert run(command(), folder).returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_under_nohup_sighup_stays_ignored(tmp_path, ignored):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        held = Run(tmp_path)
+        held.learning = True
+        with listening(held):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert held.stopping is not ignored
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lost(tmp_path, capfd):
+    """An exception cannot leave such a callback; what the signal asked for is remembered."""
+    held = Run(tmp_path)
+    held.prepare()
+    callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with listening(held):
+        callback()
+    assert held.stopping
+    assert capfd.readouterr().err == ""
+
+
+# epochs
+
+
+def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
+    monkeypatch.setattr(plan, "MOST_EPOCHS", 10)
+    state = State()
+    for number in range(1, 1001):
+        state = state.after(Epoch(number, 1.0, 2, 3, 0.5))
+        assert len(state.epochs) <= 10
+        assert (state.epochs[0].epoch, state.epochs[-1].epoch) == (1, number)
+        assert [e.epoch for e in state.epochs] == sorted({e.epoch for e in state.epochs})
+    assert (state.epoch, state.spent, state.passed, state.learned) == (1000, 500.0, 3000, 2000)
+    assert bounded([1, 2, 3]) == [1, 2, 3]
+
+
+def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatch):
+    settings, _ = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
+    whole = fit([str(folder / "text.txt")], settings)
+    monkeypatch.setattr(plan, "MOST_EPOCHS", 10)
+    few = fit([str(folder / "text.txt")], settings)
+    assert few.input.tobytes() == whole.input.tobytes()
+    records, all_records = few.record["epochs"], whole.record["epochs"]
+    assert len(records) <= 10 < len(all_records)
+    by_number = {epoch["epoch"]: epoch for epoch in all_records}
+    assert all(epoch["loss"] == by_number[epoch["epoch"]]["loss"] for epoch in records)
+    assert records[-1]["epoch"] == 25
+    assert [epoch["elapsed"] for epoch in records] == sorted(epoch["elapsed"] for epoch in records)
+    assert few.record["seconds"]["training"] == pytest.approx(records[-1]["elapsed"])
+
+
+# nothing to learn, and what is kept of the text
+
+
+def test_a_run_that_learns_nothing_is_an_error(folder):
+    (folder / "text.txt").write_text("one two\n" * 3000)
+    done = run(command("--sample", "1e-9"), folder)
+    assert done.returncode == 65, done.stderr
+    assert "there is nothing to learn from" in done.stderr
+    assert "--sample 0" in done.stderr
+    assert "--min-count" in done.stderr
+    assert "subsampling keeps 0 words per epoch (0.0%)" in done.stderr
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
+
+
+def test_sentences_of_one_word_are_nothing_to_learn_from(folder):
+    (folder / "text.txt").write_text("one\ntwo\n" * 300)
+    done = run(command("--sample", "0"), folder)
+    assert (done.returncode, "a line needs at least two words" in done.stderr) == (65, True), done.stderr
+
+
+def test_how_much_subsampling_keeps_is_always_shown_and_few_words_are_warned_of(folder):
+    assert "subsampling keeps" in run(command(), folder).stderr
+    kmers = " ".join(f"{a}{b}{c}" for a in "ACGT" for b in "ACGT" for c in "ACGT")
+    (folder / "text.txt").write_text(f"{kmers}\n" * 100)
+    done = run(command("--force"), folder)
+    assert done.returncode == 0
+    assert "warning     subsampling at 0.001 keeps only" in done.stderr
+    (folder / "text.txt").write_text("".join(f"{i},word{i % 7},3.5\n" for i in range(300)))
+    done = run(command("--force", "--min-count", "1"), folder)
+    assert "warning     text.txt looks like" in done.stderr, done.stderr
+
+
+# held-out text
+
+
+def settings_with_heldout(folder):
+    text = [str(folder / "text.txt")]
+    settings, _ = effective(Settings(vector_size=8, threads=1, epochs=3, min_count=2, objective="nce"))
+    return text, settings
+
+
+def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folder, monkeypatch):
+    text, settings = settings_with_heldout(folder)
+    whole = fit(text, settings, heldout=text)
+    place = folder / "run"
+    for stop in (1, 2, 3):
+        with checkpoint.locked(place):
+            stopped = Run(place, every=1e9)
+            found = stopped.begin(settings, {})
+            scored = []
+
+            def scoring(done, total, stopped=stopped, scored=scored, stop=stop):
+                scored.append(done)
+                stopped.stopping = stopped.stopping or done == 1
+
+            told = []
+            events = Events(scoring=scoring, epoch=lambda epoch, score, told=told: told.append(epoch.epoch))
+            with pytest.raises(Stopped):
+                fit(text, settings, heldout=text, run=stopped, found=found, events=events)
+            state = checkpoint.load(place).about
+            assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned and not yet scored"
+            assert told == []
+    with checkpoint.locked(place):
+        last = Run(place)
+        found = last.begin(settings, {})
+        model = fit(text, settings, heldout=text, run=last, found=found)
+    assert model.input.tobytes() == whole.input.tobytes()
+    seconds = model.record["seconds"]
+    assert seconds["scoring"] > 0
+    assert seconds["training"] > 0
+    curves = [[epoch["heldout"]["perplexity"] for epoch in m.record["epochs"]] for m in (whole, model)]
+    assert curves[0] == curves[1]
+    assert model.record["best_epoch"] == whole.record["best_epoch"]
+
+
+def test_an_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
+    text, settings = settings_with_heldout(folder)
+    place, seen = folder / "run", []
+    score = pipeline._score
+
+    def scored(*about):
+        held.settle()
+        seen.append(checkpoint.load(place).about["state"]["epoch"])
+        return score(*about)
+
+    monkeypatch.setattr(pipeline, "_score", scored)
+    with checkpoint.locked(place):
+        held = Run(place, every=1e9)
+        held.begin(settings, {})
+        fit(text, settings, heldout=text, run=held)
+    assert seen == [1, 2, 3]
+
+
+def test_scoring_that_takes_longer_than_learning_is_warned_of_once(folder, monkeypatch):
+    text, settings = settings_with_heldout(folder)
+    warnings = []
+    monkeypatch.setattr(pipeline, "LONG_SCORING", 0.0)
+    score = pipeline._score
+
+    def slow(found, text, schedule, watch):
+        watch.on_estimate(12345.0)
+        return score(found, text, schedule, watch._replace(on_estimate=lambda seconds: None))
+
+    monkeypatch.setattr(pipeline, "_score", slow)
+    fit(text, settings, heldout=text, events=Events(warning=warnings.append))
+    (warning,) = [line for line in warnings if "scoring the held-out text" in line]
+    assert "12,345 s after each epoch" in warning
+
+
+def test_a_corpus_without_an_example_raises_in_python_too(folder):
+    Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
+    settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
+    with pytest.raises(DataError, match="nothing to learn from"):
+        fit([str(folder / "text.txt")], settings)

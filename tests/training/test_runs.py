@@ -1,0 +1,375 @@
+"""Runs that are stopped or killed, and go on: through the command line, with real signals."""
+
+import json
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from reference import first_lines
+from signalled import run_signalled, signalled
+
+from w2vtrain.config import Settings
+from w2vtrain.errors import DataError, Stopped
+from w2vtrain.training import checkpoint
+from w2vtrain.training.pipeline import Events, effective
+from w2vtrain.training.pipeline import fit as pipeline_fit
+from w2vtrain.training.runs import Run
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
+KINDS = [("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "nce"), ("cbow", "softmax"), ("cbow", "cnn-softmax")]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    first_lines(3000, folder / "text.txt")
+    first_lines(500, folder / "short.txt")
+    return folder
+
+
+def command(*words):
+    return [sys.executable, "-m", "w2vtrain", *map(str, words)]
+
+
+def fit(corpus, output, *more, text="text.txt"):
+    return command("fit", corpus / text, "-o", output, *EXAMPLE, *more)
+
+
+def run(words, **about):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **about)
+
+
+@pytest.mark.parametrize(("model", "objective"), KINDS)
+def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, objective):
+    """Stopped at several points by SIGTERM, resumed by the same command and by `resume`."""
+    kind, text = ["--model", model, "--objective", objective], "short.txt" if "softmax" in objective else "text.txt"
+    whole = run(fit(corpus, tmp_path / "whole.bin", *kind, text=text))
+    assert whole.returncode == 0, whole.stderr
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    words = fit(corpus, output, *kind, text=text)
+    for again, steps in enumerate(("1:SIGTERM", "7:SIGTERM", "5:SIGTERM")):
+        code, said = run_signalled(words, steps)
+        assert code == 75, said
+        assert "stopped, and saved" in said
+        assert "Traceback" not in said
+        assert again == 0 or "resumed" in said
+        words = command("resume", folder) if again == 0 else fit(corpus, output, *kind, text=text)
+    last = run(words)
+    assert last.returncode == 0, last.stderr
+    assert "resumed" in last.stderr
+    assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert not folder.exists()
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    for key in ("loss", "examples", "words"):
+        assert [e[key] for e in records[0]["epochs"]] == [e[key] for e in records[1]["epochs"]]
+
+
+# Killed when the vectors are written, and the record is not.
+KILLED = """
+import os, signal
+from w2vtrain import cli
+from w2vtrain.commands import outputs
+outputs.write_json = lambda *about: os.kill(os.getpid(), signal.SIGKILL)
+cli.main()
+"""
+
+
+def test_a_run_killed_among_its_results_before_its_first_checkpoint(corpus, tmp_path):
+    """The vectors that are there are its own, and no reason to refuse the same command; another's are."""
+    output, rare = tmp_path / "vectors.bin", ["--checkpoint-every", "1000"]
+    words = fit(corpus, output, *rare)
+    done = run([sys.executable, "-c", KILLED, *words[3:]])
+    assert done.returncode == -signal.SIGKILL
+    whole = output.read_bytes()
+    assert checkpoint.numbers(Path(f"{output}.run")) == []
+    assert "exists: use --force" in run(fit(corpus, output, *rare, "--run", tmp_path / "other")).stderr
+    again = run(words)
+    assert again.returncode == 0, again.stderr
+    assert output.read_bytes() == whole
+    assert not Path(f"{output}.run").exists()
+    assert "exists: use --force" in run(words).stderr
+
+
+def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
+    """Not a file that was there before the results were begun, nor another name."""
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    words = fit(corpus, output)
+    code, said = run_signalled(words, "3:SIGTERM")
+    assert code == 75, said
+    output.write_text("mine")
+    assert "exists: use --force" in run(words).stderr
+    assert "exists: use --force" in run(command("resume", folder)).stderr
+    other = fit(corpus, tmp_path / "other.bin", "--run", folder)
+    (tmp_path / "other.bin").write_text("mine")
+    assert "exists: use --force" in run(other).stderr
+    output.unlink()
+    assert run(words).returncode == 0
+    assert "exists: use --force" in run(words).stderr
+
+
+def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
+    folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
+    code, said = run_signalled(words, "3:SIGTERM")
+    assert code == 75, said
+    config = json.loads((folder / "config.json").read_text())
+    del config["settings"]["allow_nul"], config["request"]["on_full"]
+    (folder / "config.json").write_text(json.dumps(config))
+    done = run(words)
+    assert done.returncode == 0, done.stderr
+    assert "resumed" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_what_cannot_be_said_costs_no_training(corpus, tmp_path):
+    """stderr, and with --on-full wait the log, on a full disk."""
+    words = fit(corpus, tmp_path / "v.bin", text="short.txt")
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(words, stderr=full, check=False).returncode == 0
+        assert subprocess.run(words, stderr=full, check=False).returncode == 73, "the code says what the line cannot"
+    words = fit(corpus, tmp_path / "w.bin", "--log-json", "/dev/full", text="short.txt")
+    assert run(words).returncode == 74
+    done = run([*words, "--on-full", "wait"])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("lines are lost until there is room") == 1
+
+
+def killed_after_seconds(words, chance):
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            process.wait(chance.uniform(0.3, 2.5))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return process.returncode, process.stderr.read()
+
+
+def killed_after_slices(words, chance):
+    return run_signalled(words, f"{chance.randrange(1, 24)}:SIGKILL")
+
+
+def kill_loop(corpus, tmp_path, kills, seed, killed):
+    """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    chance, words = random.Random(seed), fit(corpus, tmp_path / "vectors.bin")
+    for _ in range(kills):
+        before = max(checkpoint.numbers(folder), default=0)
+        code, said = killed(words, chance)
+        assert code in (0, -signal.SIGKILL), said
+        if code == 0:
+            yield output.read_bytes()
+            output.unlink()
+            Path(f"{output}.json").unlink()
+        else:
+            found = checkpoint.load(folder)
+            if found is None and Path(f"{output}.json").exists():  # killed when the results were written
+                yield output.read_bytes()
+                output.unlink()
+                Path(f"{output}.json").unlink()
+            else:
+                assert before == 0 or found.number >= before
+    done = run(words)
+    assert done.returncode == 0, done.stderr
+    yield output.read_bytes()
+
+
+def test_a_run_that_is_killed_again_and_again_loses_nothing(corpus, tmp_path):
+    assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
+    expected = (tmp_path / "whole.bin").read_bytes()
+    for result in kill_loop(corpus, tmp_path, 15, 1, killed_after_slices):
+        assert result == expected
+    assert left_in(tmp_path) == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
+
+
+def left_in(folder):
+    """The files in a folder; half an output that a kill left there has another name, and is swept after an hour."""
+    return {path.name for path in folder.iterdir() if not path.name.startswith(".vectors.bin.")}
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_500_times_loses_nothing(corpus, tmp_path):
+    assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
+    expected = (tmp_path / "whole.bin").read_bytes()
+    assert all(result == expected for result in kill_loop(corpus, tmp_path, 500, 2, killed_after_seconds))
+    assert left_in(tmp_path) == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
+
+
+def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
+    words = fit(corpus, tmp_path / "vectors.bin", "--threads", "2", "--epochs", "6")
+    code, _ = run_signalled(words, "3:SIGTERM")
+    assert code == 75
+    assert run(words).returncode == 0
+    whole = run(fit(corpus, tmp_path / "whole.bin", "--threads", "1", "--epochs", "6"))
+    assert whole.returncode == 0
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    assert [e["examples"] for e in records[0]["epochs"]] == [e["examples"] for e in records[1]["epochs"]]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no SIGUSR1")
+def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "10000")
+    code, said = run_signalled(words, "2:SIGUSR1,5:SIGINT")
+    assert code == 75, said
+    assert checkpoint.numbers(folder) == [1, 2]
+
+
+def test_other_settings_are_not_mixed_up(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin")
+    code, _ = run_signalled(words, "3:SIGTERM")
+    assert code == 75
+    other = run([*words, "--window", "3"])
+    assert other.returncode == 78
+    assert "window 5, not 3" in other.stderr
+    assert "w2vtrain resume" in other.stderr
+    assert checkpoint.numbers(folder)
+    anew = run([*words, "--window", "3", "--epochs", "1", "--force"])
+    assert anew.returncode == 0, anew.stderr
+    assert "resumed" not in anew.stderr
+
+
+def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_bytes((corpus / "text.txt").read_bytes())
+    words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE)
+    folder = tmp_path / "vectors.bin.run"
+    code, _ = run_signalled(words, "3:SIGTERM")
+    assert code == 75
+    with text.open("ab") as file:
+        file.write(b"more of the same\n" * 9)
+    done = run(words)
+    assert done.returncode == 65
+    assert "the corpus changed since the run began" in done.stderr
+    assert f"{text} had" in done.stderr
+    assert "say --allow-changed" in done.stderr
+    kept = checkpoint.numbers(folder)
+    assert kept, "the checkpoints are kept"
+    code, said = run_signalled([*words, "--allow-changed"], "3:SIGTERM")
+    assert code == 75, said
+    assert min(checkpoint.numbers(folder)) > max(kept)
+    assert "the corpus changed since the run began" in said
+    assert "the run starts over" in said
+    assert "resumed" not in said
+    done = run(command("resume", folder))
+    assert done.returncode == 0, done.stderr
+    assert "resumed" in done.stderr
+    again = command("fit", text, "-o", tmp_path / "whole.bin", *EXAMPLE)
+    assert run(again).returncode == 0
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
+        while not checkpoint.numbers(folder) and first.poll() is None:
+            time.sleep(0.05)
+        second = run(words)
+        first.send_signal(signal.SIGKILL)
+    assert second.returncode == 73
+    assert f"in use by process {first.pid} on" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_path):
+    """With a setting that a command line may not name for skip-gram, too: `resume` names only what it may."""
+    folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
+    code, said = run_signalled(words, "3:SIGTERM")
+    assert code == 75, said
+    newest = checkpoint.numbers(folder)[-1]
+    state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
+    state.write_bytes(state.read_bytes()[:-1])
+    done = run(command("resume", folder))
+    assert done.returncode == 0, done.stderr
+    assert f"warning     {state}" in done.stderr
+    assert "resumed" in done.stderr
+
+
+def test_what_is_no_run_cannot_be_resumed(tmp_path):
+    for folder, content in (("none", None), ("empty", ""), ("list", "[1]"), ("other", '{"settings": {}}')):
+        if content is not None:
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "config.json").write_text(content)
+        done = run(command("resume", tmp_path / folder))
+        assert done.returncode == 65, done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
+    more = ["--heldout", corpus / "short.txt", "--model", "cbow", "--objective", "nce", "--epochs", "6"]
+    assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
+    words = fit(corpus, tmp_path / "vectors.bin", *more)
+    for slices in (5, 13, 8, 16):  # of an epoch's 9 or so
+        code, said = run_signalled(words, f"{slices}:SIGINT")
+        assert code == 75, said
+    assert run(words).returncode == 0
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    records = [json.loads((tmp_path / f"{name}.bin.json").read_text())["record"] for name in ("whole", "vectors")]
+    assert records[0]["best_epoch"] == records[1]["best_epoch"]
+    assert [e["heldout"]["perplexity"] for e in records[0]["epochs"]] == [
+        e["heldout"]["perplexity"] for e in records[1]["epochs"]
+    ]
+
+
+@pytest.mark.parametrize("about", [{}, {"corpus": []}])
+def test_a_checkpoint_that_knows_too_little_is_refused(corpus, about):
+    settings, _ = effective(Settings(vector_size=16, threads=1))
+    with pytest.raises(DataError, match="checkpoint 1: what it says about its run is not sound"):
+        pipeline_fit([str(corpus / "short.txt")], settings, found=checkpoint.Checkpoint(1, {}, about, []))
+
+
+def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
+    """Kernels look at no bounds: rows that a tampered state lacks must not be read."""
+    settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
+    text = [str(corpus / "short.txt")]
+    with checkpoint.locked(tmp_path):
+        stopped = Run(tmp_path, every=0.0)
+        stopped.begin(settings, {})
+        events = Events(epoch=lambda epoch, score: setattr(stopped, "stopping", epoch.epoch == 1))
+        with pytest.raises(Stopped):
+            pipeline_fit(text, settings, heldout=text, run=stopped, events=events)
+        for name in ("input", "output", "best.input", "best.output"):
+            for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
+                found = checkpoint.load(tmp_path)
+                array = found.arrays.pop(name)
+                found.arrays.update({name: change(array)} if change else {})
+                with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
+                    pipeline_fit(text, settings, heldout=text, run=Run(tmp_path), found=found)
+
+
+def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
+    done = run(command("fit", corpus / "short.txt", "-o", "-", *EXAMPLE), cwd=tmp_path)
+    assert done.returncode == 0
+    assert not list(tmp_path.iterdir())
+
+
+def tool(path, words, more=""):
+    """A program of the shell that runs these words with its arguments."""
+    path.write_text(f'#!/bin/bash\nexec {shlex.join(words)} "$@" {more}\n')
+    path.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+def test_the_slurm_script_saves_requeues_and_goes_on(corpus, tmp_path):
+    """With a scontrol that only notes what it was asked."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    tool(tools / "scontrol", ["echo"], f">> {tmp_path}/asked")
+    tool(tools / "w2vtrain", signalled(command(), "3:SIGTERM", "parent"))
+    about = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "17"}
+    words = ["bash", ROOT / "examples/slurm.sh", corpus / "text.txt", "-o", "vectors.bin", *EXAMPLE]
+    job = run(words, cwd=tmp_path, env=about)
+    assert job.returncode == 75, job.stderr
+    assert (tmp_path / "asked").read_text() == "requeue 17\n"
+    tool(tools / "w2vtrain", command())
+    again = run(words, cwd=tmp_path, env=about)
+    assert again.returncode == 0, again.stderr
+    assert "resumed" in again.stderr
+    assert (tmp_path / "asked").read_text() == "requeue 17\n"
+    assert (tmp_path / "vectors.bin").exists()

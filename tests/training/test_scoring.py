@@ -1,0 +1,439 @@
+"""Perplexity against a loop in float64 over the definitions; held-out text while training; what is not to be scored."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+import reference
+
+import w2vtrain
+from w2vtrain.engines import plan
+from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
+from w2vtrain.formats.model import describe, load_model, save_model
+from w2vtrain.objectives import objectives
+from w2vtrain.probability.dense import RowScorer
+from w2vtrain.training import scoring, units
+from w2vtrain.training.language import model_predictor
+from w2vtrain.training.pipeline import Events, heldout_text, perplexity
+from w2vtrain.training.units import Interrupted, Watch
+
+WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
+SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
+LM = {"context": "left", "bias": True, "sentence_end": True, "init": 0.1}
+CASES = {
+    "nce": {**LM, "objective": "nce", "model": "cbow", "context_weights": True},
+    "nce of means": {**LM, "objective": "nce", "model": "cbow", "window": 1},
+    "nce with z": {"objective": "nce", "model": "cbow", "options": {"learn_z": True}, "alpha": 0.3},
+    "hs": {**LM, "objective": "hs", "model": "cbow", "window": 1, "alpha": 0.2},
+    "skipgram": {"objective": "neg", "window": 1, "context": "left", "alpha": 0.3},
+    "right": {"objective": "nce", "context": "right", "model": "cbow", "context_weights": True},
+    "softmax": {"objective": "softmax", "model": "cbow", "bias": True, "block": 8},
+    "selfnorm": {**LM, "objective": "selfnorm", "model": "cbow", "context_weights": True, "block": 4},
+}
+
+
+def sentences(rng, count):
+    """Words of three kinds take turns."""
+    kinds = [WORDS[:3], WORDS[3:6], WORDS[6:]]
+    return [
+        [str(rng.choice(kinds[(start + k) % 3])) for k in range(rng.integers(1, 15))]
+        for start in rng.integers(0, 3, count).tolist()
+    ]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A corpus, and held-out text of several chunks with unknown words, empty lines and words alone in a line."""
+    folder, rng = tmp_path_factory.mktemp("scoring"), np.random.default_rng(5)
+    corpus, heldout = folder / "corpus.txt", folder / "heldout.txt"
+    corpus.write_text("".join(" ".join(line) + "\n" for line in sentences(rng, 300)))
+    lines = sentences(rng, 400)
+    for line in lines[::7]:
+        line.insert(int(rng.integers(0, len(line) + 1)), "unknown")
+    heldout.write_text("\n".join(" ".join(line) for line in [*lines, [], ["red"], ["unknown"]]))
+    return corpus, heldout
+
+
+@pytest.fixture(scope="module")
+def models(texts):
+    made = {}
+
+    def model(case):
+        if case not in made:
+            made[case] = w2vtrain.train(texts[0], **{**SMALL, **CASES[case]})
+        return made[case]
+
+    return model
+
+
+def windows_of(settings, end):
+    """Which words are context, written down anew."""
+    from w2vtrain.architectures import Windows
+
+    pads = 0 if end < 0 else settings["window"] if settings["context_weights"] else 1
+    left, right = settings["context"] != "right", settings["context"] != "left"
+    return Windows(settings["window"], False, left, right, end, pads)
+
+
+def naive(model, path):
+    """Every log-probability and log Z in float64, one example at a time."""
+    s, index = model.settings, {word: i for i, word in enumerate(model.words)}
+    windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
+    known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
+    keep = np.full(len(index), 2**32 - 1)
+    found = reference.examples([k for k in known if k], keep, windows, s["model"] == "skipgram", reference.Stream())
+    weights = model.arrays["context_weights"].astype(float) if s["context_weights"] else None
+    output = model.output.astype(float)
+    if s["bias"]:
+        output = np.column_stack([output, model.arrays["bias"].astype(float)])
+    raw, log_z = [], []
+    for target, near, _ in found:
+        h = reference.hidden(near, model.input.astype(float), weights, s["bias"])
+        if s["objective"] == "hs":
+            start, nodes, codes = (model.arrays[f"tree.{part}"] for part in ("start", "nodes", "codes"))
+            path_of = range(start[target], start[target + 1])
+            raw.append(sum(np.log(reference.sigmoid((1 - 2.0 * codes[p]) * (output[nodes[p]] @ h))) for p in path_of))
+            log_z.append(0.0)
+        else:
+            raw.append(output[target] @ h)
+            log_z.append(np.log(np.exp(output @ h).sum()))
+    return np.array(raw), np.array(log_z)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
+    model = models(case)
+    raw, log_z = naive(model, texts[1])
+    found, coverage = perplexity(model, [str(texts[1])])
+    assert found.examples == len(raw) > 1000
+    assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
+    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.bits == pytest.approx(-(raw - log_z).mean() / np.log(2), rel=1e-5)
+    assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
+    assert found.perplexity < 9, "it has learned that kinds take turns"
+    tokens = texts[1].read_text().split()
+    assert coverage == pytest.approx(1 - tokens.count("unknown") / len(tokens))
+    again, _ = perplexity(model, [str(texts[1])])
+    for threads in (2, 5):
+        other, _ = perplexity(model, [str(texts[1])], threads)
+        assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "threads change nothing"
+
+
+def test_normalised_language_models_say_how_far_log_z_is_from_0(models, texts):
+    assert perplexity(models("hs"), [str(texts[1])])[0].log_z_variance == 0
+    apart = perplexity(models("softmax"), [str(texts[1])])[0]
+    tamed = perplexity(models("selfnorm"), [str(texts[1])])[0]
+    assert tamed.log_z_variance < 0.3
+    assert abs(tamed.log_z_mean) < 0.3
+    assert tamed.unnormalised == pytest.approx(tamed.perplexity, rel=0.2)
+    assert apart.perplexity < 9
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, threads):
+    going, calls, scores = threading.Event(), itertools.count(), scoring._quietly
+
+    def hangs(*arguments):
+        if next(calls) == 2:
+            going.wait()
+            raise RuntimeError("the test is over")  # the thread must not go on into the next one's patch
+        return scores(*arguments)
+
+    monkeypatch.setattr(scoring, "_quietly", hangs)
+    settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
+    try:
+        with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
+            w2vtrain.train(texts[0], heldout=texts[1], **settings)
+    finally:
+        going.set()
+
+
+def test_progress_of_scoring_is_finer_than_chunks(models, texts):
+    seen = []
+    perplexity(models("nce"), [str(texts[1])], 2, Events(scoring=lambda done, total: seen.append((done, total))))
+    parts = seen[-1][1]
+    chunks = len(parts_of(models("nce"), texts)[-1].words)
+    assert parts > 2 * chunks > 4
+    assert seen == [(k, parts) for k in range(1, parts + 1)]
+
+
+# skip-gram, whose hidden vectors are those of single words
+
+
+def parts_of(model, texts, lines=None):
+    """What `score` takes of a model and the held-out text, or so many lines of it: scorer, mixing, windows, text."""
+    settings, vocabulary, found = model_predictor(model)
+    path = texts[1]
+    if lines:
+        path = path.with_name(f"{lines} lines.txt")
+        path.write_text("".join(texts[1].read_text().splitlines(keepends=True)[:lines]))
+    return found.scorer, found.mixing, found.windows, heldout_text([str(path)], settings, vocabulary)[0]
+
+
+def pairs_of(mixing, windows, text, first=0, last=None):
+    """Hidden vectors and targets of all pairs of tokens[first:last], found by a loop."""
+    sentences = np.split(text.tokens[first:last], np.flatnonzero(text.tokens[first:last] < 0))
+    sentences = [[int(word) for word in line if word >= 0] for line in sentences]
+    keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
+    found = reference.examples([line for line in sentences if line], keep, windows, True, reference.Stream())
+    H = mixing.rows[[near[0][0] for _, near, _ in found], : mixing.dim]
+    return np.column_stack([H, *[np.ones(len(H), H.dtype)] * mixing.bias]), np.array([t for t, _, _ in found], np.int32)
+
+
+SKIPGRAM = {"model": "skipgram", "epochs": 1, "vector_size": 8, "alpha": 0.02}
+ENDED = {**SKIPGRAM, "sentence_end": True, "bias": True}
+
+
+@pytest.fixture(scope="module")
+def skipgram(texts):
+    """A skip-gram model of any objective, with the sentence's end as a word, or without."""
+    made = {}
+
+    def model(name, ended=False):
+        if (name, ended) not in made:
+            made[name, ended] = w2vtrain.train(
+                texts[0], **{**SMALL, **(ENDED if ended else SKIPGRAM), "objective": name}
+            )
+        return made[name, ended]
+
+    return model
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("name", objectives())
+def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
+    monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
+    scorer, mixing, windows, text = parts_of(skipgram(name, ended), texts, 180)
+    assert len(text.words) > 1
+    H, targets = pairs_of(mixing, windows, text)
+    if hasattr(scorer, "affordable"):
+        monkeypatch.setattr(type(scorer), "affordable", len(text.words) * len(targets))
+    raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
+    found = scoring.score(scorer, mixing, windows, text)
+    assert found.examples == found.normalised == len(targets) > 5_000
+    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
+    assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
+    other = scoring.score(scorer, mixing, windows, text, 3)
+    assert vars(other) | {"seconds": 0} == vars(found) | {"seconds": 0}
+
+
+def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
+    """The sample is as large as the scorer says, and drawn by chunk and block alone."""
+    monkeypatch.setattr(scoring, "BLOCK", 48)
+    scorer, mixing, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
+    chunks = len(text.words)
+    monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
+    sample = []
+    for chunk in range(chunks):
+        H, targets = pairs_of(mixing, windows, text, text.starts[chunk], text.starts[chunk + 1])
+        second = 48 + np.random.default_rng([chunk, 48]).permutation(48)[:12]
+        few = np.concatenate([np.arange(48), second])
+        sample += scorer.scores(H[few], targets[few])[1].tolist()
+    found = scoring.score(scorer, mixing, windows, text, 2)
+    assert found.normalised == len(sample) == 60 * chunks < found.examples
+    assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
+    assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)
+
+
+class Plain:
+    """A scorer that has `scores` alone, and counts the examples."""
+
+    def __init__(self, scorer):
+        self.scorer, self.count, self.lock = scorer, 0, threading.Lock()
+
+    def scores(self, H, targets):
+        with self.lock:
+            self.count += len(H)
+        return self.scorer.scores(H, targets)
+
+
+def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
+    scorer, *rest = parts_of(skipgram("neg"), texts)
+    plain, grouped = Plain(scorer), Plain(scorer)
+    grouped.raw = scorer.raw
+    a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
+    assert plain.count == a.examples == b.examples
+    assert grouped.count == len(WORDS)
+    for name in ("perplexity", "unnormalised", "log_z_mean"):
+        assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-6)
+
+
+# what the caller can ask of scoring, and hears of it
+
+
+class Slow(RowScorer):
+    """Counts blocks, and calls `then` at the fifth."""
+
+    def __init__(self, output, then):
+        super().__init__(output)
+        self.then, self.calls = then, itertools.count(1)
+
+    def scores(self, H, targets):
+        if next(self.calls) == 5:
+            self.then()
+        return super().scores(H, targets)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
+    monkeypatch.setattr(scoring, "BLOCK", 8)
+    scorer, *rest = parts_of(models("softmax"), texts)
+    stop = threading.Event()
+    slow = Slow(scorer.output, stop.set)
+    with pytest.raises(Interrupted, match="stopped"):
+        scoring.score(slow, *rest, threads, Watch(stop=stop.is_set))
+    assert next(slow.calls) <= 5 + threads, "each thread ends its block and begins no other"
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("w2vtrain scorer")]
+
+
+def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
+    monkeypatch.setattr(units, "PATIENCE", 0.1)
+    scorer, *rest = parts_of(models("softmax"), texts)
+    hangs, going, waiting = threading.Event(), threading.Event(), threading.Event()
+
+    def hang():
+        hangs.set()
+        waiting.set()
+        going.wait()
+
+    monkeypatch.setattr(scoring, "BLOCK", 8)
+    try:
+        with pytest.raises(Interrupted):
+            scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
+        assert waiting.is_set()
+    finally:
+        going.set()
+
+
+@pytest.mark.parametrize("case", ["skipgram", "softmax"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_time_that_scoring_takes_is_estimated_once_and_early(models, texts, case, threads):
+    seen = []
+    watch = Watch(lambda done, total: seen.append((done, total)), lambda seconds: seen.append(seconds))
+    scoring.score(*parts_of(models(case), texts), threads, watch)
+    estimates = [k for k, event in enumerate(seen) if isinstance(event, float)]
+    assert len(estimates) == 1
+    assert 0 < seen[estimates[0]] < 600
+    assert estimates[0] < 2 * units.FEW + threads < len(seen) - 1
+
+
+def test_an_error_in_a_scorer_is_raised(models, texts):
+    def fails():
+        raise RuntimeError("of the scorer")
+
+    scorer, *rest = parts_of(models("softmax"), texts)
+    for threads in (1, 3):
+        with pytest.raises(RuntimeError, match="of the scorer"):
+            scoring.score(Slow(scorer.output, fails), *rest, threads)
+
+
+def test_a_loaded_model_predicts_as_the_one_that_was_saved(models, texts, tmp_path):
+    for case in ("nce", "hs", "softmax"):
+        path, model = tmp_path / "model.safetensors", models(case)
+        save_model(path, model, force=True)
+        loaded = load_model(path)
+        assert loaded.arrays.keys() == model.arrays.keys()
+        expected = {"bias": list(model.arrays["bias"].shape)}
+        assert describe(path)["arrays"].items() >= expected.items()
+        a, b = (perplexity(which, [str(texts[1])])[0] for which in (model, loaded))
+        assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}
+
+
+def test_text_without_anything_to_predict_is_refused(models, texts, tmp_path):
+    alone, unknown = tmp_path / "alone", tmp_path / "unknown"
+    alone.write_text("red\n\ngreen\nunknown blue\n")
+    unknown.write_text("nothing known here\n")
+    with pytest.raises(DataError, match="no word with a context"):
+        perplexity(models("skipgram"), [str(alone)])
+    found, coverage = perplexity(models("nce"), [str(alone)])
+    assert (found.examples, coverage) == (6, 0.75), "with ends of sentences there is"
+    with pytest.raises(DataError, match="in the vocabulary"):
+        perplexity(models("nce"), [str(unknown)])
+    with pytest.raises(InputMissing, match="nowhere"):
+        perplexity(models("nce"), [str(tmp_path / "nowhere")])
+
+
+# held-out text while training
+
+
+def test_the_best_epoch_is_kept(texts, tmp_path):
+    """At a rate that does not fall some epoch is worse than one before it; the model is the best one's."""
+    few = tmp_path / "few.txt"
+    few.write_text("".join(texts[0].read_text().splitlines(keepends=True)[:6]))
+    settings = {**SMALL, **CASES["nce"], "alpha": 0.3, "min_alpha": 0.3, "epochs": 40}
+    told = []
+    events = Events(epoch=lambda epoch, score: told.append((epoch.epoch, score.perplexity)))
+    model = w2vtrain.train(few, heldout=texts[1], events=events, **settings)
+    curve = [epoch["heldout"]["perplexity"] for epoch in model.record["epochs"]]
+    assert told == list(enumerate(curve, 1))
+    best = int(np.argmin(curve))
+    assert 0 < best < 39, "this text is to be learned by heart"
+    assert model.record["best_epoch"] == best + 1
+    assert perplexity(model, [str(texts[1])])[0].perplexity == curve[best]
+    assert model.record["seconds"].keys() == {"reading", "preparing", "training", "scoring"}
+    for patience in (1, 3):
+        stopped = w2vtrain.train([few], heldout=[texts[1]], patience=patience, **settings)
+        end = next(e for e in range(40) if e >= patience and min(curve[: e + 1]) == min(curve[: e + 1 - patience]))
+        assert [e["heldout"]["perplexity"] for e in stopped.record["epochs"]] == curve[: end + 1]
+        assert perplexity(stopped, [str(texts[1])])[0].perplexity == min(curve[: end + 1])
+
+
+def test_scoring_meanwhile_does_not_change_what_is_learned(texts):
+    for case in ("nce", "softmax"):
+        settings = {**SMALL, **CASES[case]}
+        plain, scored = w2vtrain.train(texts[0], **settings), w2vtrain.train(texts[0], heldout=texts[1], **settings)
+        curve = [epoch["heldout"]["perplexity"] for epoch in scored.record["epochs"]]
+        assert min(curve) == curve[-1], "the last epoch is the best here"
+        assert plain.input.tobytes() == scored.input.tobytes()
+        assert plain.output.tobytes() == scored.output.tobytes()
+        assert {k: v.tobytes() for k, v in plain.arrays.items()} == {k: v.tobytes() for k, v in scored.arrays.items()}
+
+
+def test_a_perplexity_beyond_numbers_in_the_first_epoch_is_still_the_best_so_far(texts, monkeypatch):
+    monkeypatch.setattr("w2vtrain.training.scoring._exp", lambda x: np.inf)
+    model = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"]})
+    assert model.record["best_epoch"] == 1
+    once = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"], "patience": 1})
+    assert len(once.record["epochs"]) == 2
+
+
+def test_what_cannot_be_scored_is_told_before_training(texts, tmp_path):
+    settings, read = {**SMALL, **CASES["nce"]}, []
+    events = Events(read=lambda ids, seconds: read.append(ids))
+    with pytest.raises(ConfigError, match="patience"):
+        w2vtrain.train(texts[0], patience=3, events=events, **settings)
+    with pytest.raises(ConfigError, match="seconds: 0"):
+        w2vtrain.train(texts[0], seconds=0, events=events, **settings)
+    with pytest.raises(InputMissing, match="nowhere"):
+        w2vtrain.train(texts[0], heldout=str(tmp_path / "nowhere"), events=events, **settings)
+    assert not read
+    unknown, ready = tmp_path / "unknown", []
+    unknown.write_text("nothing known here\n")
+    with pytest.raises(DataError, match="in the vocabulary"):
+        w2vtrain.train(texts[0], heldout=unknown, events=Events(ready=ready.append), **settings)
+    assert not ready
+
+
+def test_time_may_end_a_run_and_the_rate_falls_with_it(texts, monkeypatch):
+    """Words at the end are estimated by the time that is left; held-out text costs none of it."""
+    monkeypatch.setattr(plan, "MOST_EPOCHS", 1_000_000)  # on a fast machine it would keep a part
+    seen = []
+    settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
+    model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)
+    epochs = model.record["epochs"]
+    assert 1 < len(epochs) < 1_000_000
+    assert model.record["seconds"]["training"] >= 0.4
+    assert sum(epoch["words"] for epoch in epochs) == seen[-1].words
+    rates = [at.alpha for at in seen]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > 0.05
+    assert rates[-1] < 0.02
+    assert seen[-1].words <= seen[-1].total_words < 1.1 * seen[-1].words
+    middle = seen[len(seen) // 2]
+    assert middle.total_words > middle.words
+    for a, b in itertools.pairwise(epochs[:-1]):
+        assert a["words"] == b["words"] == model.record["vocabulary"]["words"]

@@ -1,0 +1,155 @@
+"""examples/slurm.sh under a real SLURM of one node, which this starts by itself: signalled, requeued, resumed."""
+
+import contextlib
+import getpass
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from reference import first_lines
+from signalled import signalled
+
+from w2vtrain.training import checkpoint
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin"
+PROGRAMS = {name: shutil.which(name, path=FOLDERS) for name in ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")}
+MISSING = ", ".join(name for name, path in PROGRAMS.items() if not path)
+# Credentials that soon expire let a requeued job start after seconds: SLURM waits for their end.
+CONFIG = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge,cred_expire=5
+CredType=cred/munge
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"needs SLURM and munge: there is no {MISSING}"),
+]
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def wait_for(ready, what, seconds=180):
+    end = time.monotonic() + seconds
+    while not (found := ready()):
+        assert time.monotonic() < end, f"no {what}"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def cluster():
+    """Start munged, slurmctld and slurmd in a folder of their own, and end them; gives the environment of clients."""
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name, contextlib.ExitStack() as stack:
+        folder, config = Path(name), Path(name, "slurm.conf")
+        (folder / "key").write_bytes(os.urandom(1024))
+        (folder / "key").chmod(0o600)
+        about = {"host": socket.gethostname().partition(".")[0], "user": getpass.getuser(), "folder": folder}
+        config.write_text(CONFIG.format(**about, ports=free_ports(2)))
+        environment = {**os.environ, "SLURM_CONF": str(config), "PATH": FOLDERS}
+        munge = {"socket": "munge", "key-file": "key", "pid-file": "pid", "log-file": "munge.log", "seed-file": "seed"}
+        munged = ["munged", "--foreground", "--force", *(f"--{key}={folder / value}" for key, value in munge.items())]
+
+        def start(*words):
+            log = stack.enter_context((folder / f"{words[0]}.out").open("wb"))
+            process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
+            stack.callback(process.wait, 60)
+            stack.callback(process.terminate)
+
+        def idle():
+            return (
+                "idle"
+                in subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True).stdout
+            )
+
+        start(*munged)
+        wait_for((folder / "munge").exists, "socket of munged")
+        start("slurmctld", "-D", "-f", config)
+        start("slurmd", "-D", "-f", config)
+        wait_for(idle, "idle node")
+        yield environment
+
+
+def test_a_job_that_is_signalled_is_requeued_and_goes_on_to_the_same_bytes(cluster, tmp_path):
+    first_lines(3000, tmp_path / "text.txt")
+    tools, settings = tmp_path / "tools", ["--epochs", "3", "--threads", "1", "--vector-size", "16"]
+    tools.mkdir()
+    whole = [sys.executable, "-m", "w2vtrain"]
+    (tools / "w2vtrain").write_text(
+        f"""#!/bin/bash
+echo "restarts ${{SLURM_RESTART_COUNT:-0}}"
+if [ -n "$SLURM_JOB_ID" ] && [ -z "$SLURM_RESTART_COUNT" ]; then
+    exec {shlex.join(signalled(whole, "3:SIGTERM", "nobody"))} "$@"
+fi
+exec {shlex.join(whole)} "$@"
+"""
+    )
+    (tools / "w2vtrain").chmod(0o755)
+    environment = {**cluster, "PATH": f"{tools}:{cluster['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(*words):
+        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("w2vtrain", "fit", "text.txt", "-o", "whole.bin", *settings)
+    script = ["--cpus-per-task=1", "-o", "log", ROOT / "examples/slurm.sh"]
+    fit = ["text.txt", "-o", "vectors.bin", *settings, "--checkpoint-every", "0"]
+    job = run("sbatch", "--parsable", *script, *fit).strip()
+    folder = tmp_path / "vectors.bin.run"
+
+    def about():
+        return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
+
+    try:
+        wait_for(lambda: checkpoint.numbers(folder), "checkpoint")
+        run("scancel", "--signal=TERM", "--batch", job)
+        wait_for(lambda: about()["Restarts"] == "1", "requeueing")
+        assert checkpoint.numbers(folder)
+        wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
+    finally:
+        subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)
+    said = (tmp_path / "log").read_text()
+    assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
+    first, second = said.split("restarts 1\n")
+    assert first.startswith("restarts 0\n")
+    assert "stopped, and saved" in first
+    assert "resumed     from a checkpoint" in second
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert not folder.exists()

@@ -1,0 +1,100 @@
+"""An hour of random faults: runs that are killed, signalled, damaged and short of disk end in the right bytes.
+
+SOAK_MINUTES is the number of minutes, 60 where it is not set.
+"""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from reference import first_lines
+
+from w2vtrain.training import checkpoint, journal
+
+KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
+CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
+"""How a start may end: done, killed (before Python listens to signals, or when it no longer does), full disk, saved."""
+
+
+def small_files():
+    """For a process about to start: no file may grow beyond some size, as where a disk is full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (random.randrange(1 << 12, 1 << 20), resource.RLIM_INFINITY))
+
+
+def damage(folder, chance):
+    """Change a byte of the newest state, where there is one before it to go on from."""
+    kept = checkpoint.numbers(folder)
+    if len(kept) == checkpoint.KEPT:
+        state = folder / f"ckpt-{kept[-1]:06d}" / checkpoint.STATE
+        data = bytearray(state.read_bytes())
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        state.write_bytes(data)
+
+
+def start(words, chance):
+    """Run until it ends, or something is done to it; returns the exit code and what was said."""
+    full = chance.random() < 0.15
+    about = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, preexec_fn=small_files if full else None, **about) as process:
+        for number in chance.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], k=2):
+            try:
+                process.wait(chance.uniform(0.8, 3.0))
+                break
+            except subprocess.TimeoutExpired:
+                if number != signal.SIGUSR1 or _listens(process.pid):
+                    process.send_signal(number)
+        _, said = process.communicate(timeout=300)
+    return process.returncode, said
+
+
+def _listens(pid):
+    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals and limits are Linux's")
+def test_runs_survive_an_hour_of_faults(tmp_path):
+    first_lines(1500, tmp_path / "text.txt")
+    chance, end = random.Random(5), time.monotonic() + 60 * float(os.environ.get("SOAK_MINUTES", 60))
+    output, folder, starts, runs, whole = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", 0, 0, {}
+
+    def words(kind, output):
+        settings = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
+        named = ["--model", kind[0], "--objective", kind[1]]
+        return [sys.executable, "-m", "w2vtrain", "fit", tmp_path / "text.txt", "-o", output, *settings, *named]
+
+    while time.monotonic() < end:
+        kind = KINDS[runs % len(KINDS)]
+        if kind not in whole:
+            subprocess.run(words(kind, tmp_path / "whole.bin"), check=True, capture_output=True)
+            whole[kind] = (tmp_path / "whole.bin").read_bytes()
+            for name in ("whole.bin", "whole.bin.json"):
+                (tmp_path / name).unlink()
+        code = None
+        while code != 0:
+            code, said = start(words(kind, output), chance)
+            starts += 1
+            interrupted = code == 130 or "before training began" in said
+            assert code in CODES or interrupted, said
+            assert "Traceback" not in said
+            if code == 74:
+                assert "cannot be written" in said, said
+            if code and Path(f"{output}.json").exists() and not (folder / journal.CONFIG).exists():
+                break  # killed when all was written and there was only something left to tidy
+            if chance.random() < 0.2:
+                damage(folder, chance)
+        assert output.read_bytes() == whole[kind], (kind, starts)
+        output.unlink()
+        Path(f"{output}.json").unlink()
+        runs += 1
+    print(f"{starts} starts, {runs} runs")
+    assert runs > 0
+    assert starts > runs

@@ -1,0 +1,224 @@
+import contextlib
+import itertools
+import queue
+import threading
+
+import numpy as np
+import pytest
+from reference import chunks, problem_of, topics
+
+from w2vtrain.architectures import SkipGram, Windows
+from w2vtrain.engines import windows
+from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.engines.weights import initial_input, initial_output
+from w2vtrain.engines.windows import WindowEngine
+from w2vtrain.errors import Diverged, Stalled
+from w2vtrain.objectives import objective_class
+from w2vtrain.training import trainer
+from w2vtrain.training.trainer import make_engine
+
+SKIPGRAM = SkipGram(5)
+
+
+def train(architecture, objective, text, dim, schedule, **callbacks):
+    """Weights and epochs of one run."""
+    problem = problem_of(text.counts, dim=dim, seed=schedule.seed)
+    engine = make_engine(architecture, objective, problem, text, Windows(), schedule)
+    epochs = trainer.train(engine, text, schedule, **callbacks)
+    return engine.weights(), epochs
+
+
+def run(rng, architecture, objective="neg", dim=20, **settings):
+    tokens, counts, topic = topics(rng)
+    starts, words = chunks(tokens, 20)
+    schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
+    built = objective_class(objective).build(problem_of(counts, dim=dim))
+    weights, epochs = train(architecture, built, Text(tokens, starts, words, counts), dim, schedule)
+    return weights, epochs, topic
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_learns_which_words_belong_together(rng, architecture, objective, threads):
+    weights, epochs, topic = run(rng, architecture[1](5), objective, threads=threads, alpha=0.1)
+    unit = weights.input / np.linalg.norm(weights.input, axis=1, keepdims=True)
+    similar = unit @ unit.T
+    np.fill_diagonal(similar, -1)
+    assert (topic[similar.argmax(axis=1)] == topic).mean() > 0.95
+    assert epochs[-1].loss < epochs[0].loss
+    assert all(epoch.examples == epochs[0].examples > 0 for epoch in epochs) or architecture[0] == "skipgram"
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
+    first, second, other = (
+        run(np.random.default_rng(1), architecture[1](3), objective, epochs=2, seed=seed)[0] for seed in (4, 4, 5)
+    )
+    assert first.input.tobytes() == second.input.tobytes()
+    assert first.output.tobytes() == second.output.tobytes()
+    assert first.input.tobytes() != other.input.tobytes()
+
+
+def test_slices_and_progress_change_nothing(monkeypatch, architecture):
+    results = []
+    for size in (1, 7, 64):
+        monkeypatch.setattr(WindowEngine, "slice", size)
+        results.append(run(np.random.default_rng(1), architecture[1](3), epochs=1)[0].input.tobytes())
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_chunk_is_learned_once_an_epoch(rng, threads):
+    """Examples do not depend on the number of threads; words add up to the corpus."""
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+    seen = []
+    schedule = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=threads)
+    built = objective_class("neg").build(problem_of(counts))
+    _, epochs = train(SKIPGRAM, built, Text(tokens, starts, words, counts), 8, schedule, on_progress=seen.append)
+    assert seen[-1].words == seen[-1].total_words == 2 * words.sum()
+    assert sum(p.examples for p in seen) == sum(e.examples for e in epochs)
+    assert sum(p.loss for p in seen) == pytest.approx(sum(e.loss * e.examples for e in epochs))
+    once = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=1)
+    _, expected = train(SKIPGRAM, built, Text(tokens, starts, words, counts), 8, once)
+    assert [e.examples for e in epochs] == [e.examples for e in expected]
+
+
+def test_rate_falls_linearly_to_its_end(rng):
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+    seen = []
+    schedule = Schedule(alpha=0.1, min_alpha=0.02, epochs=2)
+    train(
+        SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8, schedule,
+        on_progress=seen.append,
+    )  # fmt: skip
+    rates = [p.alpha for p in seen]
+    assert rates == sorted(rates, reverse=True)
+    assert 0.09 < rates[0] <= 0.1
+    assert 0.02 <= rates[-1] < 0.022
+    middle = next(p.alpha for p in seen if p.epoch == 2)
+    assert middle == pytest.approx(0.06, abs=0.006)
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1e30, 3e38])
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+def test_divergence_stops_the_run_and_names_the_rate(rng, architecture, objective, alpha):
+    with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate") as caught:
+        run(rng, architecture[1](5), objective, alpha=alpha)
+    assert caught.value.exit_code == 76
+
+
+def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
+    calls = []
+
+    def broken(*args):
+        calls.append(threading.current_thread())
+        if len(calls) > 5:
+            raise RuntimeError("worker broke")
+        return 0.0, 1
+
+    monkeypatch.setattr(windows, "train_chunks", broken)
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="worker broke"):
+        run(rng, SKIPGRAM, threads=3)
+    assert threading.active_count() == before
+
+
+def test_a_failing_callback_ends_the_run(rng):
+    tokens, counts, _ = topics(rng)
+    starts, words = chunks(tokens, 20)
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8,
+            Schedule(threads=2), on_progress=stop,
+        )  # fmt: skip
+    assert threading.active_count() == before
+
+
+def test_weights_start_as_in_word2vec():
+    problem = problem_of(np.ones(5000, int), dim=30, seed=9)
+    w_in, w_out = initial_input(problem), initial_output(problem, 4999, 2)
+    assert w_in.shape == (5000, 32)
+    assert w_out.shape == (5001, 32)
+    used = w_in[:, :30]
+    assert np.abs(used).max() <= 0.5 / 30
+    assert used.std() == pytest.approx(1 / 30 / np.sqrt(12), rel=0.02)
+    assert not w_in[:, 30:].any()
+    assert not w_out.any()
+    assert initial_input(problem).tobytes() == w_in.tobytes()
+
+
+@pytest.mark.parametrize("name", ["neg", "hs", "softmax", "sampled-softmax"])
+def test_pauses_change_nothing(architecture, name):
+    """A run that pauses at any slice, and one that goes on from there with the same weights, give the same bytes."""
+    tokens, counts, _ = topics(np.random.default_rng(3), sentences=300)
+    starts, words = chunks(tokens, 20)
+    text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.02, sample=0.0, epochs=2, threads=1)
+
+    def run(pause, stop_at=None, go_on=None):
+        problem = problem_of(counts, dim=8, tokens=tokens, starts=starts)
+        objective = objective_class(name).build(problem)
+        engine, states = make_engine(architecture[1](3), objective, problem, text, Windows(), schedule), []
+        if go_on:
+            for mine, old in zip(learned(engine), go_on[1], strict=True):
+                mine[:] = old
+
+        def on_pause(state):
+            states.append(state)
+            if len(states) == stop_at:
+                raise StopIteration
+
+        epochs = None
+        with contextlib.suppress(StopIteration):
+            epochs = trainer.train(
+                engine, text, schedule, pause=pause, on_pause=on_pause, state=go_on[0] if go_on else None
+            )
+        return states, [array.copy() for array in learned(engine)], epochs
+
+    def learned(engine):
+        weights = engine.weights()
+        return [weights.input, weights.output]
+
+    never, whole, expected = run(lambda: False)
+    assert [state.epoch for state in never] == [1, 2]
+    states, paused, epochs = run(lambda: True)
+    assert len(states) > 8
+    assert [(e.loss, e.examples, e.words) for e in epochs] == [(e.loss, e.examples, e.words) for e in expected]
+    stopped, half, _ = run(lambda: True, stop_at=5)
+    _, resumed, again = run(lambda: False, go_on=(stopped[-1], half))
+    assert [e.examples for e in again] == [e.examples for e in expected]
+    for found in (paused, resumed):
+        for mine, theirs in zip(found, whole, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_process_that_slept_has_not_stalled(monkeypatch):
+    """Every look at the clock finds it 1000 s later: only the silence while somebody waits counts."""
+    times = itertools.count(0, 1000.0)
+    monkeypatch.setattr(trainer.time, "monotonic", lambda: next(times))
+    results = queue.SimpleQueue()
+    for found in (*[(0, trainer._Result(words=n)) for n in range(3)], (1, None), (0, None)):
+        results.put(found)
+    assert [result.words for result in trainer._watched(results, 2, 4.5)] == [0, 1, 2]
+    results.put((1, None))
+    monkeypatch.setattr(trainer, "TICK", 0.01)
+    with pytest.raises(Stalled, match=r"thread 0 has finished no chunk for 0\.05 s"):
+        list(trainer._watched(results, 2, 0.05))
+
+
+def test_a_run_that_was_ended_after_an_epoch_does_not_go_on(rng):
+    """The last state that is given out is of the whole run, so that one saved there has nothing left to learn."""
+    tokens, counts, _ = topics(rng, sentences=100)
+    text, schedule, states = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
+    built = objective_class("neg").build(problem_of(counts, dim=8))
+    about = {"on_epoch": lambda epoch, state: epoch.epoch == 2, "on_pause": states.append}
+    _, epochs = train(SKIPGRAM, built, text, 8, schedule, **about)
+    assert (len(epochs), [state.epoch for state in states]) == (2, [1, 5])
+    _, again = train(SKIPGRAM, built, text, 8, schedule, **about, state=states[-1])
+    assert (again, len(states)) == (epochs, 2)

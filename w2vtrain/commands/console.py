@@ -1,0 +1,310 @@
+"""What a run says on standard error: a bar on a terminal, plain lines elsewhere, a summary at the end; and its log.
+
+It measures and decides nothing: events come in, text goes out.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from w2vtrain.config import Settings
+from w2vtrain.engines.plan import Epoch, Progress, State
+from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.formats.container import json_text
+from w2vtrain.formats.model import Model
+from w2vtrain.system.files import STDOUT, disk_is_full
+from w2vtrain.system.machine import versions
+from w2vtrain.system.terminal import echo, one_line
+from w2vtrain.text.ids import Ids
+from w2vtrain.training.pipeline import Events
+from w2vtrain.training.scoring import Score
+
+LINE_EVERY = 30.0
+"""Seconds between plain lines."""
+LONG_EPOCH = 5.0
+"""Seconds from which on the end of an epoch is a line of its own, and not only in the log and the record."""
+BAR_EVERY = 0.1
+"""Seconds between two states of the bar."""
+BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
+
+Log = Callable[[dict[str, Any]], None]
+
+
+def duration(seconds: float) -> str:
+    """3 s, 2:05 min or 1:02:03 h."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
+
+
+def warn(text: str) -> None:
+    """Print a line on stderr, with --quiet too."""
+    echo(one_line(text), err=True)
+
+
+def _create(path: str) -> TextIO:
+    return Path(path).open("w", encoding="utf-8")
+
+
+@contextmanager
+def json_lines(path: str | None, patient: bool = False, opened: Callable[[str], TextIO] = _create) -> Iterator[Log]:
+    """Give what writes an object per line, with the time, at once; `-` is standard output, opened: opens other files.
+
+    Raises OutputError if the file cannot be created, WriteError if it cannot be written; patient: lines for which
+    the disk has no room are lost, and that is reported once.
+    """
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        file = None if path == STDOUT else opened(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be created: {error.strerror}") from error
+
+    def write(facts: dict[str, Any]) -> None:
+        line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
+        try:
+            if file is None:
+                echo(line)
+            else:
+                file.write(line + "\n")
+                file.flush()
+        except BrokenPipeError:  # no reader is no reason to lose the training
+            pass
+        except OSError as error:
+            if not patient or not disk_is_full(error):
+                raise WriteError(f"{path} cannot be written: {error.strerror}") from error
+            if not lost:
+                warn(f"warning     {path} cannot be written: {error.strerror}; lines are lost until there is room")
+            lost.append(True)
+
+    lost: list[bool] = []
+    try:
+        yield write
+    finally:
+        if file is not None:
+            with suppress(OSError):  # told already
+                file.close()
+
+
+class Interval:
+    """What was learned since the last report, and whether the next is due after `every` seconds."""
+
+    def __init__(self, every: float) -> None:
+        self.every, self.last = every, time.monotonic()
+        self.loss, self.examples = 0.0, 0
+
+    def due(self) -> bool:
+        """True once an interval."""
+        now = time.monotonic()
+        if now - self.last < self.every:
+            return False
+        self.last = now
+        return True
+
+    def add(self, at: Progress) -> None:
+        """Take in an event."""
+        self.loss, self.examples = self.loss + at.loss, self.examples + at.examples
+
+    def mean(self) -> float:
+        """Mean loss an example since the last call."""
+        mean = self.loss / max(1, self.examples)
+        self.loss, self.examples = 0.0, 0
+        return mean
+
+
+class Console:
+    """Draws the events of one run; `quiet` leaves only errors. A log takes lines of JSON as often as text is due."""
+
+    def __init__(self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None) -> None:
+        self.quiet, self.log = quiet, log
+        self.terminal = sys.stderr.isatty()
+        self.started = time.monotonic()
+        self.shown = Interval(BAR_EVERY if self.terminal else every)
+        self.logged = Interval(every)
+        self.bar: Any = None
+        self.patience: threading.Timer | None = None
+
+    def say(self, text: str) -> None:
+        """One line."""
+        if not self.quiet:
+            self._close_bar()
+            warn(text)
+
+    def events(self) -> Events:
+        """The callbacks for `fit`."""
+        return Events(
+            reading=self._reading,
+            read=self._read,
+            kept=self._kept,
+            warning=self.warning,
+            ready=self._ready,
+            training=self._training,
+            epoch=self._epoch,
+            scoring=self._scoring,
+            resumed=self._resumed,
+        )
+
+    def start(self, settings: Settings, headline: str, outputs: list[str], run: str = "") -> None:
+        """Report the settings and what will be written; the log's first line names the run that it is of."""
+        self._log(
+            "start", run=run, settings=asdict(settings), outputs=outputs, versions=versions(), process=os.getpid()
+        )
+        self.say(headline)
+        self.say(f"outputs     {', '.join(outputs)}")
+        self._expect("reading     compiling the reader, once ...")
+
+    def complete(self, outputs: list[str]) -> None:
+        """Report that there is nothing left to do: the run was killed when all was written."""
+        self._log("done", exit_code=0, outputs=outputs)
+        self.say("complete    all results were written before the run was killed")
+
+    def warning(self, sentence: str) -> None:
+        """Report something that looks wrong, but may be meant."""
+        self._log("warning", message=sentence)
+        self.say(f"warning     {sentence}")
+
+    def _log(self, event: str, **facts: Any) -> None:
+        if self.log:
+            self.log({"event": event, **facts})
+
+    def _expect(self, text: str) -> None:
+        """Say this after a second, unless `_unexpect` comes before."""
+        self.patience = threading.Timer(1.0, self.say, [text])
+        self.patience.daemon = True
+        self.patience.start()
+
+    def _unexpect(self) -> None:
+        if self.patience:
+            self.patience.cancel()
+
+    def close(self) -> None:
+        """Leave the terminal tidy, also after an error."""
+        self._unexpect()
+        self._close_bar()
+
+    def _close_bar(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+    def _draw(self, done: int, total: int | None, unit: str, text: str) -> None:
+        if self.bar is None:
+            from tqdm import tqdm
+
+            bar = BAR if total else None
+            self.bar = tqdm(total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True, bar_format=bar)
+        self.bar.total = total
+        self.bar.set_description_str(text, refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def _reading(self, done: int, total: int | None, tokens: int) -> None:
+        if tokens:
+            self._unexpect()
+        if self.quiet or not self.shown.due():
+            return
+        if self.terminal:
+            self._draw(done, total, "B", f"reading, {tokens:,} words")
+        else:
+            share = f" {done / total:.0%}" if total else ""
+            self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
+
+    def _read(self, ids: Ids, seconds: float) -> None:
+        self._unexpect()
+        stats, size = ids.stats, len(ids.vocabulary)
+        self.say(
+            f"corpus      {stats.tokens:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
+            f" read in {duration(seconds)}"
+        )
+        odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 mended": stats.invalid}
+        odd["NUL bytes taken for white space"] = stats.nul
+        odd["sentences cut at --max-sentence"] = stats.cut
+        odd["files grew meanwhile: read as far as they were at the start"] = stats.grown
+        for what, count in odd.items():
+            if count:
+                self.say(f"            {count:,} {what}")
+        share = ids.words / max(1, stats.tokens)
+        self.say(f"vocabulary  {size:,} words, {share:.1%} of the text; it has {stats.types:,} different ones")
+        self._expect("kernel      preparing weights and compiling, once for this model and objective ...")
+
+    def _kept(self, words: int, share: float) -> None:
+        self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")
+
+    def _ready(self, seconds: float) -> None:
+        self._unexpect()
+        if seconds > 1:
+            self.say(f"kernel      ready after {duration(seconds)}")
+        self.started = time.monotonic()
+
+    def _training(self, at: Progress) -> None:
+        speed = at.words / max(1e-9, time.monotonic() - self.started)
+        left = (at.total_words - at.words) / max(1e-9, speed)
+        end = at.words >= at.total_words
+        self.shown.add(at)
+        self.logged.add(at)
+        if self.log and (self.logged.due() or end):
+            self._log(
+                "progress",
+                epoch=at.epoch,
+                words=at.words,
+                total_words=at.total_words,
+                words_per_second=round(speed),
+                alpha=at.alpha,
+                loss=self.logged.mean(),
+                eta=round(left, 1),
+            )
+        if self.quiet or not (self.shown.due() or (end and not self.terminal)):
+            return
+        loss = self.shown.mean()
+        if self.terminal:
+            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, loss {loss:.4f}"
+            self._draw(at.words, at.total_words, " words", text)
+        else:
+            self.say(
+                f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
+                f"  loss {loss:.4f}  ETA {duration(left)}"
+            )
+
+    def _epoch(self, epoch: Epoch, heldout: Score | None) -> None:
+        score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
+        found = {"heldout": asdict(heldout)} if heldout else {}
+        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)
+        if heldout or epoch.seconds >= LONG_EPOCH:
+            self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+
+    def _resumed(self, state: State) -> None:
+        self._log("resumed", epoch=state.epoch + 1, chunks=state.chunks)
+        self.say(f"resumed     from a checkpoint, in epoch {state.epoch + 1} after {state.chunks:,} of its chunks")
+
+    def _scoring(self, done: int, total: int) -> None:
+        if self.quiet or not self.shown.due():
+            return
+        if self.terminal:
+            self._draw(done, total, " parts", "scoring")
+        else:
+            self.say(f"scoring {done / total:.0%}")
+
+    def summary(self, model: Model, outputs: list[str], writing: float) -> None:
+        """What was done, how long each phase took and where the result is."""
+        record, settings = model.record, model.settings
+        self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
+        unit = "pair" if settings["model"] == "skipgram" else "window"
+        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
+        seconds = {**record["seconds"], "writing": writing}
+        total = sum(seconds.values())
+        self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean a {unit}, by epoch)")
+        phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
+        self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
+        for output in outputs:
+            self.say(f"output      {output}")
+
+
+def _ends(epochs: list[Any]) -> list[Any]:
+    return epochs if len(epochs) < 2 else [epochs[0], epochs[-1]]

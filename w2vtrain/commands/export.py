@@ -1,0 +1,78 @@
+"""The command `export`: the vectors of a run as far as it has come, from its folder alone."""
+
+from pathlib import Path
+
+import numpy as np
+
+from w2vtrain.config import Settings, validated
+from w2vtrain.engines.plan import State
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.vectors import format_of, write_vectors
+from w2vtrain.objectives import CodeNotAllowed, allow_code, require_allowed
+from w2vtrain.system.terminal import echo
+from w2vtrain.training.checkpoint import Checkpoint, load, numbers
+from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.journal import CONFIG, Journal
+from w2vtrain.training.runs import VOCABULARY, kept_vocabulary, stored
+
+
+def run_export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
+    """Write the vectors of the newest sound checkpoint. Take no lock: the run may continue meanwhile.
+
+    objective: as for `run.run_resume`.
+    """
+    folder = Path(run)
+    format_of(output, format_)
+    allow_code(objective)
+    journal = stored(folder, InputMissing)
+    settings = settings_of(folder, journal)
+    found = _newest(folder)
+    if found is None:
+        raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
+    vocabulary = kept_vocabulary(folder)
+    try:
+        best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
+        epoch, epochs = State.read(found.about["state"]).epoch, settings.epochs
+        where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
+    if vocabulary_checksum(vocabulary) != identity:
+        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
+    rows = _rows(found, "best.input" if best else "input", len(vocabulary), settings.vector_size)
+    write_vectors(output, vocabulary.words, rows, format_, force)
+    for why in found.skipped:
+        echo(f"warning: {why}; took the checkpoint before it", err=True)
+    which = "those of the best epoch so far, by held-out text" if best else "as they were"
+    echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
+
+
+def settings_of(folder: Path, journal: Journal) -> Settings:
+    """Return the settings of a run; DataError if they are damaged, CodeNotAllowed as in `resume`."""
+    try:
+        settings = validated(journal.about["settings"])
+        require_allowed(settings.objective, str(journal.about["cwd"]))
+    except CodeNotAllowed:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+        raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
+    return settings
+
+
+def _newest(folder: Path) -> Checkpoint | None:
+    """The newest checkpoint, of a run that may write and delete some meanwhile."""
+    while True:
+        before = numbers(folder)
+        try:
+            if (found := load(folder)) or before == numbers(folder):
+                return found
+        except DataError:
+            if before == numbers(folder):
+                raise
+
+
+def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
+    """The vectors (size, dim) of a checkpoint, whose rows may be padded."""
+    rows = found.arrays.get(name, np.empty(0))
+    if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
+        raise DataError(f"checkpoint {found.number}: its array {name} is not of {size:,} vectors of {dim} dimensions")
+    return rows[:, :dim]

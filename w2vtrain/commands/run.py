@@ -1,0 +1,326 @@
+"""The commands `fit` and `resume`: settings, preflight, the run.
+
+How a corpus is read and a model trained is pipeline.py's matter; which files are written, outputs.py's.
+"""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TextIO, get_type_hints
+
+from w2vtrain.api import cut_vocabulary
+from w2vtrain.commands.console import Console, Log, json_lines, warn
+from w2vtrain.commands.outputs import (
+    FitRequest,
+    all_outputs,
+    cache_folder,
+    check_apart,
+    check_begun,
+    check_folders,
+    locked_outputs,
+    preflight,
+    streamed,
+    write_results,
+)
+from w2vtrain.commands.shell import explained
+from w2vtrain.config import Settings, resolve, validated
+from w2vtrain.errors import ConfigError, DataError, InputMissing, Stopped, W2VError, shown
+from w2vtrain.objectives import CodeNotAllowed, allow_code, engine_of
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.machine import automatic_threads
+from w2vtrain.system.terminal import echo
+from w2vtrain.system.writer import SLOW
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
+from w2vtrain.training.journal import CONFIG
+from w2vtrain.training.pipeline import effective, fit
+from w2vtrain.training.runs import Run, listening, stored
+
+
+def run_fit(
+    request: FitRequest, environment: Mapping[str, str] = os.environ, code: str | None = None, resumed: bool = False
+) -> None:
+    """Train and write. Mistakes in settings, inputs and outputs are reported before anything is read.
+
+    code: the objective that this command line names, which may be a file or a module to run; resumed: the request
+    comes from a run's folder, not from this command line.
+    """
+    allow_code(code)
+    asked, origins = resolve(request.flags, environment, request.config)
+    for name, why in without_effect(asked).items():
+        if origins[name] == "command line":
+            raise ConfigError(why)
+    if request.read_vocab and origins["min_count"] == "default":
+        asked = replace(asked, min_count=1)
+        origins["min_count"] = "--read-vocab"
+    if asked.patience and not request.heldout:
+        raise ConfigError("patience: needs --heldout, the text whose perplexity is watched")
+    settings, reason = effective(asked)
+    if request.print_config:
+        print_settings(asked, settings, origins)
+        return
+    check_folders(request)
+    folder = run_folder(request)
+    check_apart(request, folder)
+    if folder is None:
+        _fit(request, settings, reason, None)
+        return
+    with locked(folder):
+        run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
+        try:
+            with listening(run):  # from here on no signal is lost, wherever it meets the process
+                _fit(request, settings, reason, run, resumed)
+                run.finish()
+        except Exception:
+            run.settle(SLOW)
+            raise
+        finally:
+            run.tidy()
+
+
+def without_effect(settings: Settings) -> dict[str, str]:
+    """Settings that the model or the objective has no use for, and what to tell who asks for them."""
+    found = {}
+    if settings.model != "cbow":
+        found["cbow_gradient"] = f"cbow-gradient: {settings.model} has none; say --model cbow, too"
+    elif settings.context_weights:
+        found["cbow_gradient"] = "cbow-gradient: has no effect with --context-weights, whose sum is no mean"
+    if engine_of(settings.objective) == "windows":
+        found["block"] = f"block: objective {settings.objective} learns window by window, and has no blocks"
+    return found
+
+
+def run_folder(request: FitRequest) -> Path | None:
+    """Where checkpoints go: as asked for, or beside the vectors; None where these go to a pipe or a device."""
+    if request.run:
+        return Path(request.run)
+    return None if streamed(request.output) else Path(f"{request.output}.run")
+
+
+def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
+    """Begin or continue a run: decide what it may write, lock that, train with a log, write the results."""
+    found = None
+    if run:
+        about = {"cwd": working_folder(), "request": asdict(request)}
+        found = run.begin(settings, about, anew=request.force)
+        if resumed:
+            check_begun(request, run.journal)
+    name = run.journal.run if run else ""
+    files = preflight(request, settings, run.journal.owns if run else lambda _: False)
+    complete = run is not None and run.is_complete(files)
+    with locked_outputs(request, name, run.is_needed if run else lambda: False) as locks, ExitStack() as stack:
+        if run:
+            run.journal.locks, run.journal.complete = locks, complete
+            run.journal.save()
+        log = stack.enter_context(json_lines(request.log_json, request.on_full == "wait", log_opener(request, run)))
+        console = Console(request.quiet, request.progress_every, log)
+        if run:
+            run.warn = lambda line: console.say(f"warning     {line}")
+            run.alarm = lambda line: warn(f"warning     {line}")
+        try:
+            with reported(log):
+                console.start(settings, headline(settings, reason), all_outputs(request), name)
+                if warning := crowded(settings.threads):
+                    console.say(warning)
+                for why in found.skipped if found else []:
+                    console.say(f"warning     {why}; resuming from the checkpoint before it")
+                if complete:
+                    console.complete(files)
+                else:
+                    _train(request, settings, console, files, run, found)
+        finally:
+            console.close()
+
+
+def _train(
+    request: FitRequest, settings: Settings, console: Console, files: list[str], run: Run | None,
+    found: Checkpoint | None,
+) -> None:  # fmt: skip
+    vocabulary = None
+    if request.read_vocab:
+        vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
+    if run:
+        run.prepare()
+    model = fit(
+        request.sources,
+        settings,
+        vocabulary=vocabulary,
+        heldout=request.heldout,
+        folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
+        events=console.events(),
+        run=run,
+        found=found,
+        allow_changed=request.allow_changed,
+    )
+    started = time.monotonic()
+    with rescued(run):
+        if run:
+            write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
+            run.journal.complete = True
+            with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
+                run.journal.save()
+        else:
+            write_results(request, model)
+    console.summary(model, files, time.monotonic() - started)
+
+
+def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
+    """Return what opens the log: a run's own log is continued, any other file is a new one or refused."""
+
+    def open_log(path: str) -> TextIO:
+        if streamed(path):
+            return Path(path).open("w", encoding="utf-8")
+        if not run or not run.journal.owns(path):
+            with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
+                pass
+        log = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
+        if _is_cut(path):
+            log.write("\n")
+        return log
+
+    return open_log
+
+
+def _is_cut(path: str) -> bool:
+    """Return whether the last line of a file has no end: the disk was full in the middle of it."""
+    with Path(path).open("rb") as file:
+        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
+
+
+@contextmanager
+def reported(log: Log) -> Iterator[None]:
+    """Log how the run ended if it did not end well: stopped, or with an error."""
+    try:
+        yield
+    except BaseException as error:
+        code, message = explained(error)
+        event = "stopped" if isinstance(error, Stopped) else "error"
+        if code:  # a reader of standard output that has seen enough is no error
+            with suppress(W2VError):  # the error itself matters more
+                log({"event": event, "exit_code": code, "message": message})
+        raise
+
+
+def working_folder() -> str:
+    """Where relative names start; InputMissing where it was deleted."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise InputMissing("the working folder is gone: change to one that exists") from None
+
+
+@contextmanager
+def rescued(run: Run | None) -> Iterator[None]:
+    """Where results cannot be written, save what was learned and say so."""
+    try:
+        yield
+    except W2VError as error:
+        if run is None:
+            raise
+        try:
+            run.save()
+            what, does = "what was learned is saved", "writes the results once this is fixed"
+        except W2VError:
+            what, does = "the last checkpoint stays", "continues from it"
+        if not numbers(run.folder):
+            raise
+        raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
+
+
+def run_resume(
+    folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None, cache_dir: str | None
+) -> None:
+    """Continue a run that was stopped or killed, as it was requested then.
+
+    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again;
+    cache_dir: the folder for the encoded corpus, which is named anew, too, because the run's folder may be foreign.
+    """
+    run = Path(folder).resolve()
+    journal = stored(run)
+    allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
+    cache = str(Path(cache_dir).resolve()) if cache_dir else None
+    cwd = journal.about["cwd"]
+    try:
+        os.chdir(cwd)
+    except (OSError, TypeError, ValueError) as error:
+        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in is gone") from error
+    request = asked_before(run, journal.about)
+    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
+    run_fit(asked, environment={}, resumed=True)
+
+
+def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
+    """Return what a run's folder says was requested; DataError if it does not.
+
+    Names are relative to the folder that the run was started in, which must be the working folder.
+    """
+    try:
+        settings = validated(about["settings"])
+        mistakes = without_effect(settings)  # these would be, given on the command line
+        flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
+        request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
+    except CodeNotAllowed:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+        raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
+    wanted = get_type_hints(FitRequest)
+    for name, value in vars(request).items():
+        if not _fits(value, wanted[name]):
+            what = f"{name} is {shown(value)}"
+            raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
+    return request
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether JSON gave what a field of FitRequest holds; texts must be possible names of files."""
+    kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
+    try:
+        for text in value if kind is list else [value] if isinstance(value, str) else []:
+            if b"\0" in os.fsencode(text):
+                return False
+        return isinstance(value, kind) and (kind != (int, float) or math.isfinite(float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def headline(settings: Settings, reason: str) -> str:
+    """The settings that matter most, with what was chosen for the user."""
+    options = ", ".join(f"{key} {value}" for key, value in settings.options.items())
+    objective = settings.objective + (f" ({options})" if options else "")
+    threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
+    return (
+        f"settings    {settings.model}, {objective}, {settings.vector_size} dimensions, window {settings.window},"
+        f" alpha {settings.alpha:g}, {settings.epochs} epoch{'s' * (settings.epochs != 1)}, {threads}"
+    )
+
+
+def crowded(threads: int | str) -> str | None:
+    """A warning where there are more threads than cores for them."""
+    cores, why = automatic_threads()
+    if int(threads) <= cores:
+        return None
+    return f"warning     {threads} threads have {cores} core{'s' * (cores != 1)} ({why}), and will wait for one another"
+
+
+def print_settings(asked: Settings, settings: Settings, origins: dict[str, str]) -> None:
+    """The effective settings as TOML that --config takes, each with its origin."""
+    before = asdict(asked)
+    for name, value in asdict(settings).items():
+        origin = "chosen automatically" if before[name] != value else origins[name]
+        if value is None:
+            echo(f"# {name} is not set")
+        elif name != "options":
+            echo(toml_line(name, value, origin))
+    echo("\n[options]")
+    for name, value in settings.options.items():
+        echo(toml_line(name, value, origins["options"] if name in asked.options else "default"))
+
+
+def toml_line(name: str, value: Any, origin: str) -> str:
+    """`name = value  # origin`: JSON's numbers, truth values and texts are TOML's."""
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}  # {origin if origin.isprintable() else ascii(origin)}"

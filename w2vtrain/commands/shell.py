@@ -1,0 +1,120 @@
+"""Between the command line and the system: streams, errors as one line and an exit code, the process's end."""
+
+import errno
+import faulthandler
+import logging
+import os
+import sys
+import threading
+import traceback
+from typing import Any
+
+import click
+from click.shell_completion import shell_complete
+
+from w2vtrain.errors import Stalled, W2VError
+from w2vtrain.system.terminal import (
+    INTERRUPTED,
+    NAME,
+    STANDARD_OUTPUT,
+    drop_output,
+    echo,
+    end_interrupted,
+    one_line,
+    prepare_streams,
+    warning,
+)
+
+COMPLETE = "_W2VTRAIN_COMPLETE"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class Warnings(logging.Handler):
+    """Prints what modules that never print report to the logger of this package."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one warning."""
+        warning(record.getMessage())
+
+
+WARNINGS = Warnings(logging.WARNING)
+
+
+def execute(command: click.Command) -> None:
+    """Run a command with the process's arguments; every error is one line on stderr and an exit code."""
+    hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
+    try:
+        prepare_streams()
+        logging.getLogger(NAME).addHandler(WARNINGS)
+        code = run(command, sys.argv[1:])
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        echo(error.format_message(), err=True)
+        code = error.exit_code
+    except BaseException as error:
+        code, message = explained(error)
+        if debugging(sys.argv[1:]):
+            echo(traceback.format_exc(), err=True, end="")
+        if isinstance(error, Stalled):
+            faulthandler.dump_traceback()
+        if message:
+            echo(f"{NAME}: error: {one_line(message)}", err=True)
+    drop_output()
+    sys.unraisablehook = hook
+    leave(code)
+
+
+def end_if_interrupted(found: Any) -> None:
+    """End the process for a KeyboardInterrupt that cannot be raised: in a callback of the compiler it would be lost."""
+    if isinstance(found.exc_value, KeyboardInterrupt):
+        end_interrupted()
+    sys.__unraisablehook__(found)
+
+
+def leave(code: int) -> None:
+    """End the process; at once where a thread still learns, for Python would take down what it uses."""
+    if any(thread.name.startswith(NAME) for thread in threading.enumerate()):
+        os._exit(code)
+    sys.exit(code)
+
+
+def run(command: click.Command, arguments: list[str]) -> int:
+    """Parse and call, as click's own `main` does, which would answer Ctrl-C and a closed pipe in its own way."""
+    if instruction := os.environ.get(COMPLETE):
+        return shell_complete(command, {}, NAME, COMPLETE, instruction)
+    try:
+        with command.make_context(NAME, arguments) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
+    return 0
+
+
+def debugging(arguments: list[str]) -> bool:
+    """Whether --debug is among the options."""
+    return "--debug" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
+
+
+def explained(error: BaseException) -> tuple[int, str]:
+    """Exit code and message of what ended the run; an empty message for what needs none."""
+    match error:
+        case W2VError():
+            return error.exit_code, str(error)
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
+            hint = f"; see {context.command_path} --help" if context else ""
+            return error.exit_code, error.format_message().rstrip(".") + hint
+        case KeyboardInterrupt() | click.exceptions.Abort():
+            return INTERRUPTED, "interrupted"
+        case BrokenPipeError():  # the reader has seen enough: nothing to say, nobody to say it to
+            return 0, ""
+        case MemoryError():
+            detail = f" ({error})" if str(error) else ""
+            return 71, f"out of memory{detail}: try a smaller --max-vocab or --vector-size"
+        case OSError() if error.filename == STANDARD_OUTPUT or error.errno in FULL:
+            return 74, f"{error.filename or 'a file'} cannot be written: {error.strerror}"
+        case OSError():
+            return 71, f"the system refused: {error}"
+        case RuntimeError() if "start new thread" in str(error):
+            return 71, f"the system refused: {error}; try fewer --threads"
+    return 70, f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback"

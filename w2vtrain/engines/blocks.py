@@ -1,0 +1,118 @@
+"""Engine 2: blocks of examples as matrix products, for objectives that score many output rows or all of them.
+
+It gathers examples, mixes their hidden vectors, hands them to the objective and takes the gradient back; what the
+objective does in between it does not know. Weights are shared between threads without locks, as in engine 1.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.architectures import SkipGram, position_weights
+from w2vtrain.engines.hidden import backward, forward, gather, mixing
+from w2vtrain.engines.plan import Schedule, Text, Weights
+from w2vtrain.engines.weights import decay, initial_input, learned_weights
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import keep_thresholds
+
+
+@kernel()
+def _decay(matrix, columns, chunk, chunks, step):
+    decay(matrix, columns, chunk, chunks, step)
+
+
+class BlockEngine:
+    """One run's input rows and the loop that learns them; the objective keeps its own parameters."""
+
+    slice = 1
+
+    def __init__(
+        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
+    ) -> None:
+        self.architecture, self.objective, self.problem = architecture, objective, problem
+        self.text, self.windows, self.schedule = text, windows, schedule
+        self.keep = keep_thresholds(text.counts, schedule.sample)
+        self.w_in = initial_input(problem)
+        self.mixing = mixing_of(architecture, self.w_in, problem.dim, problem.bias)
+        self.work = [Workspace() for _ in range(schedule.threads)]
+
+    def compile(self) -> None:
+        """Load the kernels, and a step at rate 0."""
+        one, work = np.array([0, 1, -1], np.int32), Workspace()
+        everything = np.full_like(self.keep, 2**32 - 1)  # subsampling would leave the objective untried
+        examples = gather(one, 0, 3, everything, self.windows, self.mixing.pairs, (0, 0, 0), work)
+        H = np.zeros((len(examples.targets), self.problem.width), np.float32)
+        forward(self.mixing, examples, 0, H)
+        if len(H):
+            work.previous = examples.previous
+            work.begin(self.schedule.seed, 0, 0)
+            self.objective.step(H, examples.targets, 0.0, work)
+        backward(self.mixing, examples, 0, np.zeros_like(H), np.float32(0))
+        _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
+
+    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn these chunks in this thread. Returns the summed loss and how many examples."""
+        s, loss, seen = self.schedule, 0.0, 0
+        with np.errstate(all="ignore"):  # who calls looks whether the loss is finite
+            for chunk, done in zip(order.tolist(), before.tolist(), strict=True):
+                lr = s.alpha + (s.min_alpha - s.alpha) * (done / total)
+                part, count = self._chunk(chunk, lr, epoch, self.work[thread])
+                loss, seen = loss + part, seen + count
+        return loss, seen
+
+    def _chunk(self, chunk: int, lr: float, epoch: int, work: Workspace) -> tuple[float, int]:
+        text, s = self.text, self.schedule
+        first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
+        work.begin(s.seed, epoch, chunk)
+        stream = (s.seed, epoch, chunk)
+        examples = gather(text.tokens, first, last, self.keep, self.windows, self.mixing.pairs, stream, work)
+        if s.weight_decay:
+            for matrix, columns in self.decayed():
+                _decay(matrix, columns, chunk, len(text.words), lr * s.weight_decay * (last - first))
+        loss, count = 0.0, len(examples.targets)
+        for at in range(0, count, s.block):
+            targets = examples.targets[at : at + s.block]
+            H = work.array("hidden", (len(targets), self.problem.width))
+            forward(self.mixing, examples, at, H)
+            work.previous = examples.previous[at : at + s.block]
+            part, dH = self.objective.step(H, targets, lr, work)
+            backward(self.mixing, examples, at, dH, np.float32(lr))
+            loss += part
+        return loss, count
+
+    def decayed(self) -> list[tuple[np.ndarray, int]]:
+        """Matrices that lose weight, and how many of their columns: no biases."""
+        matrices = [(self.w_in, self.problem.dim)]
+        for name, array in self.objective.parameters().items():
+            if name.startswith(("output", "bands")):
+                matrices.append((array, array.shape[1] - self.problem.bias))
+        return matrices
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        found = {"input": self.w_in, **position_weights(self.architecture)}
+        parts = {"learned": self.objective.parameters(), "state": getattr(self.objective, "state", {})}
+        for part, arrays in {**parts, "kept": self.objective.arrays()}.items():
+            for name, array in arrays.items():
+                if not any(array is other for other in found.values()):
+                    found[f"{part}.{name}"] = array
+        return found
+
+    def weights(self) -> Weights:
+        """Views of what was learned so far."""
+        output, arrays = self.objective.output, self.objective.arrays()
+        return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)
+
+
+def mixing_of(architecture: Any, rows: np.ndarray, dim: int, bias: bool) -> Any:
+    """How an architecture makes hidden vectors of the input rows."""
+    return mixing(
+        rows,
+        dim,
+        pairs=isinstance(architecture, SkipGram),
+        whole=not getattr(architecture, "corrected", True),
+        bias=bias,
+        weights=getattr(architecture, "weights", None),
+    )

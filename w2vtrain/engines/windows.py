@@ -1,0 +1,197 @@
+"""Engine 1: the window kernel, for objectives that score a handful of output rows a target.
+
+It walks chunks of the encoded corpus and hands each window to the architecture; it knows neither the one nor the
+objective. Weights are shared between threads without locks (Hogwild: Niu et al. 2011).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, uint32, uint64
+from numba.extending import overload
+
+from w2vtrain.architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
+from w2vtrain.engines.plan import Schedule, Text, Weights
+from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
+from w2vtrain.kernels.copies import MEET, begin, copies_of, meet, own_row
+from w2vtrain.kernels.jit import FORCED, inline, kernel
+from w2vtrain.kernels.rows import padded_rows, prefetch
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import draw, draw_below, keep_thresholds, seed_stream
+
+
+def candidates(self, sentence, position, rng, rows, labels, shifts):
+    """The objective's own `candidates`."""
+    return self.candidates(sentence, position, rng, rows, labels, shifts)
+
+
+@overload(candidates, jit_options=FORCED)
+def _candidates(self, sentence, position, rng, rows, labels, shifts):
+    return self.instance_class.candidates
+
+
+def prefetch_from(self, rows, m):
+    """The first of the candidates rows (m,) whose row is worth asking memory for; the objective's own, or 0."""
+    return self.prefetch_from(rows, m) if hasattr(self, "prefetch_from") else 0
+
+
+@overload(prefetch_from, jit_options=FORCED)
+def _prefetch_from(self, rows, m):
+    return getattr(self.instance_class, "prefetch_from", lambda self, rows, m: 0)
+
+
+@inline
+def read_sentence(tokens, position, end, keep, windows, rng, sentence):
+    """Copy one sentence without the words that subsampling drops. Returns (next position, length).
+
+    Where sentences end with a word of their own, `windows.pads` of it come first and one comes last.
+    """
+    length = int64(0)
+    if windows.end >= 0:
+        while length < windows.pads:
+            sentence[length] = windows.end
+            length += 1
+    while position < end:
+        word = tokens[position]
+        position += 1
+        if word < 0:
+            break
+        sentence[length] = word
+        length += int64(uint32(draw(rng) >> uint64(32)) <= keep[word])
+    if windows.end >= 0:
+        sentence[length] = windows.end
+        length += 1
+    return position, length
+
+
+@inline
+def next_candidates(objective, w_out, scratch, length, position):
+    """Draw the candidates of a coming target and ask memory for their rows. Returns how many, 0 past the end."""
+    if position >= length:
+        return int64(0)
+    k = position & 1
+    rows = scratch.rows[k]
+    m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
+    for j in range(prefetch_from(objective, rows, m), m):
+        prefetch(w_out, own_row(scratch.copied, rows[j]))
+    return int64(m)
+
+
+@inline
+def learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch):
+    """Learn every window of the sentence in scratch. Returns (loss, examples)."""
+    sentence, context, size = scratch.sentence, scratch.context, windows.size
+    loss, seen = 0.0, 0
+    coming = next_candidates(objective, w_out, scratch, length, windows.pads)
+    for position in range(windows.pads, length):
+        k, m = position & 1, coming
+        coming = next_candidates(objective, w_out, scratch, length, position + 1)
+        if position + 1 + size < length:
+            prefetch(w_in, int64(sentence[position + 1 + size]))
+        reach = size - draw_below(scratch.rng, size) if windows.shrink else size
+        n, scratch.left[0] = gather_context(sentence, length, position, reach, windows, context)
+        if n > 0 and m > 0:
+            rows, labels, shifts = scratch.rows[k], scratch.labels[k], scratch.shifts[k]
+            loss += learn(architecture, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch)
+            seen += examples(architecture, n)
+    return loss, seen
+
+
+@kernel()
+def train_chunks(
+    architecture, objective, windows, tokens, starts, order, before, w_in, w_out, dim, keep, alpha, min_alpha, total,
+    shrinkage, seed, epoch, scratch,
+):  # fmt: skip
+    """Learn the chunks order (n,) of one epoch. Returns (loss, examples).
+
+    tokens int32, -1 ends a sentence; starts (chunks + 1,) int64, where chunks begin in tokens; before (n,) int64, words
+    that precede each chunk in the whole run, of which there are `total`: the rate falls with them, linearly from alpha
+    to min_alpha, and stays the same through a chunk. Random numbers depend on (seed, epoch, chunk) alone. shrinkage:
+    weight decay, of the first `dim` columns.
+    """
+    loss, seen = 0.0, 0
+    begin(scratch.copies)
+    for k in range(len(order)):
+        chunk = order[k]
+        seed_stream(scratch.rng, seed, epoch, chunk)
+        scratch.rng[1] = scratch.rng[0]
+        lr = float32(alpha + (min_alpha - alpha) * (before[k] / total))
+        position, end = starts[chunk], starts[chunk + 1]
+        if shrinkage > 0:
+            step = lr * shrinkage * (end - position)
+            decay(w_in, dim, chunk, len(starts) - 1, step)
+            decay(w_out[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
+        while position < end:
+            position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
+            part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
+            loss += part
+            seen += count
+        if k % MEET == MEET - 1 or k == len(order) - 1:
+            meet(scratch.copies)
+    return loss, seen
+
+
+class WindowEngine:
+    """One run's matrices, and the kernel that learns them. `slice`: chunks a call, some 30 ms."""
+
+    slice = 64
+
+    def __init__(
+        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
+    ) -> None:
+        self.architecture, self.objective, self.problem = architecture, objective, problem
+        self.text, self.windows, self.schedule = text, windows, schedule
+        self.keep = keep_thresholds(text.counts, schedule.sample)
+        self.rows = objective.output_rows(len(text.counts))
+        self.w_in = initial_input(problem)
+        bias = objective.initial_bias(problem) if hasattr(objective, "initial_bias") else None
+        busy = objective.busy_rows(self.rows) if hasattr(objective, "busy_rows") else range(0)
+        self.busy = busy if schedule.threads > 1 else range(0)
+        self.w_out = initial_output(problem, self.rows, schedule.threads * (len(self.busy) + 1), bias)
+        self.threads = [self._thread(t) for t in range(schedule.threads)]
+
+    def _thread(self, thread: int) -> tuple[Any, Scratch]:
+        """Architecture and working memory of one thread; of several, each has position weights of its own."""
+        threads, longest = self.schedule.threads, self.text.longest_sentence + self.windows.pads
+        architecture, copies = self.architecture, []
+        if threads > 1:
+            for shared in position_weights(architecture).values():
+                copies.append(copies_of(shared, padded_rows(*shared.shape), threads))
+                architecture = architecture._replace(weights=copies[-1].own)
+        scratch = make_scratch(
+            self.w_in, self.w_out, thread, threads, self.windows.size, self.objective.candidate_limit, longest,
+            self.busy, tuple(copies),
+        )  # fmt: skip
+        return architecture, scratch
+
+    def compile(self) -> None:
+        """Compile the kernel or load it from disk, so that no thread waits for it later."""
+        nothing = np.empty(0, np.int64)
+        self.learn(nothing, nothing.astype(np.float64), 1.0, 0, 0)
+
+    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn these chunks in this thread. Returns the summed loss and how many examples."""
+        s, (architecture, scratch) = self.schedule, self.threads[thread]
+        loss, examples = train_chunks(
+            architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
+            self.w_in, self.w_out, self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay, s.seed,
+            epoch, scratch,
+        )  # fmt: skip
+        return loss, examples
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        learned = self.objective.learned() if hasattr(self.objective, "learned") else {}
+        return {"input": self.w_in, "output": self.w_out[: self.rows], **position_weights(self.architecture), **learned}
+
+    def weights(self) -> Weights:
+        """Views of what was learned so far."""
+        output = self.w_out[: self.rows]
+        return learned_weights(self.problem, self.architecture, self.w_in, output, self.objective.arrays())
+
+
+def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
+    """The order (chunks,) int64 in which an epoch learns its chunks: a permutation by (seed, epoch)."""
+    if not shuffle:
+        return np.arange(chunks, dtype=np.int64)
+    return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)

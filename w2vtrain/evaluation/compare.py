@@ -1,0 +1,246 @@
+"""Objectives side by side: each trained by the same program on the same text within the same budget.
+
+Every training is a process of its own, so that peak memory is its own; what it found is kept in a file, so that a
+comparison goes on where it was stopped. report.py makes tables and pictures of the files.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.config import FIELDS, Settings, validated
+from w2vtrain.errors import ConfigError, DataError, W2VError
+from w2vtrain.evaluation import report
+from w2vtrain.formats.container import json_object, json_text
+from w2vtrain.objectives import checked_options, objectives, option_defaults
+from w2vtrain.system.files import atomic_write, read_small
+from w2vtrain.training.pipeline import effective
+
+TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
+
+LARGEST = 16 << 20
+"""Bytes of a result that is kept."""
+REMEDY = "; remove it to train again"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A line of the table: its name as it was asked for, and settings that differ from the comparison's own."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, on what. heldout: scored after each epoch; test: scored at the end, heldout by default."""
+
+    sources: Sequence[str]
+    heldout: str
+    folder: Path
+    settings: Settings
+    contenders: list[Contender]
+    seeds: int = 1
+    test: str | None = None
+    questions: str | None = None
+    pairs: Sequence[str] = ()
+    rates: Sequence[float] = ()
+    tune_seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training, as it is handed to its process. settings: all of them."""
+
+    name: str
+    sources: list[str]
+    heldout: str
+    settings: dict[str, Any]
+    test: str | None = None
+    questions: str | None = None
+    pairs: list[str] = field(default_factory=list)
+
+
+def contenders(text: str) -> list[Contender]:
+    """Parse `softmax, nce(negative=25, alpha=0.1)`: names, each with options or settings of its own; `all`: every one.
+
+    ConfigError says what is wrong with which.
+    """
+    if text.strip() == "all":
+        return [Contender(name, {"objective": name}) for name in objectives()]
+    found = []
+    for part in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
+        if not part.strip():
+            continue
+        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", part)
+        if not match:
+            raise ConfigError(f"objectives: {part.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
+        found.append(_contender(match[1], match[2] or ""))
+    if not found:
+        raise ConfigError("objectives: none is named")
+    if twice := [c.name for c in found if [d.name for d in found].count(c.name) > 1]:
+        raise ConfigError(f"objectives: {twice[0]} stands there twice")
+    return found
+
+
+def _contender(objective: str, inside: str) -> Contender:
+    known = option_defaults(objective)
+    settings: dict[str, Any] = {"objective": objective}
+    options: dict[str, Any] = {}
+    for pair in filter(str.strip, inside.split(",")):
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        key = key.replace("-", "_")
+        if not equals or (key not in known and key not in FIELDS) or key == "options":
+            raise ConfigError(f"objectives: {objective} has no option {key!r}, nor is it a setting")
+        (options if key in known else settings)[key] = value
+    checked_options(objective, options)
+    name = f"{objective}({', '.join(pair.strip() for pair in inside.split(','))})" if inside.strip() else objective
+    return Contender(name, {**settings, "options": options} if options else settings)
+
+
+def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
+    """Every training of a comparison, seed by seed, contenders in turn: shared machines drift."""
+    for seed in range(1, comparison.seeds + 1):
+        for contender in comparison.contenders:
+            more = {"alpha": rates[contender.name]} if contender.name in rates else {}
+            yield _job(comparison, contender, f"{contender.name} seed {seed}", {"seed": seed, **more})
+
+
+def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Job:
+    base = {key: value for key, value in asdict(comparison.settings).items() if key != "options"}
+    settings, _ = effective(validated({**base, **contender.settings, **more}))
+    if settings.seconds is not None:  # epochs may never end, and held-out text is not scored in between
+        settings = replace(settings, patience=None)
+    c = comparison
+    return Job(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
+
+
+def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
+    """For each contender without a rate of its own, a short training with each rate."""
+    for contender in comparison.contenders:
+        if comparison.rates and "alpha" not in contender.settings:
+            more = {"seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
+            yield (
+                contender,
+                [
+                    replace(
+                        _job(comparison, contender, f"{contender.name} alpha {rate:g}", {"alpha": rate, **more}),
+                        questions=None, pairs=[], test=None,
+                    )
+                    for rate in comparison.rates
+                ],
+            )  # fmt: skip
+
+
+def run(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Tune, train, score: the results of all jobs, those found in the folder taken from there."""
+    for job in jobs(comparison, {}):  # every mistake in a setting before the first training
+        del job
+    rates: dict[str, float] = {}
+    for contender, tries in tuning(comparison):
+        found = [result(comparison.folder / "tuning", job, say) for job in tries]
+        best = min(range(len(tries)), key=lambda i: _perplexity(found[i]))
+        rates[contender.name] = tries[best].settings["alpha"]
+        say(f"{contender.name}: alpha {rates[contender.name]:g} of {', '.join(f'{r:g}' for r in comparison.rates)}")
+    return [result(comparison.folder / "runs", job, say) for job in jobs(comparison, rates)]
+
+
+def _perplexity(found: dict[str, Any]) -> float:
+    """Return the perplexity of a result; infinity if the training failed or JSON has no such number."""
+    value = found["test"]["perplexity"] if "test" in found else None
+    return float("inf") if value is None else float(value)
+
+
+def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]:
+    """What a job found: read from its file, or trained now. ConfigError where the file is of another job."""
+    path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
+    if path.exists():
+        kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
+        if kept.get("job") != asdict(job):
+            raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
+        if not report.complete(kept):
+            raise DataError(f"{path}: figures are missing or are no numbers{REMEDY}")
+        return kept
+    started = time.monotonic()
+    found = {"job": asdict(job), **_train_apart(job)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(json_text(found, indent=True).encode() + b"\n")
+    about = f"perplexity {_perplexity(found):,.2f}" if "test" in found else found["failed"]
+    say(f"{job.name}: {about}, {time.monotonic() - started:.0f} s in all")
+    return found
+
+
+def _train_apart(job: Job) -> dict[str, Any]:
+    command = [sys.executable, "-c", "import w2vtrain.evaluation.compare as c; c.child()"]
+    done = subprocess.run(command, input=json_text(asdict(job)).encode(), stdout=subprocess.PIPE, check=False)
+    try:
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise ConfigError(f"{job.name}: its process ended with {done.returncode} and without a result") from None
+    if found.get("exit_code", 76) != 76:  # a training that diverges is a result; bad input ends the comparison
+        raise ConfigError(f"{job.name}: {found['failed']}")
+    return found
+
+
+def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
+    """Write compare.json, table.md, table.csv and curves.png; returns the table in Markdown."""
+    table = report.markdown(report.table(results))
+    texts = {"compare.json": json_text(results, indent=True), "table.md": table}
+    texts["table.csv"] = report.comma_separated(results)
+    for name, text in texts.items():
+        with atomic_write(folder / name, force=True) as file:
+            file.write(text.encode())
+    report.picture(results, folder / "curves.png")
+    return table
+
+
+def child() -> None:
+    """Train and score one job from standard input; prints one line of JSON."""
+    job = Job(**json.load(sys.stdin.buffer))
+    try:
+        found = train(job)
+    except W2VError as error:
+        found = {"failed": str(error), "exit_code": error.exit_code}
+    sys.stdout.buffer.write(json_text(found).encode() + b"\n")  # UTF-8 in every locale
+
+
+def train(job: Job) -> dict[str, Any]:
+    """Train one job in this process, and score it every way."""
+    from w2vtrain.training.language import model_predictor
+    from w2vtrain.training.pipeline import fit, heldout_text
+    from w2vtrain.training.pipeline import perplexity as measure
+    from w2vtrain.training.scoring import speed
+
+    # Held-out text is scored each epoch only where epochs are counted: with a budget of time they may never end.
+    timed = job.settings["seconds"] is not None
+    model = fit(job.sources, Settings(**job.settings), heldout=[] if timed else [job.heldout])
+    found, coverage = measure(model, [job.test or job.heldout], int(job.settings["threads"]))
+    settings, vocabulary, predictor = model_predictor(model)
+    text, _ = heldout_text([job.heldout], settings, vocabulary)
+    names = ("epochs", "seconds", "words_per_second", "output_parameters", "peak_memory_bytes", "versions")
+    return {
+        **{name: model.record[name] for name in names},
+        "vocabulary": len(vocabulary),
+        "width": settings.vector_size + settings.bias,
+        "test": {**asdict(found), "coverage": coverage},
+        "scored_per_second": speed(predictor.scorer, predictor.mixing, predictor.windows, text),
+        "scores": _evaluate(model, job) if job.questions or job.pairs else {},
+    }
+
+
+def _evaluate(model: Any, job: Job) -> dict[str, float]:
+    from w2vtrain.evaluation.measure import evaluate
+    from w2vtrain.formats.vectors import write_vectors
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "vectors.bin")
+        write_vectors(path, model.words, model.input)
+        return evaluate(path, job.questions, tuple(job.pairs))

@@ -1,0 +1,210 @@
+"""One training by one system, w2vtrain, gensim or fastText: its time, memory and accuracy.
+
+Every measurement is a fresh process, so that peak memory is the job's own and no system warms another's caches. What is
+measured beside what is bench.py's and sweep.py's matter.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError
+from w2vtrain.evaluation.limits import operations, path_length
+from w2vtrain.system.machine import peak_memory
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: a system, what it trains, and with which settings. alpha None: w2vtrain's own choice."""
+
+    system: str
+    model: str
+    objective: str
+    corpus: str
+    seed: int = 1
+    alpha: float | None = None
+    vector_size: int = 200
+    window: int = 5
+    negative: int = 5
+    sample: float = 1e-3
+    epochs: int = 3
+    min_count: int = 5
+    threads: int = 2
+    max_vocab: int | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """words: of the corpus as the system counts them in its vocabulary, times epochs. Seconds of CPU and of wall time.
+
+    training: from the first trained word to the last; whole: from the text to written vectors, without imports;
+    operations: float32 operations that the training did in products and updates, where they can be told; reading: from
+    the text to the vocabulary, and for w2vtrain to ids, of `tokens` words; preparing: from there to the first word.
+    """
+
+    job: Job
+    words: int
+    training_cpu: float | None
+    training_wall: float | None
+    whole_cpu: float
+    whole_wall: float
+    peak_memory: int
+    scores: dict[str, float]
+    operations: float | None = None
+    tokens: int | None = None
+    reading: float | None = None
+    preparing: float | None = None
+
+    @property
+    def speed(self) -> float | None:
+        """Words a CPU second of training."""
+        return self.words / self.training_cpu if self.training_cpu else None
+
+    @property
+    def read_speed(self) -> float | None:
+        """Words of the text a second of counting them, and for w2vtrain of encoding."""
+        return self.tokens / self.reading if self.tokens and self.reading else None
+
+    @property
+    def flops(self) -> float | None:
+        """Float32 operations a CPU second of training."""
+        return self.operations / self.training_cpu if self.operations and self.training_cpu else None
+
+
+class Clock:
+    """CPU and wall seconds since it was made."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def read(self) -> tuple[float, float]:
+        """(CPU, wall)."""
+        return time.process_time() - self.cpu, time.perf_counter() - self.wall
+
+
+def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
+    from w2vtrain.api import train
+    from w2vtrain.formats.vectors import write_vectors
+    from w2vtrain.training.pipeline import Events
+
+    clocks: list[Clock] = []
+    options = {"negative": job.negative} if job.objective in ("neg", "nce") else {}
+    settings = {k: v for k, v in asdict(job).items() if k not in ("system", "corpus", "negative") and v is not None}
+    events = Events(ready=lambda seconds: clocks.append(Clock()))
+    model = train(job.corpus, events=events, options=options, **settings)
+    training = clocks[0].read()
+    write_vectors(output, model.words, model.input, force=True)
+    examples = sum(epoch["examples"] for epoch in model.record["epochs"])
+    words = model.record["vocabulary"]["words"] * job.epochs
+    phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
+    done = {"words": words, "training": training, "operations": examples * _operations(job, model.counts)}
+    return {**done, **phases, "tokens": model.record["corpus"]["tokens"]}
+
+
+def _operations(job: Job, counts: np.ndarray) -> float:
+    """Of an example; a window's reach is drawn, which leaves it window + 1 context words on average."""
+    rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
+    return operations(job.vector_size, rows, job.window + 1 if job.model == "cbow" else 0)
+
+
+def _train_gensim(job: Job, output: str) -> dict[str, Any]:
+    from gensim.models import Word2Vec
+
+    hs = job.objective == "hs"
+    model = Word2Vec(
+        vector_size=job.vector_size, window=job.window, negative=0 if hs else job.negative, hs=int(hs),
+        sg=int(job.model == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
+        min_count=job.min_count, alpha=job.alpha or 0.025,
+    )  # fmt: skip
+    clock = Clock()
+    model.build_vocab(corpus_file=job.corpus)
+    reading, clock = clock.read()[1], Clock()
+    total = int(model.corpus_total_words)
+    model.train(corpus_file=job.corpus, total_words=total, epochs=job.epochs)
+    training = clock.read()
+    model.wv.save_word2vec_format(output)
+    words = int(sum(model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key))
+    return {"words": words * job.epochs, "training": training, "reading": reading, "tokens": total}
+
+
+def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
+    import fasttext
+
+    model = fasttext.train_unsupervised(
+        job.corpus, model=job.model, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
+        ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
+        lr=job.alpha or 0.05, maxn=0, verbose=0,
+    )  # fmt: skip
+    words, counts = model.get_words(include_freq=True)
+    matrix = model.get_input_matrix()
+    from w2vtrain.formats.vectors import write_vectors
+
+    write_vectors(output, words, matrix[: len(words)], force=True)
+    return {"words": int(counts.sum()) * job.epochs, "training": (None, None)}
+
+
+SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
+    "w2vtrain": _train_w2vtrain,
+    "gensim": _train_gensim,
+    "fasttext": _train_fasttext,
+}
+
+
+def child(text: str, output: str) -> None:
+    """Run one job in this process and print what it took as JSON on the last line."""
+    job = Job(**json.loads(text))
+    importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
+    clock = Clock()
+    done = SYSTEMS[job.system](job, output)
+    print(json.dumps({**done, "whole": clock.read(), "peak_memory": peak_memory()}))
+
+
+def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
+    """Run a job in a process of its own, and score its vectors."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(Path(folder) / "vectors.txt")
+        code = "import sys; from w2vtrain.evaluation.measure import child; child(*sys.argv[1:])"
+        command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise ConfigError(f"{job.system} could not train {job.model} with {job.objective}: see above")
+        result = json.loads(done.stdout.splitlines()[-1])
+        scores = evaluate(output, questions, pairs)
+    (cpu, wall), whole = result["training"], result["whole"]
+    times = cpu, wall, whole[0], whole[1]
+    more = {name: result.get(name) for name in ("operations", "tokens", "reading", "preparing")}
+    return Measurement(job, result["words"], *times, result["peak_memory"], scores, **more)
+
+
+def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
+    """Analogy accuracy among the 30,000 most frequent words, Spearman's correlation for each file of pairs."""
+    from w2vtrain.evaluation import evaluation
+    from w2vtrain.formats.vectors import load_keyed_vectors
+
+    kv, scores = load_keyed_vectors(vectors), {}
+    if questions:
+        scores["analogies"] = evaluation.analogies(kv, questions, restrict_vocab=30_000).total.accuracy or 0.0
+    for path in pairs:
+        scores[Path(path).stem] = evaluation.similarity(kv, path).spearman
+    return scores
+
+
+def installed(systems: tuple[str, ...]) -> list[str]:
+    """Those of the systems that can be imported here."""
+    return [name for name in systems if importlib.util.find_spec(name)]
+
+
+def warm_up(job: Job, folder: str) -> None:
+    """Train on ten words."""
+    tiny = Path(folder) / "tiny.txt"
+    tiny.write_text("a b a b a b a b a b\n" * 10)
+    measure(replace(job, corpus=str(tiny), min_count=1, epochs=1))

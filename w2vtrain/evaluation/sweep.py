@@ -1,0 +1,94 @@
+"""Speed against one setting at a time, from a base that stays: where the time goes, and where it begins to.
+
+measure.py measures; this module says what, and draws it.
+"""
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.evaluation.measure import Job, Measurement, measure, warm_up
+from w2vtrain.system.terminal import echo
+
+AXES: dict[str, tuple[Any, ...]] = {
+    "vector_size": (25, 50, 100, 200, 300, 512, 1024),
+    "negative": (1, 2, 5, 10, 20, 50),
+    "window": (1, 2, 5, 10, 20),
+    "max_vocab": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
+    "threads": tuple(range(1, (os.cpu_count() or 1) + 1)),
+}
+NAMES = {"vector_size": "dimensions", "negative": "noise words", "max_vocab": "words of the vocabulary"}
+
+
+def jobs(base: Job) -> Iterator[tuple[str, Job]]:
+    """Each axis with its values; a larger vocabulary than words occur `min_count` times needs all words."""
+    for axis, values in AXES.items():
+        for value in values:
+            job = replace(base, **{axis: value})
+            yield axis, replace(job, min_count=1) if axis == "max_vocab" else job
+
+
+def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Measurement]]]:
+    """(axis, value, measurements) of every job; the kernel is compiled before."""
+    with tempfile.TemporaryDirectory() as folder:
+        warm_up(base, folder)
+    for axis, job in jobs(base):
+        yield axis, getattr(job, axis), [measure(replace(job, seed=seed + 1)) for seed in range(repeats)]
+
+
+def speed(found: list[Measurement]) -> tuple[float, float]:
+    """Medians: words a CPU second, float32 operations a CPU second."""
+    return statistics.median(m.speed or 0.0 for m in found), statistics.median(m.flops or 0.0 for m in found)
+
+
+def table(results: list[tuple[str, Any, list[Measurement]]]) -> str:
+    """Markdown."""
+    lines = ["| setting | value | words/CPU s | GFLOP/CPU s | peak MiB |", "|---|---|---|---|---|"]
+    for axis, value, found in results:
+        words, flops = speed(found)
+        peak = statistics.median(m.peak_memory for m in found) / 2**20
+        lines.append(f"| {NAMES.get(axis, axis)} | {value:,} | {words:,.0f} | {flops / 1e9:.0f} | {peak:,.0f} |")
+    return "\n".join(lines)
+
+
+def picture(results: list[tuple[str, Any, list[Measurement]]], base: Job, peak: float, path: Path) -> None:
+    """One plot an axis: words a CPU second, and the share of the processor's peak in operations."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    axes = list(AXES)
+    figure, plots = plt.subplots(1, len(axes), figsize=(4 * len(axes), 3.6), constrained_layout=True)
+    for axis, plot in zip(axes, plots, strict=True):
+        points = [(value, *speed(found)) for name, value, found in results if name == axis]
+        values = [value for value, _, _ in points]
+        plot.plot(values, [words / 1e6 for _, words, _ in points], "o-", color="tab:blue")
+        plot.set(xlabel=NAMES.get(axis, axis), ylabel="million words a CPU second", ylim=(0, None))
+        if axis != "threads":
+            plot.set_xscale("log")
+        else:
+            plot.set_xticks(values)
+        share = plot.twinx()
+        share.plot(values, [100 * flops / peak for _, _, flops in points], "s--", color="tab:orange")
+        share.set(ylabel="% of peak", ylim=(0, 100))
+    fixed = {name: value for name, value in asdict(base).items() if name in AXES and value is not None}
+    text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fixed.items())
+    figure.suptitle(f"{base.model} {base.objective}; where it is not what varies: {text}")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def run_sweep(base: Job, repeats: int, peak: float, path: Path) -> list[Measurement]:
+    """Measure all, saying each as it comes; print the table and draw the picture. peak: operations a second."""
+    results = []
+    for axis, value, found in sweep(base, repeats):
+        results.append((axis, value, found))
+        echo(f"{NAMES.get(axis, axis)} {value:,}: {speed(found)[0]:,.0f} words/CPU s", err=True)
+    echo(table(results))
+    picture(results, base, peak, path)
+    return [m for _, _, found in results for m in found]

@@ -1,0 +1,211 @@
+"""Named arrays, words and a few strings in one safetensors file, written block by block and read strictly.
+
+What the arrays mean is known to model.py, not here. There is no pickle, so that a foreign file can do no harm.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.system.files import Claim, atomic_write
+
+# Raised when files change their meaning; written to the metadata as "w2vtrain".
+FORMAT = 1
+# The dtypes that a container may hold, by their safetensors names; all little-endian.
+DTYPES = {
+    "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
+}  # fmt: skip
+NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+# Values that are copied, checked or written at a time: 128 KiB of float32, and what is made of them, stay in cache.
+# With 4 MiB the first 160 MB of text that a process wrote took 1.0 s in place of 0.55 s.
+BLOCK = 1 << 15
+ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
+
+
+def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
+    """Slices over the first axis of `array`, each of some BLOCK values, one row at least."""
+    width = max(1, array.size // max(1, len(array)))
+    step = max(1, BLOCK // width)
+    for start in range(0, len(array), step):
+        yield slice(start, min(start + step, len(array)))
+
+
+def first_not_finite(matrix: NDArray[Any]) -> int | None:
+    """Index of the first row with a NaN, an infinity or a value beyond float32; None if all are good."""
+    for rows in row_blocks(matrix):
+        with np.errstate(over="ignore", invalid="ignore"):
+            good = np.isfinite(matrix[rows].astype(np.float32, copy=False)).reshape(rows.stop - rows.start, -1).all(1)
+        if not good.all():
+            return int(rows.start + good.argmin())
+    return None
+
+
+def json_text(about: Any, indent: bool = False) -> str:
+    """Return plain objects as JSON, in one line or indented for people; NaN and infinities become null.
+
+    File names that are not UTF-8 come back as Python had them: as escaped surrogates.
+    """
+    try:
+        return orjson.dumps(about, option=orjson.OPT_INDENT_2 if indent else None).decode()
+    except TypeError:
+        return json.dumps(_finite(about), indent=2 if indent else None)
+
+
+def _finite(about: Any) -> Any:
+    """Return a copy with None for every number that JSON does not have."""
+    if isinstance(about, dict):
+        return {_finite(name): _finite(value) for name, value in about.items()}
+    if isinstance(about, (list, tuple)):
+        return [_finite(part) for part in about]
+    return None if isinstance(about, float) and not math.isfinite(about) else about
+
+
+def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
+    """A JSON object; DataError where it is none. what: the sentence's beginning, "FILE is"; remedy: its end."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{what} not JSON: {error}{remedy}") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{what} not a JSON object{remedy}")
+    return found
+
+
+def json_digest(about: Any) -> str:
+    """Return the SHA-256 of JSON's plain objects, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def encode_words(words: Sequence[str], where: str | Path) -> bytes:
+    """UTF-8 of the words joined by newlines; DataError for one that is empty, holds ASCII space or occurs twice."""
+    try:
+        data = "\n".join(words).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{where}: a word holds half a surrogate pair, which UTF-8 cannot say: {error}") from error
+    # One look at the joined text instead of one at each word: only the newlines between words may match.
+    if len(ASCII_SPACE.findall(data)) != max(0, len(words) - 1) or (words and not all(words)):
+        index, word = next((i, w) for i, w in enumerate(words) if not w or ASCII_SPACE.search(w.encode()))
+        problem = f"{word[:60]!r} holds white space" if word else "is empty"
+        raise DataError(f"{where}: word {index} {problem}: such a word cannot be written so that it can be read")
+    if len(set(words)) != len(words):
+        seen: set[str] = set()
+        word = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
+        raise DataError(f"{where}: the word {word[:60]!r} occurs twice")
+    return data
+
+
+def decode_words(data: bytes, where: str | Path) -> list[str]:
+    """The words of `encode_words`, checked as strictly."""
+    try:
+        words = data.decode().split("\n") if data else []
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: the words are not UTF-8 at byte {error.start} of them") from error
+    encode_words(words, where)
+    return words
+
+
+def write_container(
+    path: str | Path,
+    tensors: Mapping[str, NDArray[Any]],
+    metadata: Mapping[str, str],
+    force: bool = False,
+    claim: Claim | None = None,
+) -> None:
+    """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically.
+
+    claim: see `files.atomic_write`.
+    """
+    # Wide items first: then each tensor begins at a multiple of its item size.
+    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    header: dict[str, Any] = {"__metadata__": {"w2vtrain": str(FORMAT), **metadata}}
+    end = 0
+    for name in order:
+        start, end = end, end + tensors[name].nbytes
+        dtype = NAMES.get(tensors[name].dtype.newbyteorder("<"))
+        if dtype is None:
+            raise TypeError(f"the array {name} has dtype {tensors[name].dtype}, which a container cannot hold")
+        header[name] = {"dtype": dtype, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
+    text = orjson.dumps(header)
+    text += b" " * (-len(text) % 8)
+    with atomic_write(path, force, size=8 + len(text) + end, claim=claim) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            array = np.atleast_1d(tensors[name])
+            for rows in row_blocks(array):
+                block = np.ascontiguousarray(array[rows], dtype=array.dtype.newbyteorder("<"))
+                file.write(block.reshape(-1).view(np.uint8).data)
+
+
+def is_container(start: bytes) -> bool:
+    """Whether a file that begins with `start` (9 bytes or more) is meant as a safetensors file, sound or not."""
+    return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 27
+
+
+@contextmanager
+def open_container(path: str | Path) -> Iterator["Container"]:
+    """Give a Container; sizes, offsets and shapes of all tensors have been checked against the file's size by then.
+
+    Raises InputMissing where the file cannot be opened, DataError where it is not a sound safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if Path(path).is_dir():
+            raise InputMissing(f"{path} is a folder: name a file")
+        handle = safe_open(path, framework="numpy")
+    except SafetensorError as error:
+        raise DataError(f"{path} is not a sound safetensors file: {error}") from error
+    except (OSError, ValueError) as error:
+        raise InputMissing(f"{path} cannot be opened: {error}") from error
+    with handle:
+        yield Container(path, handle)
+
+
+class Container:
+    """An open safetensors file: `metadata` and, by name, shapes, dtypes and arrays."""
+
+    def __init__(self, path: str | Path, handle: Any) -> None:
+        self.path, self._handle = path, handle
+        self.metadata: dict[str, str] = handle.metadata() or {}
+        self.names: list[str] = list(handle.keys())
+
+    def check_format(self) -> None:
+        """DataError unless this package wrote the file in a format that this version knows."""
+        number = self.metadata.get("w2vtrain")
+        if number is None:
+            raise DataError(f"{self.path} is a safetensors file, but not one of w2vtrain: it carries no format number")
+        if number != str(FORMAT):
+            raise DataError(f"{self.path} has the format {number[:20]} of w2vtrain; this version reads format {FORMAT}")
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of a tensor, which must be there."""
+        self._need(name)
+        return tuple(self._handle.get_slice(name).get_shape())
+
+    def array(self, name: str, dtype: str | None = None, ndim: int | None = None) -> NDArray[Any]:
+        """One tensor, read into memory; DataError unless it is there with this dtype (a key of DTYPES) and rank."""
+        shape = self.shape(name)
+        found = self._handle.get_slice(name).get_dtype()
+        if found not in DTYPES or (dtype is not None and found != dtype):
+            raise DataError(
+                f"{self.path}: the tensor {name} has dtype {found}, expected {dtype or 'one that NumPy has'}"
+            )
+        if ndim is not None and len(shape) != ndim:
+            raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
+        array: NDArray[Any] = self._handle.get_tensor(name)
+        return array
+
+    def _need(self, name: str) -> None:
+        if name not in self.names:
+            raise DataError(f"{self.path}: there is no tensor {name!r}: it has {', '.join(self.names[:10]) or 'none'}")

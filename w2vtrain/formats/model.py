@@ -1,0 +1,194 @@
+"""A trained model in one safetensors file: words, counts, both matrices, an objective's own arrays, how it was made.
+
+How a model is trained or resumed is not known here (checkpoint.py keeps a run's state), and nothing is ever unpickled.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.formats.container import (
+    FORMAT,
+    Container,
+    decode_words,
+    encode_words,
+    first_not_finite,
+    json_object,
+    json_text,
+    open_container,
+    write_container,
+)
+from w2vtrain.formats.vectors import Sniff, sniff
+from w2vtrain.system.files import Claim, open_input
+
+FIXED = ("words", "counts", "input", "output")
+# Up to this size `describe` counts the lines of a file; of a larger one it reads this much and says "about".
+COUNTED = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained model.
+
+    words: V different words, the most frequent first; counts: (V,) int64 occurrences in the corpus; input: (V, d)
+    float32, the word vectors; output: (R, d) float32, the rows that contexts are scored against (R is V, or the inner
+    nodes of a tree); arrays: what else the objective needs to score, by name ("tree.start", "noise.prob", ...), of
+    the dtypes in container.DTYPES and without NaN; settings: the effective settings; record: what is to be known about
+    the run (versions, corpus, curve, scores). JSON has no NaN: one in settings or record comes back as None.
+    """
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    input: NDArray[np.float32]
+    output: NDArray[np.float32]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+
+
+def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
+    """Write a model atomically, without a second copy of its matrices, which may be strided views.
+
+    Raises DataError for parts that do not fit or are not finite: such a file could not be loaded. UsageError for
+    settings or a record that JSON cannot say, OutputError and WriteError as `atomic_write` does, which explains claim.
+    """
+    if clash := sorted(set(FIXED) & set(model.arrays)):
+        raise UsageError(f"{path}: an extra array may not be called {clash[0]!r}")
+    words = encode_words(model.words, path)
+    _check(model, path)
+    try:
+        about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
+    except TypeError as error:
+        raise UsageError(f"{path}: the settings or the record hold something that JSON cannot say: {error}") from error
+    tensors: dict[str, NDArray[Any]] = {
+        "words": np.frombuffer(words, np.uint8),
+        "counts": model.counts,
+        "input": model.input,
+        "output": model.output,
+        **model.arrays,
+    }
+    write_container(path, tensors, about, force, claim)
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model and check everything that later code relies on: sizes, dtypes, words, counts, finite values.
+
+    Raises InputMissing where the file cannot be opened, DataError where it is not a sound model of this format, and
+    ResourceError where the memory does not suffice.
+    """
+    try:
+        with open_container(path) as box:
+            settings, record = _about(box)
+            model = Model(
+                decode_words(box.array("words", "U8", 1).tobytes(), path),
+                box.array("counts", "I64", 1),
+                box.array("input", "F32", 2),
+                box.array("output", "F32", 2),
+                {name: box.array(name) for name in box.names if name not in FIXED},
+                settings,
+                record,
+            )
+    except MemoryError as error:
+        raise ResourceError(f"{path}: not enough memory for this model") from error
+    _check(model, path)
+    return model
+
+
+def _about(box: Container) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and record, after the format number: a newer file may mean other things by the same names."""
+    box.check_format()
+    settings, record = (_json(box, name) for name in ("settings", "record"))
+    return settings, record
+
+
+def _json(box: Container, name: str) -> dict[str, Any]:
+    if name not in box.metadata:
+        raise DataError(f"{box.path}: the model has no {name}")
+    return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
+
+
+def _check(model: Model, path: str | Path) -> None:
+    """DataError unless the parts of a model fit together and all values are such as training makes."""
+    V = len(model.words)
+    for name, array, dtype, rank in (
+        ("counts", model.counts, np.int64, 1),
+        ("input", model.input, np.float32, 2),
+        ("output", model.output, np.float32, 2),
+    ):
+        if array.ndim != rank or array.dtype != dtype:
+            raise DataError(f"{path}: {name} has dtype {array.dtype} and shape {list(array.shape)}")
+    if V == 0 or len(model.counts) != V or len(model.input) != V:
+        raise DataError(f"{path}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors")
+    if model.input.shape[1] == 0 or model.input.shape[1] != model.output.shape[1]:
+        raise DataError(f"{path}: vectors of {model.input.shape[1]} and {model.output.shape[1]} values do not fit")
+    if model.counts.min() < 0:
+        raise DataError(f"{path}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
+    for name, matrix in (("input", model.input), ("output", model.output)):
+        if (bad := first_not_finite(matrix)) is not None:
+            raise DataError(f"{path}: row {bad} of {name} is not finite")
+    for name, array in sorted(model.arrays.items()):
+        if array.dtype.kind == "f" and np.isnan(array).any():  # the logarithm of a zero probability may be there
+            raise DataError(f"{path}: the array {name} holds NaN")
+
+
+def describe(path: str | Path) -> dict[str, Any]:
+    """What a file is, for people: cheap for big files, because only headers and a piece of it are read.
+
+    Keys: path, kind ("text vectors", "binary vectors", "model", "vocabulary" or "unknown"), bytes (int), and as far
+    as the file says it: compression, words (V), words_exact (False where V was estimated from the file's size), dim,
+    header (bool), note; for a model also format, output_rows, arrays (name to shape), settings and record.
+    Raises InputMissing where the file cannot be opened, DataError where it is damaged.
+    """
+    found = sniff(path)
+    about: dict[str, Any] = {"path": str(path), "kind": found.kind, "bytes": found.size}
+    if found.compression:
+        about["compression"] = found.compression
+    if found.kind == "model":
+        return about | _describe_model(path)
+    if found.kind in ("text", "binary"):
+        about |= {"kind": f"{found.kind} vectors", "words": found.rows, "dim": found.dim}
+        about |= {"words_exact": True, "header": found.rows is not None}
+    if found.kind != "unknown" and found.rows is None:
+        about["words"], about["words_exact"] = _count_lines(path, found)
+    if found.note:
+        about["note"] = found.note
+    return about
+
+
+def _describe_model(path: str | Path) -> dict[str, Any]:
+    with open_container(path) as box:
+        if "w2vtrain" not in box.metadata:
+            shapes = {name: list(box.shape(name)) for name in box.names}
+            return {"kind": "unknown", "note": "a safetensors file of another program", "arrays": shapes}
+        settings, record = _about(box)
+        shape = box.shape("input")
+        if len(shape) != 2:
+            raise DataError(f"{path}: the tensor input has shape {list(shape)}, expected 2 dimensions")
+        return {
+            "format": FORMAT,
+            "words": shape[0],
+            "words_exact": True,
+            "dim": shape[1],
+            "output_rows": box.shape("output")[0] if box.shape("output") else 0,
+            "arrays": {name: list(box.shape(name)) for name in box.names if name not in FIXED},
+            "settings": settings,
+            "record": record,
+        }
+
+
+def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
+    """Number of lines, and whether it is exact: of a big file it is estimated from its beginning."""
+    lines = read = 0
+    last = b"\n"
+    with open_input(path) as (file, compression):
+        while read < COUNTED and (block := file.read(1 << 20)):
+            lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
+        if not file.read(1):
+            return lines + (last != b"\n"), True
+        if compression:
+            return lines, False  # at least so many: nothing says how much is still to come
+    return round(lines * found.size / read), False

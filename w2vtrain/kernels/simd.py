@@ -1,0 +1,81 @@
+"""Arithmetic on vectors of float32 in LLVM code: operators, exp, log. What is computed with it, others decide."""
+
+from typing import Any
+
+from llvmlite import ir
+
+from w2vtrain.kernels.llvm import I32, LANES, VECTOR
+
+INTEGERS = ir.VectorType(I32, LANES)
+
+
+class Lanes:
+    """A vector of LANES float32 in LLVM code, with the operators of arithmetic, so that formulas read as such."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _of(self, other: "Lanes | float") -> Any:
+        return other.value if isinstance(other, Lanes) else ir.Constant(VECTOR, [float(other)] * LANES)
+
+    def __add__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fadd(self.value, self._of(other)))
+
+    def __sub__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fsub(self.value, self._of(other)))
+
+    def __mul__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fmul(self.value, self._of(other)))
+
+    def __truediv__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fdiv(self.value, self._of(other)))
+
+    def above(self, other: "Lanes | float") -> Any:
+        """Mask of the lanes that are greater; not those that are not a number."""
+        return self.builder.fcmp_ordered(">", self.value, self._of(other))
+
+    def no_number(self) -> Any:
+        """Mask of the lanes that are not a number."""
+        return self.builder.fcmp_unordered("uno", self.value, self.value)
+
+    def where(self, mask: Any, other: "Lanes | float") -> "Lanes":
+        """These lanes where the mask is set, the other's elsewhere."""
+        return Lanes(self.builder, self.builder.select(mask, self.value, self._of(other)))
+
+
+def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
+    """Horner's scheme, highest power first."""
+    result = x * coefficients[0]
+    for coefficient in coefficients[1:-1]:
+        result = (result + coefficient) * x
+    return result + coefficients[-1]
+
+
+def exp(builder: Any, x: Lanes) -> Lanes:
+    """The exponential of x <= 0, not below 2^-126, which is also what not a number gives.
+
+    Relative error below 1e-6 to x = -15, beyond that |x| 2^-24: that much is lost when x is rounded.
+    """
+    z = x * 1.4426950408889634
+    z = z.where(z.above(-126.0), -126.0)
+    n = builder.fptosi((z - 0.5).value, INTEGERS)  # cuts towards 0, hence rounds z <= 0 to nearest
+    r = z - Lanes(builder, builder.sitofp(n, VECTOR))
+    bits = builder.shl(builder.add(n, _integers(127)), _integers(23))
+    # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
+    taylor = [1.540353e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0]
+    return Lanes(builder, builder.bitcast(bits, VECTOR)) * _polynomial(r, taylor)
+
+
+def log(builder: Any, y: Lanes) -> Lanes:
+    """The logarithm of 1 <= y < 2^127, error below 1e-6: the exponent, and 2 artanh(u), u <= 1/3, of the mantissa."""
+    bits = builder.bitcast(y.value, INTEGERS)
+    exponent = builder.sub(builder.lshr(bits, _integers(23)), _integers(127))
+    mantissa = builder.or_(builder.and_(bits, _integers(0x7FFFFF)), _integers(127 << 23))
+    m = Lanes(builder, builder.bitcast(mantissa, VECTOR))
+    u = (m - 1.0) / (m + 1.0)
+    artanh = u * _polynomial(u * u, [2 / 11, 2 / 9, 2 / 7, 2 / 5, 2 / 3, 2.0])
+    return Lanes(builder, builder.sitofp(exponent, VECTOR)) * 0.6931471805599453 + artanh
+
+
+def _integers(n: int) -> ir.Constant:
+    return ir.Constant(INTEGERS, [n] * LANES)

@@ -1,0 +1,319 @@
+"""Text files as a stream of blocks of bytes, cut between words: files, directories, globs and standard input.
+
+Nothing here counts or looks at words, except that the tokenisers `unicode` and `simple` rewrite text so that ASCII
+white space parts them.
+"""
+
+import codecs
+import io
+import os
+import re
+import stat
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from glob import glob, has_magic
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from w2vtrain.errors import DataError, InputMissing, UsageError
+from w2vtrain.system.compression import HEAD, decompressed
+
+BLOCK = 1 << 22  # bytes of text handed over at a time
+READ = 1 << 20  # bytes asked of the operating system at a time
+SAMPLE = 1 << 20  # bytes at the beginning of the text that a pass keeps
+MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
+LONG_RUN = 1 << 16  # bytes without white space after which a tokeniser that rewrites text no longer waits for some
+
+TOKENIZERS = ("whitespace", "unicode", "simple")
+ENCODING_ERRORS = ("replace", "strict", "ignore")
+SPACES = b" \t\n\r\v\f"
+_SPACE = re.compile(rb"[ \t\n\r\v\f]")
+
+
+@dataclass(frozen=True)
+class File:
+    """One input: its path, `-` for standard input, and its size in bytes when listed, None if it is not a file."""
+
+    path: str
+    size: int | None
+
+
+class Corpus:
+    """What the sources name, listed and opened once so that what is missing is known at the start.
+
+    `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
+    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words), "unicode" (so does all other
+    white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining marks
+    are words). `errors` says what becomes of bytes that are not
+    UTF-8, as in `bytes.decode`: "replace" makes U+FFFD of them, "ignore" leaves them out, "strict" is a DataError.
+    With `allow_nul` a NUL byte is white space; else it is a DataError. `block_bytes` changes no result.
+
+    Raises InputMissing if a source is not there or cannot be read, UsageError for an unknown tokeniser.
+    """
+
+    def __init__(
+        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK, errors: str = "replace",
+        allow_nul: bool = False,
+    ) -> None:  # fmt: skip
+        for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("errors", errors, ENCODING_ERRORS)):
+            if value not in known:
+                raise UsageError(f"no {what} {value!r}: choose {' or '.join(known)}")
+        if not sources or list(sources).count("-") > 1:
+            raise UsageError("name at least one text file, and - (standard input) at most once")
+        self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
+        self.block_bytes = max(1, block_bytes)
+        self.files = tuple(_file(path) for source in sources for path in _paths(source))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk of all files together; None if one of them is a pipe."""
+        sizes = [f.size for f in self.files if f.size is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus in a message: its first file, and how many more there are."""
+        first = "standard input" if self.files[0].path == "-" else self.files[0].path
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    def read(self) -> "Reader":
+        """Start one pass over the text."""
+        return Reader(self)
+
+
+class Reader(Iterator[bytes]):
+    """One pass over a corpus: blocks of about `block_bytes` of text.
+
+    No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
+    file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
+    hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul` (bytes) and
+    `grown` (files that are longer now than when they were listed, of which the rest is left) grow as it goes.
+    `sample` is the text read so far as the tokenizer finds it, at most the first SAMPLE bytes.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.bytes_read = self.text_bytes = self.invalid = self.grown = self.nul = 0
+        self._rewritten, self._errors = REWRITING.get(corpus.tokenizer), corpus.errors
+        self._allow_nul = corpus.allow_nul
+        self.sample = bytearray()
+        self._read = min(READ, max(HEAD, corpus.block_bytes))
+        self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
+
+    def __next__(self) -> bytes:
+        """The next block; raises DataError for what is not text, InputMissing if reading fails."""
+        return next(self._blocks)
+
+    def _lines(self, file: File) -> Iterator[bytes]:
+        """The text of a file, rewritten by its tokeniser, with a line end at its end."""
+        pieces = self._text(file)
+        last = b"\n"
+        for piece in self._words(pieces, self._rewritten) if self._rewritten else pieces:
+            yield piece
+            last = piece[-1:] or last
+        if last != b"\n":
+            yield b"\n"
+
+    def _text(self, file: File) -> Iterator[bytes]:
+        """The text of a file without its byte order mark, looked through for what text does not hold."""
+        name = "standard input" if file.path == "-" else file.path
+        pieces = decompressed(self._raw(file), name)
+        head = b""
+        while len(head) < 3 and (piece := next(pieces, b"")):
+            head += piece
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, want UTF-8: convert it with iconv")
+        pieces = chain([head], pieces)
+        offset = 0
+        for piece in _utf8(pieces, name) if self._errors == "strict" else pieces:
+            offset += len(piece)
+            self.text_bytes += len(piece)
+            if (at := piece.find(0)) >= 0:
+                piece = self._without_nul(piece, f"{name}: NUL at byte {offset - len(piece) + at} of the text")
+            piece = piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
+            self.sample += piece[: SAMPLE - len(self.sample)]
+            yield piece
+        if not self.sample.endswith(b"\n"):
+            self.sample += b"\n"[: SAMPLE - len(self.sample)]
+
+    def _without_nul(self, piece: bytes, where: str) -> bytes:
+        if not self._allow_nul:
+            raise DataError(f"{where}, usually binary data or UTF-16: convert with iconv, or say --allow-nul")
+        self.nul += piece.count(0)
+        return piece.replace(b"\0", b" ")
+
+    def _raw(self, file: File) -> Iterator[bytes]:
+        """The bytes of a file, as many as it had when it was listed: a log that grows meanwhile is no trouble."""
+        left = sys.maxsize if file.size is None else file.size
+        try:
+            with _open(file.path) as stream:
+                while left and (data := stream.read(min(self._read, left))):
+                    left -= len(data)
+                    self.bytes_read += len(data)
+                    yield data
+                self.grown += file.size is not None and not left and bool(stream.read(1))
+        except OSError as error:
+            raise InputMissing(f"{file.path}: cannot be read: {error.strerror or error}") from error
+        if left and file.size is not None:
+            raise DataError(f"{file.path}: became shorter while it was read, at byte {file.size - left}")
+
+    def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
+        """A tokeniser that rewrites text, over pieces cut anywhere."""
+        for piece in _whole(pieces):
+            text = piece.decode("utf-8", "replace")
+            bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
+            if bad:
+                self.invalid, text = self.invalid + bad, piece.decode("utf-8", self._errors)
+            yield rewritten(text).encode()
+
+
+def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The same pieces; DataError at the first byte that is not UTF-8."""
+    decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
+    for piece in chain(pieces, [b""]):
+        held = len(decoder.getstate()[0])  # the start of a character, from the piece before
+        try:
+            decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}: not UTF-8 at byte {offset - held + error.start} of the text ({error.reason}):"
+                " convert it with iconv, or say --encoding-errors replace or ignore"
+            ) from None
+        offset += len(piece)
+        yield piece
+
+
+def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Join pieces of text to blocks that end between tokens: of `size` bytes or more, less the token that comes next.
+
+    A token of more than MAX_TOKEN bytes may be cut behind them: what is left of it is dropped, and the tokeniser
+    sees that it is too long. So memory stays bounded whatever the text.
+    """
+    parts: list[bytes] = []
+    total, skipping = 0, False
+    for piece in pieces:
+        if skipping:
+            space = _SPACE.search(piece)
+            if not space:
+                continue
+            piece, skipping = piece[space.start() :], False
+        parts.append(piece)
+        total += len(piece)
+        if total < size:
+            continue
+        text = b"".join(parts)
+        end = _last_space(text)
+        if not end and total > MAX_TOKEN:
+            end, skipping = total, True
+        if end:
+            yield text[:end]
+        parts, total = [text[end:]], total - end
+    if total:
+        yield b"".join(parts)
+
+
+def _last_space(text: bytes) -> int:
+    """The place behind the last white space, 0 if the last MAX_TOKEN + 1 bytes have none."""
+    tail = text[-MAX_TOKEN - 1 :]
+    found = max(tail.rfind(space) for space in SPACES) + 1
+    return len(text) - len(tail) + found if found else 0
+
+
+def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut pieces anew so that none ends inside a character, and none inside a word unless that is very long.
+
+    str.lower looks at a whole word (final sigma), so cuts are behind white space. Text without any for LONG_RUN bytes
+    (Chinese, or not a text) is cut between two characters.
+    """
+    rest = b""
+    for piece in pieces:
+        text = rest + piece
+        end = _last_space(text)
+        if not end and len(text) > LONG_RUN:
+            end = len(text)
+            for back in range(1, 5):
+                if text[-back] & 0xC0 != 0x80:  # the first byte of a character, perhaps incomplete
+                    end -= back
+                    break
+        if end:
+            yield text[:end]
+        rest = text[end:]
+    if rest:
+        yield rest
+
+
+class _KeepWords(dict[int, int]):
+    """For str.translate: letters, marks and line ends stay, all else becomes a space; filled as characters come."""
+
+    def __missing__(self, code: int) -> int:
+        keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
+        self[code] = code if keep else 32
+        return self[code]
+
+
+_KEEP_WORDS = _KeepWords()
+_LAST_SPACE = 0x3000  # U+3000, behind which Unicode has no white space
+_ASCII_SPACES = {code: 32 for code in range(128, _LAST_SPACE + 1) if chr(code).isspace()} | dict.fromkeys(
+    range(28, 32), 32
+)
+
+REWRITING: dict[str, Callable[[str], str]] = {
+    "simple": lambda text: text.lower().translate(_KEEP_WORDS),
+    "unicode": lambda text: text.translate(_ASCII_SPACES),
+}
+
+
+def _paths(source: str) -> list[str]:
+    """The files that a source names, in a fixed order."""
+    if source == "-":
+        return ["-"]
+    try:
+        found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
+        paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
+    except (OSError, ValueError) as error:  # a name that is too long, or a folder that may not be looked into
+        raise _missing(source, error) from error
+    if not paths:
+        raise InputMissing(f"{source}: {'no file in this directory' if found else 'no file matches'}")
+    return paths
+
+
+def _below(folder: str) -> list[str]:
+    names = []
+    for parent, folders, files in os.walk(folder, onerror=_unreadable):
+        folders[:] = [f for f in folders if not f.startswith(".")]
+        names += [Path(parent, f) for f in files if not f.startswith(".")]
+    return [str(path) for path in sorted(names) if path.is_file()]
+
+
+def _unreadable(error: OSError) -> None:
+    raise InputMissing(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+
+def _file(path: str) -> File:
+    """Look at one file; raises InputMissing if it cannot be opened. A pipe is left alone: opening it could block."""
+    if path == "-":
+        return File(path, None)
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            return File(path, None)
+        with _open(path):
+            return File(path, status.st_size)
+    except (OSError, ValueError) as error:
+        raise _missing(path, error) from error
+
+
+def _missing(path: str, error: Exception) -> InputMissing:
+    return InputMissing(f"{path[:500]}: {getattr(error, 'strerror', None) or error}")
+
+
+def _open(path: str) -> AbstractContextManager[BinaryIO]:
+    if path != "-":
+        return Path(path).open("rb")
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except (io.UnsupportedOperation, AttributeError):  # a stand-in for stdin, in somebody's test say
+        return nullcontext(sys.stdin.buffer)

@@ -1,0 +1,164 @@
+"""A corpus as int32 word ids in a nameless file: tokenised once, and the same ids whatever the number of threads.
+
+Nothing here knows training, subsampling or windows; those read `Ids.tokens`.
+
+Counting leaves a spool of provisional numbers, block by block. Here they become ids, cut into sentences, in the order
+of the text.
+"""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from w2vtrain.errors import DataError, WriteError
+from w2vtrain.text import tokens
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
+from w2vtrain.text.tokens import Int32, Int64
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+
+__all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """An encoded corpus. `tokens` (n,) int32, read-only: word ids, each sentence followed by -1, none empty.
+
+    `sample` is the beginning of the text before the tokenizer, up to corpus.SAMPLE bytes, perhaps cut in a character.
+    """
+
+    tokens: Int32
+    vocabulary: Vocabulary
+    words: int  # entries of `tokens` that are words
+    stats: CorpusStats
+    sample: bytes = b""
+
+    def chunks(self, size: int = 1000) -> Int64:
+        """Offsets (n + 1,) int64 that cut `tokens` into runs of whole sentences.
+
+        Each run has at least `size` entries, sentence ends counted, and no more sentences than that takes; the last
+        run may be shorter.
+        """
+        offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
+        return offsets[: 1 + tokens.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
+
+    def chunk_words(self, chunks: Int64) -> Int64:
+        """How many words, sentence ends not counted, each run has: (n,) int64 for `chunks` (n + 1,)."""
+        words = np.zeros(chunks.size - 1, np.int64)
+        tokens.words_between(np.asarray(self.tokens), chunks, words)
+        return words
+
+
+def encode(
+    corpus: Corpus,
+    *,
+    min_count: int = 5,
+    max_vocab: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    max_sentence: int = 10_000,
+    sentence_end: bool = False,
+    threads: int = 1,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Ids:
+    """Count and encode a corpus; with `vocabulary` its words and counts are used as they are.
+
+    Lines of more than `max_sentence` tokens are cut. `sentence_end` puts `</s>` in the vocabulary, with the number of
+    sentences as its count, unless `vocabulary` has it; in `tokens` the end stays -1. The ids lie in a file in `folder`
+    (None: the system's folder for temporary files) that has no name, so nothing stays behind however the process ends;
+    while this runs, about twice the room is needed. Raises OutputError if the file cannot be created, WriteError if
+    the disk is full, and what `count` does.
+    """
+    where = folder or Path(tempfile.gettempdir())
+    with _named(where), Counting(corpus, threads, where) as first:
+        first.run(progress)
+        types = Types([w.table for w in first.workers], vocabulary, corpus.errors)
+        vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
+        with temporary(first.folder) as file:
+            second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
+            run_threads([partial(second.work, worker) for worker in range(len(first.workers))], second.stop)
+            if not second.words:
+                raise DataError(f"no token of {corpus.name} is in the vocabulary ({types.tokens} tokens)")
+            if sentence_end and SENTENCE_END not in vocabulary.index:
+                vocabulary, place = vocabulary.with_sentence_end(second.written - second.words)
+                _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
+            array = np.memmap(file, np.int32, "r", shape=(second.written,))
+        if progress:
+            progress(first.reader.bytes_read, corpus.size, types.tokens)
+        return Ids(
+            array,
+            vocabulary,
+            second.words,
+            first.stats(types, second.words, second.cuts, second.written - second.words),
+            bytes(first.reader.sample),
+        )
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Say where there is no room for the ids, and what is lost: nothing."""
+    try:
+        yield
+    except WriteError as error:
+        raise WriteError(
+            f"{folder}: {error}; name a folder with more room with --cache-dir. Training has not begun, and checkpoints"
+            " of this run stay"
+        ) from error
+
+
+def _make_room(ids: Int32, place: int) -> None:
+    """Ids from `place` on move up by one."""
+    for first in range(0, ids.size, 1 << 20):
+        part = ids[first : first + (1 << 20)]
+        part += part >= place
+
+
+class _Mapping:
+    """Workers that map blocks side by side and write them in turn."""
+
+    def __init__(self, first: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
+        self.stop = threading.Event()
+        self.words = self.cuts = self.written = 0
+        self._first, self._ids, self._limit, self._file = first, ids, limit, file
+        self._turn, self._done, self._open = threading.Condition(), 0, False
+        self._places = [0]  # tokens that the line at a block's start already has
+        for index in range(len(first.records)):
+            record = first.records[index]
+            self._places.append(record.tail + (0 if record.lines else self._places[-1]))
+
+    def work(self, worker: int) -> None:
+        """Map every so manieth block."""
+        out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
+        for index in range(worker, len(self._first.records), len(self._ids)):
+            record = self._first.records[index]
+            if out.size < 2 * record.length:
+                out = np.empty(2 * record.length, np.int32)
+            numbers = self._first.workers[record.worker].numbers(record)
+            place = self._places[index]
+            place = (place - 1) % self._limit + 1 if place else 0
+            written = tokens.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)
+            with self._turn:
+                while self._done != index:
+                    if self.stop.is_set():
+                        return
+                    self._turn.wait(TICK)
+                self._append(out[:written], *result.tolist())
+                self._done += 1
+                self._turn.notify_all()
+
+    def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
+        """Write the next block's sentences behind those of the last; an end without a word before it is left out."""
+        if lone and not self._open:
+            entries = entries[1:]
+        self._open = open_words > 0 if open_words >= 0 else self._open or words > 0
+        self.words += words
+        self.cuts += cuts
+        self.written += len(entries)
+        append(self._file, entries)

@@ -1,0 +1,140 @@
+"""The vocabulary: which words are kept, in which order, and the text file that holds them.
+
+Nothing here reads a corpus; words and counts come from outside.
+"""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from w2vtrain.errors import DataError
+from w2vtrain.system.files import Claim, atomic_write, read_lines
+from w2vtrain.text.corpus import MAX_TOKEN
+
+Int64 = npt.NDArray[np.int64]
+MAX_COUNT = 2**63 - 1
+LONGEST_LINE = 3 * MAX_TOKEN + 100
+"""Bytes of a vocabulary's line: each byte of a word that is not UTF-8 was replaced by three, and counts are short."""
+SENTENCE_END = "</s>"
+"""The word that stands for the end of a sentence, as in word2vec.c."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words by falling count, equal counts by the words' UTF-8 bytes: a word's place is its id.
+
+    Every later table relies on this order. `words` (V,) of str, `counts` (V,) int64.
+    """
+
+    words: list[str]
+    counts: Int64
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The id of every word."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", int]:
+        """With `</s>`, which it lacks, in its place by the number of sentences; and that place, its id."""
+        place, end = int(np.count_nonzero(self.counts > sentences)), SENTENCE_END.encode()
+        while place < len(self) and self.counts[place] == sentences and self.words[place].encode() < end:
+            place += 1
+        words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
+        return Vocabulary(words, np.insert(self.counts, place, sentences)), place
+
+    def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
+        """Write lines "word count", as word2vec's -save-vocab does; `-` is standard output.
+
+        Raises OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails.
+        claim: see `files.atomic_write`.
+        """
+        with atomic_write(path, force, claim=claim) as file:
+            file.write(self.text())
+
+    def text(self) -> bytes:
+        """Return the lines that `save` writes."""
+        return "".join(
+            f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
+        ).encode()
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Vocabulary":
+        """Read lines "word count" in any order; `</s>`, which word2vec writes first, is a word like others.
+
+        Raises InputMissing, or DataError with file and line: for a line that is not a word and a count of at least 1
+        or that has more than LONGEST_LINE bytes, a word that is not UTF-8 or occurs twice, and for fewer than 2 words.
+        """
+        numbers: dict[bytes, int] = {}
+        counts = array("q")
+        for number, line in read_lines(path, LONGEST_LINE, compressed=False):
+            word, count = _entry(line.removesuffix(b"\n"), f"{path}:{number}")
+            if numbers.setdefault(word, number) != number:
+                first = numbers[word]
+                raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first in line {first}")
+            counts.append(count)
+        words, values = list(numbers), np.array(counts, np.int64)
+        del numbers, counts
+        if len(words) < 2:
+            raise DataError(f"{path}: {len(words)} words; a vocabulary needs at least 2 distinct words")
+        order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])
+        return cls([words[i].decode() for i in order], values[order])
+
+
+def _entry(line: bytes, where: str) -> tuple[bytes, int]:
+    """Word and count of a line of a vocabulary file."""
+    fields = line.split()  # at ASCII white space, as the tokeniser does
+    if len(fields) != 2 or not fields[1].isdigit() or b"\0" in line:
+        raise DataError(f"{where}: want a word, a space and a count, got {line[:80]!r}")
+    word, count = fields[0], int(fields[1][:20])
+    if not 0 < count <= MAX_COUNT:
+        raise DataError(f"{where}: the count of a word is at least 1 and below 2^63, got {fields[1][:30].decode()}")
+    try:
+        word.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line") from error
+    return word, count
+
+
+def select(
+    counts: Int64, words: Callable[[Int64], list[bytes]], min_count: int = 1, max_vocab: int | None = None
+) -> Int64:
+    """Which words to keep, in the vocabulary's order: those seen `min_count` times, of these the first `max_vocab`.
+
+    `counts` (n,) int64; `words(numbers)` gives the UTF-8 bytes of words, and is asked for few more than are kept.
+    Returns their numbers, (V,) int64.
+    """
+    kept = np.flatnonzero(counts >= max(1, min_count))
+    if max_vocab is not None and 0 < max_vocab < kept.size:
+        least = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
+        kept = kept[counts[kept] >= least]
+    by_word = kept[np.array(sorted(range(kept.size), key=words(kept).__getitem__), np.int64)]
+    return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
+
+
+def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
+    """Raise DataError if `kept` words are too few, saying what would help.
+
+    `counts` (n,) int64 are those of all words of the corpus `name`, which has `size` bytes of text.
+    """
+    seen = np.sort(counts[counts > 0])[::-1]
+    if seen.size == 0:
+        raise DataError(f"no tokens in {name} ({size} bytes)")
+    if seen.size == 1:
+        raise DataError(f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words")
+    if kept < 2 and seen[1] < min_count:
+        lower = int(seen[1])
+        raise DataError(
+            f"{'only one word' if kept else 'no word'} of {name} occurs {min_count} times "
+            f"(the highest count is {seen[0]}); "
+            f"training needs at least 2 distinct words: min_count {lower} would keep {np.sum(seen >= lower)}"
+        )
+    if kept < 2:
+        raise DataError(f"max_vocab keeps {kept} words of {name}; training needs at least 2 distinct words")

@@ -1,0 +1,214 @@
+"""The state of a run on disk: whole or not at all, the newest that is sound, two of them kept.
+
+What the arrays mean, and when it is time to save, is the trainer's and the pipeline's business.
+
+A checkpoint is a folder, RUN/ckpt-000123, with `state.safetensors` and `manifest.json`. It is written under another
+name, every file synced to the disk, the manifest with the checksum last, and then renamed: a run that is killed at any
+moment leaves the last checkpoint or the new one, never half of one. The manifest also says of which run it is, with its
+settings, under a digest of its own: a setting that somebody changed elsewhere is noticed.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import DataError, OutputError, W2VError, WriteError
+from w2vtrain.formats.container import json_digest, json_object, json_text, open_container, write_container
+from w2vtrain.system.files import atomic_write, sync_folder
+from w2vtrain.system.locks import Lock
+from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, reason, require_trust
+from w2vtrain.training.journal import Journal, OtherSchema
+
+SCHEMA = 2
+KEPT = 2
+STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
+NAME = re.compile(r"ckpt-(\d{6})")
+# Of checkpoints, and of the run's other files, which files.atomic_write was writing.
+LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+BEGUN = re.compile(r"\.config\.json\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+LARGEST_MANIFEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded state: its number, arrays by name, `about` in JSON's types.
+
+    skipped: why newer ones were not sound.
+    """
+
+    number: int
+    arrays: dict[str, np.ndarray]
+    about: dict[str, Any]
+    skipped: list[str]
+
+
+def save(
+    run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[str, Any], of: Mapping[str, Any] | None = None
+) -> Path:
+    """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there.
+
+    of: "cwd", "request" and "settings" of the run, for `described`.
+    """
+    temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
+    try:
+        temporary.mkdir(0o775)
+        write_container(temporary / STATE, arrays, {"about": json_text(about)})
+        size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
+        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(of or {})}
+        manifest = sealed(facts).encode()
+        with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
+            file.write(manifest)
+        temporary.rename(final)
+        sync_folder(run)
+    except OSError as error:
+        raise WriteError(f"{final} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    for old in numbers(run)[:-KEPT]:
+        remove(run, old)
+    return final
+
+
+def load(run: Path) -> Checkpoint | None:
+    """The newest sound checkpoint; None where there is none at all, DataError where none is sound."""
+    skipped: list[str] = []
+    for number in reversed(numbers(run)):
+        try:
+            arrays, about = _read(run, number)
+        except W2VError as error:
+            skipped.append(str(error))
+            continue
+        except OSError as error:
+            skipped.append(f"{run / f'ckpt-{number:06d}'}: {reason(error)}")
+            continue
+        return Checkpoint(number, arrays, about, skipped)
+    if skipped:
+        raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
+    return None
+
+
+def described(run: Path) -> tuple[int, dict[str, Any]] | None:
+    """Return the number of the newest checkpoint with a sound manifest and what run it is of; None without one."""
+    for number in reversed(numbers(run)):
+        with suppress(W2VError, OSError):
+            return number, _manifest(run, number)["run"]
+    return None
+
+
+def numbers(run: Path) -> list[int]:
+    """The checkpoints that are there, oldest first."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        entries = [entry for entry in run.iterdir() if not entry.is_symlink()]
+        return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
+    return []
+
+
+def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    manifest, state = _manifest(run, number), run / f"ckpt-{number:06d}" / STATE
+    try:
+        with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(run, DataError)), "rb") as file:
+            about = os.fstat(file.fileno())
+    except PermissionError as error:
+        raise DataError(f"{state} is not used: {reason(error)}") from error
+    if about.st_size != manifest.get("bytes"):
+        raise DataError(f"{state}: {about.st_size:,} bytes where the manifest says {manifest.get('bytes')}")
+    if _digest(state) != manifest.get("sha256"):
+        raise DataError(f"{state}: damaged, its checksum is not the manifest's")
+    with open_container(state) as box:
+        box.check_format()
+        facts = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
+        return {name: box.array(name) for name in box.names}, facts
+
+
+def _manifest(run: Path, number: int) -> dict[str, Any]:
+    """Read a manifest; DataError unless it is whole and of this number."""
+    folder = run / f"ckpt-{number:06d}"
+    path = folder / MANIFEST
+    try:
+        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(folder, DataError)), f"{path} is")
+    except OSError as error:
+        raise DataError(f"{path}: {reason(error)}") from error
+    if found.get("schema") != SCHEMA:
+        raise DataError(f"{folder}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
+    if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
+        raise DataError(f"{path}: damaged: its digest does not match")
+    return found
+
+
+def sealed(manifest: dict[str, Any]) -> str:
+    """Return a manifest as JSON, with the digest of all else that it says."""
+    return json.dumps({**manifest, "digest": _seal(manifest)})
+
+
+def _seal(manifest: dict[str, Any]) -> str:
+    return json_digest({name: value for name, value in manifest.items() if name != "digest"})
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remove(run: Path, number: int) -> None:
+    """Delete a checkpoint: renamed first, for a folder that is half deleted may not look like one."""
+    doomed = run / f".del-{number:06d}-{os.getpid()}"
+    with suppress(OSError):
+        (run / f"ckpt-{number:06d}").rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def sweep(run: Path) -> None:
+    """Delete what killed runs left half written or half deleted. Only for the holder of the lock."""
+    for entry in list(run.iterdir()):
+        if LEFTOVER.fullmatch(entry.name):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def require_own(run: Path, trusted: Trusted) -> None:
+    """Raise OutputError or DataError unless a folder is empty, but for what a killed run leaves, or a run's.
+
+    A run deletes files of fixed names in its folder: in any other folder they would be somebody's.
+    """
+    with suppress(OtherSchema):  # a run of another version: its settings decide
+        if Journal.read(run, trusted) is not None:
+            return
+        for entry in run.iterdir():
+            if entry.name != LOCK and not BEGUN.fullmatch(entry.name):
+                raise OutputError(f"{run}: is not empty, and no run's folder: name another with --run")
+
+
+@contextmanager
+def locked(run: Path) -> Iterator[None]:
+    """Hold RUN/lock, made with the folder if need be.
+
+    OutputError says who else holds it, and since when, or why the folder is not to be trusted. The system drops the
+    lock with the process, so that the next run takes over a killed run's lock at once.
+    """
+    try:
+        if not run.is_dir():
+            run.mkdir(0o775, exist_ok=True)
+            sync_folder(run.parent)
+    except FileNotFoundError:
+        raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
+    except OSError as error:
+        raise OutputError(f"{run}: the run's folder cannot be made: {reason(error)}") from error
+    trusted = require_trust(run, OutputError)
+    require_own(run, trusted)
+    lock = Lock(run / LOCK, str(run), trusted)
+    try:
+        sweep(run)
+        yield
+    finally:
+        lock.release()

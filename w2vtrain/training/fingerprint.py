@@ -1,0 +1,47 @@
+"""What a corpus is, so that a run that goes on can tell whether it is still the one that it began with."""
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import CorpusChanged
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.ids import Ids
+from w2vtrain.text.vocab import Vocabulary
+
+
+def fingerprint(corpus: Corpus, ids: Ids) -> dict[str, Any]:
+    """What the encoded corpus is, and which files it came from."""
+    files = []
+    for file in corpus.files:
+        if file.path != "-":
+            about = Path(file.path).stat()
+            files.append({"path": file.path, "bytes": about.st_size, "modified": about.st_mtime_ns})
+    tokens = zlib.crc32(np.asarray(ids.tokens).data)
+    return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
+
+
+def vocabulary_checksum(vocabulary: Vocabulary) -> int:
+    """Of words and counts in their order."""
+    return zlib.crc32("\n".join(vocabulary.words).encode(), zlib.crc32(vocabulary.counts.tobytes()))
+
+
+def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """CorpusChanged where the corpus is not the one that the run began with; names the files that look changed."""
+    if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
+        return
+    old = {file["path"]: file for file in before.get("files", [])}
+    new = {file["path"]: file for file in now["files"]}
+    changed = []
+    for path in [*new, *(path for path in old if path not in new)]:
+        if path not in old or path not in new:
+            changed.append(f"{path} is {'gone' if path in old else 'new'}")
+        elif old[path]["bytes"] != new[path]["bytes"]:
+            changed.append(f"{path} had {old[path]['bytes']:,} bytes, has {new[path]['bytes']:,}")
+        elif old[path]["modified"] != new[path]["modified"]:
+            changed.append(f"{path} was written to")
+    raise CorpusChanged(
+        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'}"
+    )

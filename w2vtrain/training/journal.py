@@ -1,0 +1,167 @@
+"""RUN/config.json: the run's request and settings, with a digest, and the output files that it wrote.
+
+It decides nothing: runs.py asks it whether a run may continue, outputs.py whether a file may be overwritten.
+
+A file is a run's own if the run recorded its inode number and its checksum before the file got its name. A name alone
+proves nothing: after a crash another run may have written there.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.config import FIELDS
+from w2vtrain.errors import DataError, shown
+from w2vtrain.formats.container import json_digest, json_object
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.locks import run_of
+from w2vtrain.system.trust import Trusted, new_files_in, read_trusted, reason
+
+CONFIG = "config.json"
+SCHEMA = 2
+LARGEST = 16 << 20
+"""Bytes that the file may have."""
+SEALED = ("run", "cwd", "request", "settings")
+"""What the digest covers."""
+FREE = ("threads", "stall_timeout")
+"""Settings that may differ between a run and its continuation."""
+DECIDING = ("sources", "heldout", "read_vocab")
+"""Parts of the request that decide the result, beside the settings."""
+
+
+class OtherSchema(DataError):
+    """The record of a run of another version."""
+
+
+@dataclass
+class Journal:
+    """The record of one run.
+
+    about: "cwd", "request" and "settings", in JSON's types; run: the run's id; outputs: by real path, the inode,
+    bytes and sha256 of each file that the run wrote or is about to name; locks: by real path, the inode of the lock
+    file beside each output that the run began; complete: all results are written.
+    sealed: whether the digest agreed when the file was read.
+    """
+
+    folder: Path
+    trusted: Trusted
+    about: dict[str, Any]
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    locks: dict[str, int] = field(default_factory=dict)
+    complete: bool = False
+    sealed: bool = True
+
+    @classmethod
+    def read(cls, folder: Path, trusted: Trusted) -> "Journal | None":
+        """Read what the folder of a run says; None if it says nothing, DataError if it cannot be used."""
+        path = folder / CONFIG
+        try:
+            data = read_trusted(path, LARGEST, trusted)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise DataError(f"{path} is not used: {reason(error)}; remove the folder to start over") from error
+        found = json_object(data, f"{path} is", "; remove the folder to start over")
+        if "settings" not in found or not {"request", "schema"} & found.keys():
+            raise DataError(f"{path}: is not of a run of this program: name another folder with --run")
+        if found.get("schema") != SCHEMA:
+            raise OtherSchema(
+                f"{path}: has schema {str(found.get('schema', 1))[:20]}, this version of w2vtrain reads {SCHEMA}:"
+                " finish the run with the version that began it, or start over with `fit --force` and the same settings"
+            )
+        outputs, locks, run = found.get("outputs"), found.get("locks"), found.get("run")
+        if not isinstance(outputs, dict) or not isinstance(locks, dict):
+            raise DataError(f"{path}: its outputs are not a table; remove the folder to start over")
+        outputs = {name: entry for name, entry in outputs.items() if isinstance(entry, dict)}
+        if not isinstance(run, str) or not (run.isalnum() and len(run) <= 64):
+            raise DataError(f"{path}: has no id of a run; remove the folder to start over")
+        about = {name: found.get(name) for name in ("cwd", "request", "settings")}
+        sealed = found.get("digest") == digest({**about, "run": run})
+        return cls(folder, trusted, about, run, outputs, locks, found.get("complete") is True, sealed)
+
+    def save(self) -> None:
+        """Write the record; WriteError or OutputError leave the one before."""
+        sealed = {"run": self.run, **self.about}
+        text = {
+            "schema": SCHEMA,
+            **sealed,
+            "digest": digest(sealed),
+            "outputs": self.outputs,
+            "locks": self.locks,
+            "complete": self.complete,
+        }
+        with atomic_write(self.folder / CONFIG, force=True, follow=False) as file:
+            file.write(json.dumps(text, indent=2).encode())
+
+    def claim(self, target: Path, temporary: Path) -> None:
+        """Record that the run owns the file that is about to take the name `target`."""
+        with temporary.open("rb") as file:
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        about = temporary.stat()
+        self.outputs[str(target)] = {"inode": about.st_ino, "bytes": about.st_size, "sha256": checksum}
+        self.save()
+
+    def claim_log(self, target: Path, temporary: Path) -> None:
+        """Record the same of a file that grows afterwards: its first line will name the run."""
+        self.outputs[str(target)] = {"inode": temporary.stat().st_ino, "log": True}
+        self.save()
+
+    def owns(self, path: str) -> bool:
+        """Return whether the file of this name is one that this run wrote, unchanged."""
+        with suppress(OSError, ValueError):  # a name with a NUL byte is a ValueError
+            entry = self.outputs.get(os.path.realpath(path))
+            about = Path(path).stat()
+            if entry is None or about.st_ino != entry.get("inode") or not Path(path).is_file():
+                return False
+            with Path(path).open("rb") as file:
+                if entry.get("log"):
+                    first = file.readline(LARGEST)
+                    return not first or json.dumps(self.run).encode() in first
+                same = about.st_size == entry.get("bytes")
+                return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256")
+        return False
+
+    def began(self, lock: Path) -> bool:
+        """Return whether the run began the output beside which this lock file lies, if it is there."""
+        with suppress(OSError):
+            same = lock.stat(follow_symlinks=False).st_ino == self.locks.get(str(lock))
+            return same or run_of(lock, new_files_in(lock.parent)) == self.run
+        return False
+
+    def owns_any(self) -> bool:
+        """Return whether any file that this run wrote is still there."""
+        return any(self.owns(path) for path in self.outputs)
+
+
+def digest(about: Mapping[str, Any]) -> str:
+    """Return the digest of the parts that decide what a run does."""
+    return json_digest({name: about.get(name) for name in SEALED})
+
+
+def changes(
+    before: Mapping[str, Any],
+    now: Mapping[str, Any],
+    free: Collection[str] = FREE,
+    parts: Collection[str] | None = None,
+) -> list[str]:
+    """Return how two descriptions of a run differ: "alpha 0.05, not 0.1".
+
+    free: settings that may differ; parts: of the request, those that count, by default those that decide the result.
+    """
+    found = []
+    for part, names in (("settings", now["settings"]), ("request", DECIDING if parts is None else parts)):
+        old, new = before.get(part), now.get(part)
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            continue
+        for name in names:
+            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older versions lack some
+            if name not in free and first != new.get(name):
+                found.append(f"{name} {shown(first)}, not {shown(new.get(name))}")
+    return found

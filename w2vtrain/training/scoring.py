@@ -1,0 +1,227 @@
+"""Held-out text under a language model: exact and unnormalised perplexity, log Z, coverage.
+
+It trains nothing, and knows an objective only as something that scores targets.
+"""
+
+import itertools
+import math
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from w2vtrain.engines.hidden import Examples, Mixing, forward, gather
+from w2vtrain.engines.plan import Text
+from w2vtrain.errors import DataError
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.training.units import Check, Unit, Watch, run_units
+
+BLOCK = 256
+"""Examples, or context words, per block."""
+UNITS = 64
+"""A text of fewer chunks is cut into more units, about this many: threads end together, and progress is even."""
+SAMPLED = 16
+"""Sampled examples whose log Z is computed together, where it is computed for a sample alone."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a model predicts a text.
+
+    perplexity: exp of the mean negative log-probability, exactly normalised; unnormalised: the same of the scores as
+    they are, without Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: of log Z; examples: predictions
+    made, which for skip-gram are pairs; normalised: of how many log Z was computed, which is all but where that is
+    too dear (char-softmax): there its mean over a random sample stands for the mean over all; seconds: of scoring,
+    summed over threads.
+    """
+
+    perplexity: float
+    unnormalised: float
+    bits: float
+    log_z_mean: float
+    log_z_variance: float
+    examples: int
+    normalised: int
+    seconds: float
+
+
+def score(scorer: Any, mixing: Mixing, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None) -> Score:
+    """Score every target of a text in full windows.
+
+    scorer.scores(H, targets), of hidden vectors H (B, width) and targets (B,), returns unnormalised log-scores (B,)
+    and log Z (B,). A scorer that also has raw(H, targets), the first of the two alone, is much faster with skip-gram:
+    the hidden vector is then that of one context word, and log Z is computed once for each. With `affordable`, a
+    number of examples, log Z is computed for a sample of that size.
+
+    The result does not depend on the number of threads. Raises DataError if the text has no word with a context,
+    Interrupted if `watch.stop` asks for it, and Stalled.
+    """
+    work = _Work(scorer, mixing, windows, text)
+    sums, seconds = run_units(work.kinds(), threads, watch or Watch())
+    n, raw, normalised, z, z2 = work.totals(sums)
+    if n == 0:
+        raise DataError("the held-out text has no word with a context")
+    mean = z / normalised
+    variance, exact = max(0.0, z2 / normalised - mean**2), raw / n - mean
+    bits = -exact / math.log(2)
+    return Score(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
+
+
+class _Block(NamedTuple):
+    """Consecutive examples of a chunk: H (B, width), targets (B,).
+
+    words (B,): the context words of skip-gram's examples, which have one each; otherwise without meaning.
+    """
+
+    H: np.ndarray
+    targets: np.ndarray
+    words: np.ndarray
+
+
+class _Work:
+    """What scoring a text consists of: units that any thread does in any order.
+
+    A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
+    """
+
+    def __init__(self, scorer: Any, mixing: Mixing, windows: Any, text: Text) -> None:
+        self.scorer, self.mixing, self.text = scorer, mixing, text
+        self.windows = windows._replace(shrink=False)
+        self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
+        self.sampled = hasattr(scorer, "affordable")
+        self.by_word = mixing.pairs and hasattr(scorer, "raw") and not self.sampled
+        # By context word: in how many examples it is, and its log Z.
+        self.lock = threading.Lock()
+        self.examples = np.zeros(len(text.counts), np.int64)
+        self.log_z = np.zeros(len(text.counts))
+
+    def kinds(self) -> list[list[Unit]]:
+        """Return the units, those of similar cost together."""
+        chunks = range(len(self.text.words))
+        blocks = -(-int(self.text.words.max(initial=1)) // BLOCK)
+        parts = min(-(-UNITS // max(1, len(chunks))), blocks)
+        stretches = list(itertools.product(chunks, range(parts), [parts]))
+        if not self.by_word and not self.sampled:
+            return [[partial(self._exact, *stretch) for stretch in stretches]]
+        raw: list[Unit] = [partial(self._raw, *stretch) for stretch in stretches]
+        return [raw, self._samples() if self.sampled else self._words()]
+
+    def totals(self, sums: np.ndarray) -> list[float]:
+        """Return the five sums of all units; where log Z is known by word, each example has its word's."""
+        total = sums.sum(axis=0)
+        if self.by_word:
+            used = self.examples > 0
+            n, log_z = self.examples[used], self.log_z[used]
+            total[2:] = n.sum(), (n * log_z).sum(), (n * log_z**2).sum()
+        return [float(x) for x in total]
+
+    def blocks(self, chunk: int, work: Workspace, part: int = 0, parts: int = 1) -> Iterator[_Block]:
+        """Yield blocks part, part + parts, part + 2 parts, ... of a chunk: all its words, in full windows."""
+        first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
+        stream = (0, 0, chunk)  # nothing is drawn from it: all words are kept, no window shrinks
+        pairs = self.mixing.pairs
+        examples = gather(self.text.tokens, first, last, self.keep, self.windows, pairs, stream, work)
+        for at in range(part * BLOCK, len(examples.targets), parts * BLOCK):
+            block = slice(at, at + BLOCK)
+            targets = examples.targets[block]
+            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.contexts[block])
+
+    def _hidden(self, examples: Examples, first: int, count: int) -> np.ndarray:
+        H = np.empty((count, self.mixing.dim + self.mixing.bias), np.float32)
+        forward(self.mixing, examples, first, H)
+        return H
+
+    def _exact(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
+        """Score a part of a chunk, each example with its log Z."""
+        sums = np.zeros(5)
+        for block in self.blocks(chunk, work, part, parts):
+            check()
+            raw, log_z = (found.astype(np.float64) for found in _quietly(self.scorer.scores, block.H, block.targets))
+            sums += len(raw), raw.sum(), len(raw), log_z.sum(), (log_z**2).sum()
+        return sums
+
+    def _raw(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
+        """Score a part of a chunk without log Z."""
+        sums = np.zeros(5)
+        for block in self.blocks(chunk, work, part, parts):
+            check()
+            raw = _quietly(self.scorer.raw, block.H, block.targets)
+            sums[:2] += len(raw), raw.sum(dtype=np.float64)
+            if self.by_word:
+                with self.lock:
+                    np.add.at(self.examples, block.words, 1)
+        return sums
+
+    def _words(self) -> list[Unit]:
+        """Return the units that compute log Z of the text's words."""
+        found = np.zeros(len(self.text.counts) + 1, np.bool_)
+        for first, last in itertools.pairwise(self.text.starts.tolist()):
+            found[self.text.tokens[first:last]] = True
+        found[-1] = False  # -1, the end of a sentence
+        if self.windows.end >= 0:
+            found[self.windows.end] = True
+        words = np.flatnonzero(found).astype(np.int32)
+        return [partial(self._log_z_of, words[at : at + BLOCK]) for at in range(0, len(words), BLOCK)]
+
+    def _log_z_of(self, words: np.ndarray, work: Workspace, check: Check) -> np.ndarray:
+        check()
+        places = np.arange(len(words) + 1)
+        H = self._hidden(Examples(words, np.zeros_like(words), places, words, words), 0, len(words))
+        self.log_z[words] = _quietly(self.scorer.scores, H, words)[1]  # log Z is the same for any target
+        return np.zeros(5)
+
+    def _samples(self) -> list[Unit]:
+        """Return the units that compute log Z of a sample, drawn from the first blocks of every chunk."""
+        units: list[Unit] = []
+        share_of_chunk = -(-self.scorer.affordable // max(1, len(self.text.words)))
+        for chunk, tokens in enumerate(np.diff(self.text.starts).tolist()):
+            most = tokens * 2 * self.windows.size if self.mixing.pairs else tokens
+            quota = min(share_of_chunk, most)
+            for at in range(0, quota, BLOCK):
+                size = min(BLOCK, quota - at)
+                shares = -(-size // SAMPLED)
+                units += [partial(self._sample, chunk, at, size, slice(k, None, shares)) for k in range(shares)]
+        return units
+
+    def _sample(self, chunk: int, at: int, size: int, share: slice, work: Workspace, check: Check) -> np.ndarray:
+        """Compute log Z of a share of `size` examples, drawn at random from the block that begins at `at`."""
+        sums = np.zeros(5)
+        for block in itertools.islice(self.blocks(chunk, work, at // BLOCK), 1):
+            check()
+            n = len(block.targets)
+            some = np.random.default_rng([chunk, at]).permutation(n)[:size] if size < n else np.arange(n)
+            times = np.ones(len(some), np.int64)
+            if self.mixing.pairs:  # examples of one context word have one log Z
+                _, first, times = np.unique(block.words[some], return_index=True, return_counts=True)
+                some = some[first]
+            some, times = some[share], times[share]
+            if len(some):
+                log_z = _quietly(self.scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
+                sums[2:] = times.sum(), (times * log_z).sum(), (times * log_z**2).sum()
+        return sums
+
+
+def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
+    """Call a method of a scorer; the trainer reports what diverged."""
+    with np.errstate(all="ignore"):
+        return scores(H, targets)
+
+
+def speed(scorer: Any, mixing: Mixing, windows: Any, text: Text, seconds: float = 2.0) -> float:
+    """Targets a second that one thread scores in the objective's own cheapest way, measured for so many seconds."""
+    work = _Work(scorer, mixing, windows, text)
+    H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
+    scorer.log_prob(H, targets)  # the first call compiles and builds tables
+    rounds, started = 0, time.perf_counter()
+    while (spent := time.perf_counter() - started) < seconds:
+        scorer.log_prob(H, targets)
+        rounds += 1
+    return rounds * len(targets) / spent
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf

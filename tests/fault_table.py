@@ -397,12 +397,12 @@ PROCESSES = [
     Fault(
         "SIGTERM in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
         drive=signalled(signal.SIGTERM), check=goes_on(75), note="after 75, the same bytes",
-        tested="test_runs.py::test_a_stopped_run_goes_on_to_the_same_bytes",
+        tested="training/test_run_folder.py::test_a_stopped_run_goes_on_to_the_same_bytes",
     ),
     Fault(
         "SIGKILL in training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
         refused=False, states=STATES, drive=signalled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
-        tested="test_runs.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
+        tested="training/test_run_folder.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
     ),
     Fault(
         "SIGHUP in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
@@ -425,7 +425,7 @@ PROCESSES = [
     ),
     Fault(
         "two runs with one output", 73, "in use by process|exists", LONG, LONG_GENSIM, LONG_FASTTEXT, drive=two_at_once,
-        check=one_is_refused, tested="test_runs.py::test_a_second_run_on_one_output_is_refused",
+        check=one_is_refused, tested="training/test_run_folder.py::test_a_second_run_on_one_output_is_refused",
     ),
 ]  # fmt: skip
 

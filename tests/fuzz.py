@@ -33,19 +33,19 @@ from w2vtrain import config
 from w2vtrain.commands import run
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, evaluation, report, scores
-from w2vtrain.formats import container, model, vectorparse, vectors
+from w2vtrain.formats import model, safetensors, vector_rows, vectors
 from w2vtrain.probability import trees
 from w2vtrain.system import compression, files
 from w2vtrain.text import corpus, vocab
-from w2vtrain.training import checkpoint, language, pipeline, runs
+from w2vtrain.training import checkpoint, fit, predictor, run_folder
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
 LONGEST = 4096  # bytes of an input
 ROOM = 256 << 20  # bytes of memory beyond the start
 SLOWEST = 20  # seconds an input
 MODULES = (
-    checkpoint, compare, compression, config, container, corpus, evaluation, files, language, model, report, run, runs,
-    scores, trees, vectorparse, vectors, vocab, tomllib._parser, tomllib._re,
+    checkpoint, compare, compression, config, safetensors, corpus, evaluation, files, predictor, model, report, run,
+    run_folder, scores, trees, vector_rows, vectors, vocab, tomllib._parser, tomllib._re,
 )  # fmt: skip
 # What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
@@ -91,7 +91,7 @@ def read_vectors(path):
 def read_model(path):
     read_vectors(path)
     if found := refused(model.load_model, path):
-        refused(language.model_predictor, found)
+        refused(predictor.model_predictor, found)
 
 
 def read_state(path):
@@ -115,7 +115,7 @@ def read_checkpoint(path, state, manifest):
 
 def read_settings(path):
     if found := refused(config.resolve, {}, {}, path):
-        refused(pipeline.effective, found[0])
+        refused(fit.effective, found[0])
 
 
 def read_questions(path):
@@ -154,10 +154,10 @@ def read_run(path):
     """A run's config.json: the same command goes on, and `resume`."""
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
-    (folder / runs.CONFIG).write_bytes(path.read_bytes())
-    if about := refused(runs.stored, folder):
+    (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
+    if about := refused(run_folder.stored, folder):
         refused(run.asked_before, folder, about)
-    refused(runs.Run(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
+    refused(run_folder.Run(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
 
 
 def read_result(path):
@@ -224,7 +224,7 @@ def model_seeds(folder):
 
 def state_of(folder):
     arrays = {"input": ROWS, "codes": np.array([1, 0], np.uint8), "stream": np.array([7], np.uint64)}
-    return made(folder, container.write_container, arrays, {"about": '{"epochs": [], "best": false}'})
+    return made(folder, safetensors.write_container, arrays, {"about": '{"epochs": [], "best": false}'})
 
 
 def state_seeds(folder):
@@ -342,7 +342,7 @@ def mutated(mutate, data, longest, seed):
     start, end = rng.choice(spans)
     value = rng.choice(VALUES)
     changed = data[:start] + value + data[end:]
-    if container.is_container(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
+    if safetensors.is_container(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
         changed = struct.pack("<Q", max(0, length + len(value) - (end - start))) + changed[8:]
     return changed[:longest]
 

@@ -10,11 +10,11 @@ import sys
 SCRIPT = """
 import itertools, os, signal, sys, time
 from w2vtrain import cli
-from w2vtrain.training import runs
+from w2vtrain.training import run_folder
 
 receiver = {"itself": os.getpid(), "parent": os.getppid(), "nobody": None}[sys.argv[1]]
 steps = {int(slice): signal.Signals[name] for slice, name in (step.split(":") for step in sys.argv[2].split(","))}
-slices, due = itertools.count(1), runs.Run.due
+slices, due = itertools.count(1), run_folder.Run.due
 
 
 def signalled(self):
@@ -31,7 +31,7 @@ def signalled(self):
     return due(self)
 
 
-runs.Run.due = signalled  # asked after each slice, of which every epoch has at least 8
+run_folder.Run.due = signalled  # asked after each slice, of which every epoch has at least 8
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """

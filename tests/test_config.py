@@ -10,7 +10,7 @@ from w2vtrain.config import FIELDS, Settings, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
 from w2vtrain.system import machine
 from w2vtrain.system.machine import automatic_threads, peak_memory, versions
-from w2vtrain.training.pipeline import effective
+from w2vtrain.training.fit import effective
 
 
 def toml(tmp_path, text):

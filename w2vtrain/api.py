@@ -9,7 +9,7 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.objectives import allow_code
 from w2vtrain.text.vocab import Vocabulary
-from w2vtrain.training.pipeline import Events, effective, fit
+from w2vtrain.training.fit import Events, effective, fit
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 

@@ -13,7 +13,7 @@ from signalled import shown_on
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval, duration, json_lines
-from w2vtrain.engines.plan import Progress
+from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import OutputError, WriteError
 
 
@@ -88,7 +88,7 @@ def test_a_log_is_json_whatever_is_in_it_also_on_standard_output(capsys, tmp_pat
 TERMINAL = """
 import time
 from w2vtrain.commands.console import Console
-from w2vtrain.engines.plan import Progress
+from w2vtrain.engines.schedule import Progress
 run = Console()
 run.say("settings")
 events = run.events()

@@ -88,7 +88,7 @@ import resource, sys
 from pathlib import Path
 from w2vtrain import objectives
 from w2vtrain.errors import DataError
-from w2vtrain.training.language import model_predictor
+from w2vtrain.training.predictor import model_predictor
 from w2vtrain.formats.model import load_model
 import safetensors.numpy
 objectives.objectives()

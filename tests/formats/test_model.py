@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.evaluation import evaluation
-from w2vtrain.formats import container, model, vectorparse, vectors
+from w2vtrain.formats import model, safetensors, vector_rows, vectors
 from w2vtrain.formats.model import Model, describe, load_model, save_model
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
@@ -65,7 +65,7 @@ def test_what_is_loaded_can_be_trained_on(tmp_path):
 
 
 def test_strided_views_in_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(container, "BLOCK", 50)
+    monkeypatch.setattr(safetensors, "BLOCK", 50)
     padded = np.random.default_rng(1).standard_normal((100, 16)).astype("f4")
     names = [f"w{i}" for i in range(100)]
     given = Model(names, np.arange(200)[::-2], padded[:, :7], padded[::3, 2:9], {"codes": np.asfortranarray(padded)})
@@ -277,7 +277,7 @@ def test_saving_makes_no_second_copy(tmp_path):
 
 
 def test_no_reader_unpickles():
-    for module in (files, container, vectors, vectorparse, model, evaluation):
+    for module in (files, safetensors, vectors, vector_rows, model, evaluation):
         text = Path(module.__file__).read_text()
         assert "import pickle" not in text
         assert "allow_pickle" not in text

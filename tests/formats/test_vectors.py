@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
-from w2vtrain.formats import vectorparse, vectors
+from w2vtrain.formats import vector_rows, vectors
 from w2vtrain.formats.model import Model, save_model
 from w2vtrain.formats.vectors import (
     Vectors,
@@ -91,7 +91,7 @@ def test_decimals_read_back_to_the_same_bits(bits):
     if values.size:
         lines = []
         vectors._write_text(type("File", (), {"write": lines.append}), [b"w"], values)
-        assert same_bits(vectorparse.row_values(lines[0], values.size)[None], values)
+        assert same_bits(vector_rows.row_values(lines[0], values.size)[None], values)
 
 
 @settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)
@@ -199,8 +199,8 @@ def test_limit_reads_the_first_rows(tmp_path, format):
 
 @each_format
 def test_many_blocks(tmp_path, format, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.container.BLOCK", 30)
-    monkeypatch.setattr(vectorparse, "BLOCK", 30)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.BLOCK", 30)
+    monkeypatch.setattr(vector_rows, "BLOCK", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]
     write_vectors(tmp_path / "v", names, padded[:, :7], format)
@@ -254,7 +254,7 @@ def test_values_that_are_not_finite_are_not_written(tmp_path, format, value):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (3,), (3, 0), (3, 2, 1), (3, vectorparse.MAX_DIM + 1)])
+@pytest.mark.parametrize("shape", [(2, 2), (3,), (3, 0), (3, 2, 1), (3, vector_rows.MAX_DIM + 1)])
 def test_shapes_that_do_not_fit(tmp_path, shape):
     with pytest.raises(UsageError, match="shape"):
         write_vectors(tmp_path / "v.txt", ["a", "b", "c"], np.broadcast_to(np.float32(0), shape))
@@ -380,7 +380,7 @@ def test_reading_and_writing_import_nothing_heavy():
 
 def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
     """repr() and float() of one number at a time would take ten times as long."""
-    dumps, numbers, sizes = orjson.dumps, vectorparse.numbers, []
+    dumps, numbers, sizes = orjson.dumps, vector_rows.numbers, []
     matrix = np.random.default_rng(0).standard_normal((10_000, 200)).astype("f4")
 
     def dumped(block, option):
@@ -394,7 +394,7 @@ def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
 
     write_to = {"dumps": dumped, "OPT_SERIALIZE_NUMPY": orjson.OPT_SERIALIZE_NUMPY}
     monkeypatch.setattr(vectors, "orjson", SimpleNamespace(**write_to))
-    monkeypatch.setattr(vectorparse, "numbers", parsed)
+    monkeypatch.setattr(vector_rows, "numbers", parsed)
     write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(10_000)], matrix)
     assert sum(sizes) == matrix.size
     assert same_bits(read_vectors(tmp_path / "v.txt").matrix, matrix)

@@ -1,8 +1,8 @@
 """Small trainings with bounds checks in every kernel, in a process of their own; their machine code has its own names.
 
-The loops over rows that are written with LLVM's vectors (rows.py, tiles.py, logistic.py, normalise.py, cells.py) take
+The loops over rows that are written with LLVM's vectors (rows.py, tiles.py, logistic.py, softmax.py, indices.py) take
 raw pointers, which have no bounds: there the number of every row is checked (llvm.check_bounds), what is read along a
-row is not: the columns, and the cells of cells.py, which are read beyond the end on purpose.
+row is not: the columns, and the elements of indices.py, which are read beyond the end on purpose.
 """
 
 import os
@@ -20,7 +20,7 @@ import sys
 import numpy as np
 import w2vtrain
 from w2vtrain.kernels import jit
-from w2vtrain.training import pipeline
+from w2vtrain.training import fit
 from w2vtrain.kernels.rows import add_to_rows, padded_rows
 
 @jit.kernel()
@@ -45,7 +45,7 @@ common = {"objective": objective, "epochs": 1, "vector_size": 9, "window": 3, "m
 for more in map(eval, sys.argv[3:]):
     model = w2vtrain.train(text, heldout=text, threads=2, **common, **more)
     assert model.record["epochs"][0]["examples"] > 1000
-    score, _ = pipeline.perplexity(model, [text])
+    score, _ = fit.perplexity(model, [text])
     assert score.examples > 1000
 """
 SMALL = [{}, {"model": "cbow"}]

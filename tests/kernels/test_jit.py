@@ -13,7 +13,7 @@ from reference import problem_of
 
 import w2vtrain
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
-from w2vtrain.engines.windows import train_chunks
+from w2vtrain.engines.window import train_chunks
 from w2vtrain.kernels import jit
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows

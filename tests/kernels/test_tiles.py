@@ -155,7 +155,7 @@ def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
     named = [
         f"{tests}/kernels/test_tiles.py",
         f"{tests}/kernels/test_logistic.py",
-        f"{tests}/engines/test_windows.py::test_kernel_agrees_with_the_naive_trainer",
+        f"{tests}/engines/test_window.py::test_kernel_agrees_with_the_naive_trainer",
     ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *named],

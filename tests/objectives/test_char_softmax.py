@@ -10,8 +10,8 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import char_softmax
 from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax, advance
 from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.letters import LONGEST, spell, tries
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.spelling import LONGEST, spell, tries
 
 # Words of all lengths, the empty one too; the fourth and the fifth are cut to the same spelling.
 WORDS = ["the", "a", "né", "x" * 40, "x" * 50, "then", "nation", "national", "日本", "", "nationals", "he", "b"]

@@ -7,8 +7,8 @@ from reference import begun
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.cnn_softmax import CnnSoftmax
+from w2vtrain.probability.letters import BEGIN, END, LONGEST
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.spelling import BEGIN, END, LONGEST
 
 WORDS = ["the", "a", "né", "of", "then", "the", "x" * 40, "b", "nation", "national", "irrational", "日本", "a"]
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 4, 3])

@@ -13,7 +13,7 @@ from reference import problem_of
 from w2vtrain import objectives
 from w2vtrain.architectures import make_scratch
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.checks import check
+from w2vtrain.evaluation.objective_checks import check
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.sampling import noise_distribution
 

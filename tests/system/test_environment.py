@@ -16,9 +16,9 @@ from signalled import signalled
 
 import w2vtrain
 from w2vtrain.errors import Stopped, WriteError
-from w2vtrain.system.writer import Writer
-from w2vtrain.training import checkpoint, runs
-from w2vtrain.training.runs import Run
+from w2vtrain.training import checkpoint, run_folder
+from w2vtrain.training.run_folder import Run
+from w2vtrain.training.writer import Writer
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
@@ -27,11 +27,11 @@ SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
 SLOW_DISK = """
 import itertools, os, signal, threading, time
 from w2vtrain import cli
-from w2vtrain.training import runs
-from w2vtrain.system import writer
+from w2vtrain.training import run_folder
+from w2vtrain.training import writer
 
 writer.SLOW = 0.2
-sync, due, slices = os.fsync, runs.Run.due, itertools.count(1)
+sync, due, slices = os.fsync, run_folder.Run.due, itertools.count(1)
 warned, synced = threading.Event(), threading.Event()
 
 
@@ -56,7 +56,7 @@ def hurry(self):
     return due(self)
 
 
-os.fsync, runs.Run.due, runs.Writer = slow, hurry, Writer
+os.fsync, run_folder.Run.due, run_folder.Writer = slow, hurry, Writer
 cli.main()
 """
 
@@ -64,9 +64,9 @@ cli.main()
 GONE = """
 import os, sys
 from w2vtrain import cli
-from w2vtrain.training import runs
+from w2vtrain.training import run_folder
 
-gone, due = sys.argv.pop(1), runs.Run.due
+gone, due = sys.argv.pop(1), run_folder.Run.due
 
 
 def deleted(self):
@@ -75,7 +75,7 @@ def deleted(self):
     return due(self)
 
 
-runs.Run.due = deleted
+run_folder.Run.due = deleted
 cli.main()
 """
 
@@ -231,12 +231,12 @@ def wait_for(let):
 
 
 def test_without_room_for_a_copy_training_waits(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "available_memory", lambda: 40)
+    monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
     run, mine = Run(tmp_path, every=0.0), arrays()
     run.pause(lambda: mine, lambda: {"n": 1})
     assert not run.writer.busy
     assert checkpoint.numbers(tmp_path) == [1]
-    monkeypatch.setattr(runs, "available_memory", lambda: 48)
+    monkeypatch.setattr(run_folder, "available_memory", lambda: 48)
     run.pause(lambda: mine, lambda: {"n": 2})
     run.settle()
     assert checkpoint.numbers(tmp_path) == [1, 2]

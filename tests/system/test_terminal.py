@@ -22,11 +22,11 @@ from w2vtrain import cli
 from w2vtrain.commands import texts
 from w2vtrain.commands.shell import explained
 from w2vtrain.evaluation import compare
-from w2vtrain.formats.container import json_text
 from w2vtrain.formats.model import Model, save_model
+from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
-from w2vtrain.training.scoring import Score
+from w2vtrain.training.perplexity import Score
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent

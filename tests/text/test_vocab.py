@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, InputMissing, OutputError
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import count
+from w2vtrain.text.encoded import count
 from w2vtrain.text.vocab import Vocabulary, select
 
 WORDS = st.text(st.characters(exclude_characters="\0 \t\n\r\v\f", exclude_categories=["Cs"]), min_size=1, max_size=4)

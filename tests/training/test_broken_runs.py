@@ -15,7 +15,7 @@ ENGINES = {"windows": ["--objective", "neg"], "blocks": ["--objective", "sampled
 BROKEN = """
 import faulthandler, itertools, sys, time
 from w2vtrain import cli
-from w2vtrain.training import runs, trainer
+from w2vtrain.training import run_folder, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 learn, steps = trainer._Run._learn, itertools.count(1)
@@ -31,7 +31,8 @@ def broken(self, order, before, words, epoch, mine):
 
 
 trainer._Run._learn = broken
-runs.Run.due = lambda self: False  # saved is after each epoch and not after each slice, so that all threads get some
+# Saved is after each epoch and not after each slice, so that all threads get some.
+run_folder.Run.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]
 cli.main()
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.formats.container import write_container
+from w2vtrain.formats.safetensors import write_container
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import Journal
@@ -153,7 +153,7 @@ import resource, signal, sys
 from pathlib import Path
 import numpy as np
 from w2vtrain.training import checkpoint
-from w2vtrain.formats.container import write_container
+from w2vtrain.formats.safetensors import write_container
 from w2vtrain.errors import W2VError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 failed = 0

@@ -274,10 +274,10 @@ def fill(path):
 FULL = """
 import contextlib, itertools, os, pathlib, signal, sys, time
 from w2vtrain import cli
-from w2vtrain.training import runs
+from w2vtrain.training import run_folder
 
 filler, freed = pathlib.Path(sys.argv[1]), sys.argv[2] == "freed"
-slices, due = itertools.count(1), runs.Run.due
+slices, due = itertools.count(1), run_folder.Run.due
 
 
 def fill():
@@ -301,7 +301,7 @@ def full(self):
     return due(self)
 
 
-runs.Run.due = full
+run_folder.Run.due = full
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """
@@ -391,7 +391,8 @@ def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     fill(small_disk / "filler")
     words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
-    words[1:3] = ["-c", "from w2vtrain import cli; from w2vtrain.training import runs; runs.RETRY = 0.1; cli.main()"]
+    program = "from w2vtrain import cli; from w2vtrain.training import run_folder; run_folder.RETRY = 0.1; cli.main()"
+    words[1:3] = ["-c", program]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         line = until(process, "tried again until there is room")
         assert "No space left on device" in line

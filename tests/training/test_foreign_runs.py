@@ -14,9 +14,9 @@ from w2vtrain import cli
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, journal
+from w2vtrain.training.fit import Events
+from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.journal import Journal
-from w2vtrain.training.pipeline import Events
-from w2vtrain.training.pipeline import fit as pipeline_fit
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
 EVIL = """
@@ -431,7 +431,7 @@ def test_a_vocabulary_that_is_a_link_is_not_exported(w2vtrain, stopped, tmp_path
 
 def test_resume_takes_no_folder_for_the_corpus_from_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
     """It takes one from the command line."""
-    from w2vtrain.training import pipeline
+    from w2vtrain.training import fit as pipeline
 
     folders, encode = [], pipeline.encode
     monkeypatch.setattr(

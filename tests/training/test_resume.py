@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.windows import WindowEngine
+from w2vtrain.engines.window import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
-from w2vtrain.training import pipeline
+from w2vtrain.training import fit as pipeline
 from w2vtrain.training.checkpoint import locked
-from w2vtrain.training.pipeline import effective, fit
-from w2vtrain.training.runs import Run
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.run_folder import Run
 
 # Where the state is more than rows: tables that are older than rows, learned log Z, accumulators, noise that is shared.
 OPTIONS = {

@@ -15,16 +15,17 @@ from signalled import run_signalled
 
 from w2vtrain.commands import outputs
 from w2vtrain.config import Settings
-from w2vtrain.engines import plan
-from w2vtrain.engines.plan import Epoch, State, bounded
+from w2vtrain.engines import schedule
+from w2vtrain.engines.schedule import Epoch, State, bounded
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.system.trust import trust
-from w2vtrain.training import checkpoint, pipeline
+from w2vtrain.training import checkpoint
+from w2vtrain.training import fit as pipeline
+from w2vtrain.training.fit import Events, effective, fit
 from w2vtrain.training.journal import Journal
-from w2vtrain.training.pipeline import Events, effective, fit
-from w2vtrain.training.runs import Run, listening
+from w2vtrain.training.run_folder import Run, listening
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -257,7 +258,7 @@ def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lo
 
 
 def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
-    monkeypatch.setattr(plan, "MOST_EPOCHS", 10)
+    monkeypatch.setattr(schedule, "MOST_EPOCHS", 10)
     state = State()
     for number in range(1, 1001):
         state = state.after(Epoch(number, 1.0, 2, 3, 0.5))
@@ -271,7 +272,7 @@ def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypat
 def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatch):
     settings, _ = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
     whole = fit([str(folder / "text.txt")], settings)
-    monkeypatch.setattr(plan, "MOST_EPOCHS", 10)
+    monkeypatch.setattr(schedule, "MOST_EPOCHS", 10)
     few = fit([str(folder / "text.txt")], settings)
     assert few.input.tobytes() == whole.input.tobytes()
     records, all_records = few.record["epochs"], whole.record["epochs"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.corpus import SAMPLE, TOKENIZERS, Corpus
-from w2vtrain.text.ids import encode
+from w2vtrain.text.encoded import encode
 from w2vtrain.training.suspicions import suspicions, thinned
 
 WIKI = Path(__file__).parents[2] / "data/simplewiki.txt"

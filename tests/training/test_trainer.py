@@ -8,10 +8,10 @@ import pytest
 from reference import chunks, problem_of, topics
 
 from w2vtrain.architectures import SkipGram, Windows
-from w2vtrain.engines import windows
-from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.engines import window
+from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.weights import initial_input, initial_output
-from w2vtrain.engines.windows import WindowEngine
+from w2vtrain.engines.window import WindowEngine
 from w2vtrain.errors import Diverged, Stalled
 from w2vtrain.objectives import objective_class
 from w2vtrain.training import trainer
@@ -118,7 +118,7 @@ def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
             raise RuntimeError("worker broke")
         return 0.0, 1
 
-    monkeypatch.setattr(windows, "train_chunks", broken)
+    monkeypatch.setattr(window, "train_chunks", broken)
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="worker broke"):
         run(rng, SKIPGRAM, threads=3)

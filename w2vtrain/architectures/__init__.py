@@ -18,8 +18,8 @@ import numpy as np
 from numba import float32, int64
 from numba.extending import overload
 
-from w2vtrain.kernels.cells import copy_cells, repeats
-from w2vtrain.kernels.copies import Copied, Copies, copied_rows, own_rows
+from w2vtrain.kernels.hot_rows import Copied, Copies, copied_rows, own_rows
+from w2vtrain.kernels.indices import copy_cells, repeats
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.rows import ROW, add_to_rows, apart_zeros, padded_rows, sum_rows
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
@@ -332,7 +332,7 @@ class Windows(NamedTuple):
 def gather_context(sentence, length, position, reach, windows, context):
     """The words within `reach` of a position, without the word there. Returns how many, and how many stand before.
 
-    Behind both arrays there is room, as cells.py says.
+    Behind both arrays there is room, as indices.py says.
     """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position

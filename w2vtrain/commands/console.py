@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.plan import Epoch, Progress, State
+from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.formats.container import json_text
 from w2vtrain.formats.model import Model
+from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.machine import versions
 from w2vtrain.system.terminal import echo, one_line
-from w2vtrain.text.ids import Ids
-from w2vtrain.training.pipeline import Events
-from w2vtrain.training.scoring import Score
+from w2vtrain.text.encoded import Ids
+from w2vtrain.training.fit import Events
+from w2vtrain.training.perplexity import Score
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""

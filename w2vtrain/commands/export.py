@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.plan import State
+from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.objectives import CodeNotAllowed, allow_code, require_allowed
@@ -13,7 +13,7 @@ from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, Journal
-from w2vtrain.training.runs import VOCABULARY, kept_vocabulary, stored
+from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
 def run_export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:

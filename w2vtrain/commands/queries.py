@@ -13,8 +13,8 @@ from typing import Any
 
 from w2vtrain.errors import BelowThreshold, DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.evaluation import evaluation
-from w2vtrain.formats.container import json_text
 from w2vtrain.formats.model import describe
+from w2vtrain.formats.safetensors import json_text
 from w2vtrain.formats.vectors import read_vectors, to_keyed_vectors
 from w2vtrain.objectives import (
     allow_code,
@@ -259,7 +259,7 @@ def print_objectives(name: str | None = None) -> None:
 
 def check_objective(name: str, options: dict[str, Any]) -> None:
     """Check gradients and probabilities, with and without biases; BelowThreshold if one does not hold."""
-    from w2vtrain.evaluation.checks import check
+    from w2vtrain.evaluation.objective_checks import check
 
     allow_code(name)
     options, failed = checked_options(name, options), 0

@@ -1,6 +1,6 @@
 """The commands `fit` and `resume`: settings, preflight, the run.
 
-How a corpus is read and a model trained is pipeline.py's matter; which files are written, outputs.py's.
+How a corpus is read and a model trained is training/fit.py's matter; which files are written, outputs.py's.
 """
 
 import json
@@ -34,12 +34,12 @@ from w2vtrain.objectives import CodeNotAllowed, allow_code, engine_of
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
-from w2vtrain.system.writer import SLOW
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
+from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.journal import CONFIG
-from w2vtrain.training.pipeline import effective, fit
-from w2vtrain.training.runs import Run, listening, stored
+from w2vtrain.training.run_folder import Run, listening, stored
+from w2vtrain.training.writer import SLOW
 
 
 def run_fit(

@@ -12,14 +12,14 @@ from w2vtrain.config import resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError
 from w2vtrain.evaluation.compare import Comparison, contenders, write_reports
 from w2vtrain.evaluation.compare import run as compare
-from w2vtrain.formats.container import json_text
 from w2vtrain.formats.model import load_model
+from w2vtrain.formats.safetensors import json_text
 from w2vtrain.objectives import allow_code, require_allowed
 from w2vtrain.system.files import check_writable, open_input
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
-from w2vtrain.text.ids import count
-from w2vtrain.training.pipeline import corpus_of, perplexity
+from w2vtrain.text.encoded import count
+from w2vtrain.training.fit import corpus_of, perplexity
 
 
 def run_vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:

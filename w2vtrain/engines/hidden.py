@@ -9,7 +9,7 @@ import numpy as np
 from numba import float32, int64
 
 from w2vtrain.architectures import gather_context, place
-from w2vtrain.engines.windows import read_sentence
+from w2vtrain.engines.window import read_sentence
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW
 from w2vtrain.probability.sampling import draw_below, seed_stream

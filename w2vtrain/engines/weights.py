@@ -7,7 +7,7 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures import position_weights
-from w2vtrain.engines.plan import Weights
+from w2vtrain.engines.schedule import Weights
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem

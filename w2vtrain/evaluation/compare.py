@@ -18,10 +18,10 @@ from typing import Any
 from w2vtrain.config import FIELDS, Settings, validated
 from w2vtrain.errors import ConfigError, DataError, W2VError
 from w2vtrain.evaluation import report
-from w2vtrain.formats.container import json_object, json_text
+from w2vtrain.formats.safetensors import json_object, json_text
 from w2vtrain.objectives import checked_options, objectives, option_defaults
 from w2vtrain.system.files import atomic_write, read_small
-from w2vtrain.training.pipeline import effective
+from w2vtrain.training.fit import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 
@@ -214,10 +214,10 @@ def child() -> None:
 
 def train(job: Job) -> dict[str, Any]:
     """Train one job in this process, and score it every way."""
-    from w2vtrain.training.language import model_predictor
-    from w2vtrain.training.pipeline import fit, heldout_text
-    from w2vtrain.training.pipeline import perplexity as measure
-    from w2vtrain.training.scoring import speed
+    from w2vtrain.training.fit import fit, heldout_text
+    from w2vtrain.training.fit import perplexity as measure
+    from w2vtrain.training.perplexity import speed
+    from w2vtrain.training.predictor import model_predictor
 
     # Held-out text is scored each epoch only where epochs are counted: with a budget of time they may never end.
     timed = job.settings["seconds"] is not None

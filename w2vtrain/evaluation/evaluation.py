@@ -1,6 +1,7 @@
 """Scores of word vectors: analogies, similarity to human judgement, neighbours; on gensim's KeyedVectors.
 
-Probabilities under a model are not scored here (scoring.py), and nothing is printed: reports have `to_dict`.
+Probabilities under a model are not scored here (training/perplexity.py does), and nothing is
+printed: reports have `to_dict`.
 """
 
 import difflib

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.container import (
+from w2vtrain.formats.safetensors import (
     FORMAT,
     Container,
     decode_words,

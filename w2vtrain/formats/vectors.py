@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.container import (
+from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
     first_not_finite,
@@ -22,7 +22,7 @@ from w2vtrain.formats.container import (
     open_container,
     row_blocks,
 )
-from w2vtrain.formats.vectorparse import (
+from w2vtrain.formats.vector_rows import (
     MAX_DIM,
     MAX_WORD,
     Collector,

@@ -11,8 +11,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from w2vtrain.kernels.jit import FORCED
+from w2vtrain.kernels.lanes import INTEGERS, Lanes, exp, log
 from w2vtrain.kernels.llvm import I32, I64, LANES, VECTOR, address_of_row, splat, sum_lanes
-from w2vtrain.kernels.simd import INTEGERS, Lanes, exp, log
 
 
 class _Block:

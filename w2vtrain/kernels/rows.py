@@ -1,6 +1,6 @@
 """Whole rows of a matrix: sums, adding to several, asking memory for one, aligned matrices.
 
-Products of rows are in tiles.py, row numbers in cells.py.
+Products of rows are in tiles.py, row numbers in indices.py.
 """
 
 from typing import Any

@@ -19,7 +19,7 @@ from Python, a range of output rows, the busiest first, of which each thread sha
 What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command
 line offers; `output_rows(vocabulary size)`; `candidate_limit`, the most candidates a target can have; `arrays()`, what
 the model file keeps; `learned()`, where `errors` changes arrays of its own; `scorer(problem, options, output, arrays)`,
-which gives what scores targets with a trained model (see scoring.score), and `initial_bias(problem)`, where biases do
+which gives what scores targets with a trained model (see perplexity.py), and `initial_bias(problem)`, where biases do
 not start from 0.
 
 An objective for the block engine is a class with engine = "blocks" and these:

@@ -12,8 +12,8 @@ import numpy as np
 from w2vtrain.errors import DataError
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
+from w2vtrain.probability.letters import END, Level, Spelling, spell, tries
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.spelling import END, Level, Spelling, spell, tries
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},

@@ -10,9 +10,9 @@ import numpy as np
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
+from w2vtrain.probability.letters import Spelling, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import noise_distribution
-from w2vtrain.probability.spelling import Spelling, spell
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},

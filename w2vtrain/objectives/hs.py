@@ -7,8 +7,8 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.kernels.cells import unpack_cells, with_room
-from w2vtrain.kernels.copies import BUSY
+from w2vtrain.kernels.hot_rows import BUSY
+from w2vtrain.kernels.indices import unpack_cells, with_room
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import prefetch_cell
 from w2vtrain.probability.dense import SCORED

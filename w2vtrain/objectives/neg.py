@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
-from w2vtrain.kernels.copies import BUSY
+from w2vtrain.kernels.hot_rows import BUSY
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem, check_ranges

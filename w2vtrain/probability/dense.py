@@ -1,6 +1,6 @@
 """Matrix products and softmax over whole blocks of examples, and the objectives' common part that needs them.
 
-It draws no samples and walks no corpus: blocks.py hands in hidden vectors, an objective decides what is scored.
+It draws no samples and walks no corpus: engines/block.py hands in hidden vectors, an objective decides what is scored.
 
 Products go through the BLAS that SciPy brings, one thread a worker. `add_product` calls it without the GIL and adds
 to what is there, which neither numpy.dot nor SciPy's own wrapper does; that saves two passes over the output matrix.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from w2vtrain.kernels.normalise import log_normalisers, scale_rows
+from w2vtrain.kernels.softmax import log_normalisers, scale_rows
 from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22

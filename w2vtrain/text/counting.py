@@ -1,6 +1,6 @@
 """Counting a corpus with all threads: its types, and on request a spool from which its ids can be made.
 
-Nothing here knows sentences or the order of ids; ids.py makes those.
+Nothing here knows sentences or the order of ids; encoded.py makes those.
 
 Each worker has a hash table of its own and takes the next block from the one reader, so that memory holds a block a
 worker. Numbers of words are the worker's own until `Types` brings all tables together.
@@ -17,10 +17,10 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.text import tokens
+from w2vtrain.text import word_table
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.tokens import Int32, Table
 from w2vtrain.text.vocab import Vocabulary, require_words, select
+from w2vtrain.text.word_table import Int32, Table
 
 Progress = Callable[[int, int | None, int], None]  # bytes read, bytes in all if known, tokens
 TICK = 0.2  # seconds between calls of Progress
@@ -79,9 +79,9 @@ class Worker:
     """One thread's table and tallies."""
 
     def __init__(self, folder: Path | None) -> None:
-        self.table = tokens.empty()
-        self.state = np.zeros(tokens.STATES, np.int64)
-        self.totals = np.zeros(tokens.STATES, np.int64)
+        self.table = word_table.empty()
+        self.state = np.zeros(word_table.STATES, np.int64)
+        self.totals = np.zeros(word_table.STATES, np.int64)
         self.out = np.empty(0, np.int32)
         self.spool = temporary(folder) if folder else None
         self.spooled = 0
@@ -92,10 +92,10 @@ class Worker:
         text = np.frombuffer(block, np.uint8)
         if self.out.size < text.size:
             self.out = np.empty(text.size, np.int32)
-        self.table = tokens.add(text, self.table, self.out, self.state)
+        self.table = word_table.add(text, self.table, self.out, self.state)
         self.totals += self.state
         if self.spool:
-            self.spooled += append(self.spool, self.out[: self.state[tokens.WRITTEN]])
+            self.spooled += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
 
     def numbers(self, record: "Record") -> Int32:
         """What `add` spooled for a block; any thread may ask."""
@@ -141,7 +141,7 @@ class Counting:
 
         def tick() -> None:
             if progress:
-                progress(self.reader.bytes_read, self.corpus.size, self.total(tokens.TOKENS))
+                progress(self.reader.bytes_read, self.corpus.size, self.total(word_table.TOKENS))
 
         run_threads([partial(self._work, number) for number in range(len(self.workers))], self.stop, tick)
         tick()
@@ -162,7 +162,8 @@ class Counting:
             offset = worker.spooled
             worker.add(block)
             state = worker.state.tolist()
-            self.records[index] = Record(number, offset, state[tokens.WRITTEN], state[tokens.LINES], state[tokens.TAIL])
+            written, lines, tail = (state[part] for part in (word_table.WRITTEN, word_table.LINES, word_table.TAIL))
+            self.records[index] = Record(number, offset, written, lines, tail)
 
     def stats(self, types: "Types", words: int, cut: int = 0, sentences: int = 0) -> CorpusStats:
         """What was met, given how many tokens are in the vocabulary."""
@@ -170,11 +171,11 @@ class Counting:
             files=len(self.corpus.files),
             bytes_read=self.reader.bytes_read,
             text_bytes=self.reader.text_bytes,
-            lines=self.total(tokens.LINES),
+            lines=self.total(word_table.LINES),
             tokens=types.tokens,
             types=int(np.count_nonzero(types.counts)),
             out_of_vocabulary=types.tokens - words,
-            overlong=self.total(tokens.OVERLONG),
+            overlong=self.total(word_table.OVERLONG),
             invalid=types.invalid + self.reader.invalid,
             nul=self.reader.nul,
             grown=self.reader.grown,
@@ -197,15 +198,15 @@ class Types:
             table = tables[0]
             self.numbers.append(np.arange(table.types, dtype=np.int32))
         else:  # first, so that a word's id is its number
-            table, _ = tokens.merge(tokens.listed([w.encode() for w in vocabulary.words]), tokens.empty())
+            table, _ = word_table.merge(word_table.listed([w.encode() for w in vocabulary.words]), word_table.empty())
             if table.types != len(vocabulary):
                 raise DataError("the vocabulary has a word twice, or words with white space in them")
         for source in tables[len(self.numbers) :]:
-            table, numbers = tokens.merge(source, table)
+            table, numbers = word_table.merge(source, table)
             self.numbers.append(numbers)
         bad = np.flatnonzero(table.invalid[: table.types])
         mended = [word.decode("utf-8", errors).encode() for word in table.words(bad)]
-        table, good = tokens.merge(tokens.listed(mended), table)
+        table, good = word_table.merge(word_table.listed(mended), table)
         self.table, self.counts = table, table.counts[: table.types]
         self.invalid = int(self.counts[bad].sum())
         np.add.at(self.counts, good, self.counts[bad])

@@ -1,6 +1,6 @@
 """Sixteen bytes of text at a time: where a word ends, and its bytes as two numbers.
 
-What a word is worth, and where words are kept, is tokens.py's matter.
+What a word is worth, and where words are kept, is word_table.py's matter.
 """
 
 from typing import Any

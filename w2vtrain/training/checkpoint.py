@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, W2VError, WriteError
-from w2vtrain.formats.container import json_digest, json_object, json_text, open_container, write_container
+from w2vtrain.formats.safetensors import json_digest, json_object, json_text, open_container, write_container
 from w2vtrain.system.files import atomic_write, sync_folder
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, reason, require_trust

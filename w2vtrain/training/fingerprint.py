@@ -8,7 +8,7 @@ import numpy as np
 
 from w2vtrain.errors import CorpusChanged
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import Ids
+from w2vtrain.text.encoded import Ids
 from w2vtrain.text.vocab import Vocabulary
 
 

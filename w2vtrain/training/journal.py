@@ -1,6 +1,6 @@
 """RUN/config.json: the run's request and settings, with a digest, and the output files that it wrote.
 
-It decides nothing: runs.py asks it whether a run may continue, outputs.py whether a file may be overwritten.
+It decides nothing: run_folder.py asks it whether a run may continue, outputs.py whether a file may be overwritten.
 
 A file is a run's own if the run recorded its inode number and its checksum before the file got its name. A name alone
 proves nothing: after a crash another run may have written there.
@@ -18,7 +18,7 @@ from typing import Any
 
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import DataError, shown
-from w2vtrain.formats.container import json_digest, json_object
+from w2vtrain.formats.safetensors import json_digest, json_object
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, new_files_in, read_trusted, reason

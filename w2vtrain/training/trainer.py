@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from w2vtrain.engines.blocks import BlockEngine
-from w2vtrain.engines.plan import Epoch, Progress, Schedule, State, Text, Weights
-from w2vtrain.engines.windows import WindowEngine, chunk_order
+from w2vtrain.engines.block import BlockEngine
+from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights
+from w2vtrain.engines.window import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged, Stalled
 from w2vtrain.probability.problem import Problem
 

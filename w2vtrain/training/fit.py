@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.plan import Epoch, Progress, Schedule, State, Text, Weights, bounded
+from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights, bounded
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import checked_options, engine_of, objective_class, objective_defaults
 from w2vtrain.system.machine import peak_memory, threads_of, versions
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import Ids, encode
+from w2vtrain.text.encoded import Ids, encode
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
-from w2vtrain.training.language import architecture_of, model_predictor, predictor, problem_of, windows_of
-from w2vtrain.training.room import check_memory
-from w2vtrain.training.runs import Run
-from w2vtrain.training.scoring import Score, score
+from w2vtrain.training.perplexity import Score, score
+from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
+from w2vtrain.training.preflight import check_memory
+from w2vtrain.training.run_folder import Run
 from w2vtrain.training.suspicions import suspicions, thinned
 from w2vtrain.training.trainer import Engine, make_engine, train
 from w2vtrain.training.units import Interrupted, Watch

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.text import counting, tokens
+from w2vtrain.text import counting, word_table
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import CorpusStats, Ids, count, encode
+from w2vtrain.text.encoded import CorpusStats, Ids, count, encode
 from w2vtrain.text.vocab import Vocabulary
 
 PIECES = [b"a", b"b", b"cd", b" ", b" ", b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"</s>", b"\xff", b"\xc3", b"\xa9"]
@@ -228,8 +228,8 @@ class FailsAt:
 @pytest.mark.parametrize("name", ["add", "sentences"])
 def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads):
     """While counting and while mapping: each of the other workers ends the block that it has begun."""
-    failing = FailsAt(getattr(tokens, name), 5)
-    monkeypatch.setattr(tokens, name, failing)
+    failing = FailsAt(getattr(word_table, name), 5)
+    monkeypatch.setattr(word_table, name, failing)
     with pytest.raises(RuntimeError, match="injected"):
         encode(Corpus(write(tmp_path, b"a b c\n" * 5000), block_bytes=100), threads=threads)
     assert 5 <= failing.calls <= 5 + threads - 1
@@ -306,7 +306,7 @@ def test_one_line_of_30_megabytes_in_bounded_memory(tmp_path):
     code = """
 import resource, sys
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import encode
+from w2vtrain.text.encoded import encode
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 def run(path):
     s = encode(Corpus([path], block_bytes=1 << 20), min_count=1, max_sentence=1000).stats

@@ -10,8 +10,8 @@ from reference import chunks, problem_of, topics
 
 from w2vtrain import objectives
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
-from w2vtrain.engines.blocks import BlockEngine
-from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.engines.block import BlockEngine
+from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.model import Model, describe, load_model, save_model
 from w2vtrain.kernels.blas import one_thread

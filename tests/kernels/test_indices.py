@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import int64
 
-from w2vtrain.kernels import cells
+from w2vtrain.kernels import indices
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import ROW
 
@@ -14,7 +14,7 @@ INT32 = np.iinfo(np.int32)
 
 @pytest.fixture
 def ids(rng):
-    return cells.with_room(rng.integers(0, INT32.max, 50).astype(np.int32))
+    return indices.with_room(rng.integers(0, INT32.max, 50).astype(np.int32))
 
 
 def room(dtype=np.int32):
@@ -33,11 +33,11 @@ def same_before(fast, slow, end):
 def test_copy_cells(ids, n, at, first):
     @kernel()
     def call(to, at, source, first, n):
-        cells.copy_cells(to, at, source, first, n)
+        indices.copy_cells(to, at, source, first, n)
 
     fast, slow = room(), room()
     call(fast, at, ids, first, n)
-    cells.copy_cells(slow, at, ids, first, n)
+    indices.copy_cells(slow, at, ids, first, n)
     same_before(fast, slow, at + n)
     np.testing.assert_array_equal(slow[at : at + n], ids[first : first + n])
 
@@ -47,11 +47,11 @@ def test_copy_cells(ids, n, at, first):
 def test_move_cells_takes_those_inside(rng, n, first, size, shift):
     @kernel()
     def call(to, source, n, first, size, shift):
-        cells.move_cells(to, source, n, int64(first), int64(size), int64(shift))
+        indices.move_cells(to, source, n, int64(first), int64(size), int64(shift))
 
-    source, fast, slow = cells.with_room(rng.permutation(50).astype(np.int32)), room(), room()
+    source, fast, slow = indices.with_room(rng.permutation(50).astype(np.int32)), room(), room()
     call(fast, source, n, first, size, shift)
-    cells.move_cells(slow, source, n, first, size, shift)
+    indices.move_cells(slow, source, n, first, size, shift)
     same_before(fast, slow, n)
     inside = [first <= row < first + size for row in source[:n]]
     assert slow[:n].tolist() == [row + shift * yes for row, yes in zip(source[:n].tolist(), inside, strict=True)]
@@ -61,11 +61,11 @@ def test_move_cells_takes_those_inside(rng, n, first, size, shift):
 def test_unpack_cells(ids, n):
     @kernel()
     def call(halves, bits, packed, first, n):
-        cells.unpack_cells(halves, bits, packed, first, n)
+        indices.unpack_cells(halves, bits, packed, first, n)
 
     fast, slow = (room(), room(np.float32)), (room(), room(np.float32))
     call(*fast, ids, 2, n)
-    cells.unpack_cells(*slow, ids, 2, n)
+    indices.unpack_cells(*slow, ids, 2, n)
     for mine, theirs in zip(fast, slow, strict=True):
         same_before(mine, theirs, n)
     np.testing.assert_array_equal(2 * slow[0][:n] + slow[1][:n].astype(np.int32), ids[2 : 2 + n])
@@ -81,12 +81,12 @@ def test_room_is_behind_and_not_seen(ids):
 def test_repeats_finds_every_pair(rng, n):
     @kernel()
     def call(ids, n):
-        return cells.repeats(ids, n)
+        return indices.repeats(ids, n)
 
     ids = np.zeros(n + ROW, np.int32)
     ids[:n] = rng.permutation(100)[:n]
     assert not call(ids, n)
-    assert not cells.repeats(ids, n)
+    assert not indices.repeats(ids, n)
     for i in range(n):
         for j in range(i + 1, n):
             twice = ids.copy()

@@ -18,11 +18,11 @@ from typing import IO
 import numpy as np
 
 from w2vtrain.errors import DataError, WriteError
-from w2vtrain.text import tokens
+from w2vtrain.text import word_table
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
-from w2vtrain.text.tokens import Int32, Int64
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.text.word_table import Int32, Int64
 
 __all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
 
@@ -47,12 +47,12 @@ class Ids:
         run may be shorter.
         """
         offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
-        return offsets[: 1 + tokens.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
+        return offsets[: 1 + word_table.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
 
     def chunk_words(self, chunks: Int64) -> Int64:
         """How many words, sentence ends not counted, each run has: (n,) int64 for `chunks` (n + 1,)."""
         words = np.zeros(chunks.size - 1, np.int64)
-        tokens.words_between(np.asarray(self.tokens), chunks, words)
+        word_table.words_between(np.asarray(self.tokens), chunks, words)
         return words
 
 
@@ -143,7 +143,7 @@ class _Mapping:
             numbers = self._first.workers[record.worker].numbers(record)
             place = self._places[index]
             place = (place - 1) % self._limit + 1 if place else 0
-            written = tokens.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)
+            written = word_table.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)
             with self._turn:
                 while self._done != index:
                     if self.stop.is_set():

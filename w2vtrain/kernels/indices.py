@@ -13,9 +13,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from w2vtrain.kernels.jit import FORCED
+from w2vtrain.kernels.lanes import INTEGERS
 from w2vtrain.kernels.llvm import I32, I64, LANES, VECTOR, constant, native, pointer, splat
 from w2vtrain.kernels.rows import ROW
-from w2vtrain.kernels.simd import INTEGERS
 
 
 def with_room(array: np.ndarray) -> np.ndarray:

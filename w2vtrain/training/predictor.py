@@ -1,6 +1,6 @@
 """From settings to what computes: architecture, windows, problem, and a trained model as a predictor of text.
 
-It reads no text and trains nothing: pipeline.py does.
+It reads no text and trains nothing: fit.py does.
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ import numpy as np
 
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.blocks import mixing_of
+from w2vtrain.engines.block import mixing_of
 from w2vtrain.engines.hidden import Mixing
-from w2vtrain.engines.plan import Text, Weights
+from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.rows import padded_rows
@@ -23,7 +23,7 @@ from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
 
 @dataclass(frozen=True)
 class Predictor:
-    """Scores targets by their context: see scoring.score."""
+    """Scores targets by their context: see training.perplexity.score."""
 
     scorer: Any
     mixing: Mixing

@@ -13,20 +13,20 @@ from reference import problem_of
 from w2vtrain import objectives
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
 from w2vtrain.config import Settings
-from w2vtrain.engines.plan import Schedule, Text
+from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.weights import STRIPES, initial_input, initial_output
-from w2vtrain.engines.windows import train_chunks
+from w2vtrain.engines.window import train_chunks
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.ids import encode
+from w2vtrain.text.encoded import encode
 from w2vtrain.text.vocab import Vocabulary, select
-from w2vtrain.training.language import architecture_of, model_predictor, windows_of
-from w2vtrain.training.language import problem_of as problem_for
-from w2vtrain.training.pipeline import effective
+from w2vtrain.training.fit import effective
+from w2vtrain.training.predictor import architecture_of, model_predictor, windows_of
+from w2vtrain.training.predictor import problem_of as problem_for
 from w2vtrain.training.trainer import make_engine
 
 SIZE, DIM, WINDOW = 11, 5, 3

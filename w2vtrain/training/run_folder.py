@@ -23,12 +23,12 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, S
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.trust import open_trusted, reason, require_trust
-from w2vtrain.system.writer import Writer
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, FREE, Journal, OtherSchema, changes
-from w2vtrain.training.room import check_disk
+from w2vtrain.training.preflight import check_disk
+from w2vtrain.training.writer import Writer
 
 VOCABULARY = "vocab.txt"
 

@@ -6,38 +6,38 @@ import pytest
 from w2vtrain.api import train
 from w2vtrain.errors import ResourceError, WriteError
 from w2vtrain.system import machine
-from w2vtrain.training import room
+from w2vtrain.training import preflight
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_what_does_not_fit_in_memory_is_told_with_what_would(monkeypatch):
-    monkeypatch.setattr(room, "available_memory", lambda: 100 * 2**20)
-    room.check_memory(100_000, 100)
+    monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
+    preflight.check_memory(100_000, 100)
     with pytest.raises(ResourceError) as caught:
-        room.check_memory(1_000_000, 300)
+        preflight.check_memory(1_000_000, 300)
     assert str(caught.value) == (
         "1,000,000 words x 300 dimensions need 2,319 MiB of memory, 100 are free: --max-vocab 38000 would fit"
     )
-    room.check_memory(38_000, 300)
+    preflight.check_memory(38_000, 300)
     with pytest.raises(ResourceError, match="--max-vocab 105000 or --vector-size 64 would fit"):
-        room.check_memory(140_000, 100, copies=1)
-    room.check_memory(140_000, 64)
+        preflight.check_memory(140_000, 100, copies=1)
+    preflight.check_memory(140_000, 64)
     with pytest.raises(ResourceError):
-        room.check_memory(70_000, 100, copies=2)
+        preflight.check_memory(70_000, 100, copies=2)
 
 
 def test_training_asks_before_it_takes(monkeypatch):
-    monkeypatch.setattr(room, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(preflight, "available_memory", lambda: 10_000)
     with pytest.raises(ResourceError, match="are free"):
         train(ROOT / "data/simplewiki.txt", epochs=1, vector_size=10)
 
 
 def test_what_does_not_fit_on_the_disk_is_told(monkeypatch, tmp_path):
-    room.check_disk(tmp_path, 10, 10)
+    preflight.check_disk(tmp_path, 10, 10)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(0, 0, 2**20))
     with pytest.raises(WriteError, match=r"need 77 MiB of disk, 1 are free"):
-        room.check_disk(tmp_path, 30_000, 100)
+        preflight.check_disk(tmp_path, 30_000, 100)
 
 
 def test_the_least_of_all_limits_counts(tmp_path):

@@ -11,9 +11,9 @@ from numba import float32, int64, uint32, uint64
 from numba.extending import overload
 
 from w2vtrain.architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
-from w2vtrain.engines.plan import Schedule, Text, Weights
+from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
-from w2vtrain.kernels.copies import MEET, begin, copies_of, meet, own_row
+from w2vtrain.kernels.hot_rows import MEET, begin, copies_of, meet, own_row
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import padded_rows, prefetch
 from w2vtrain.probability.problem import Problem

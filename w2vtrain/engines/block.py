@@ -10,7 +10,7 @@ import numpy as np
 
 from w2vtrain.architectures import SkipGram, position_weights
 from w2vtrain.engines.hidden import backward, forward, gather, mixing
-from w2vtrain.engines.plan import Schedule, Text, Weights
+from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.weights import decay, initial_input, learned_weights
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.probability.dense import Workspace

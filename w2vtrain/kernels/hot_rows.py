@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from w2vtrain.kernels.cells import move_cells
+from w2vtrain.kernels.indices import move_cells
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import problem_of
 
 from w2vtrain.architectures import SkipGram, Windows, gather_context, make_scratch
-from w2vtrain.engines.windows import chunk_order, read_sentence, train_chunks
+from w2vtrain.engines.window import chunk_order, read_sentence, train_chunks
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class

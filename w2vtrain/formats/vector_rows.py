@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.container import ASCII_SPACE
+from w2vtrain.formats.safetensors import ASCII_SPACE
 
 # Larger dimensions and words are taken for garbage, lest a hostile header or a file without line ends fill the memory.
 MAX_DIM = 1_000_000

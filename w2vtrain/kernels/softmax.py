@@ -12,8 +12,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.lanes import Lanes, exp
 from w2vtrain.kernels.llvm import F32, I64, LANES, VECTOR, address_of_row, constant, pointer, splat, sum_lanes
-from w2vtrain.kernels.simd import Lanes, exp
 
 STEPS = 4
 """Vectors that are compared at once: one comparison waits for the one before it in the same register."""

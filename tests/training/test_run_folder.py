@@ -17,9 +17,9 @@ from signalled import run_signalled, signalled
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.training import checkpoint
-from w2vtrain.training.pipeline import Events, effective
-from w2vtrain.training.pipeline import fit as pipeline_fit
-from w2vtrain.training.runs import Run
+from w2vtrain.training.fit import Events, effective
+from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training.run_folder import Run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]

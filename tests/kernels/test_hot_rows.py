@@ -5,9 +5,9 @@ import pytest
 from reference import chunks, problem_of, topics
 
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
-from w2vtrain.engines.plan import Schedule, Text
-from w2vtrain.kernels import copies
-from w2vtrain.kernels.copies import BUSIEST
+from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.kernels import hot_rows
+from w2vtrain.kernels.hot_rows import BUSIEST
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives import objective_class
@@ -19,27 +19,27 @@ DIM, WINDOW = 16, 3
 @pytest.mark.parametrize("busy", [range(5, 7), range(6, 4, -1)])
 @pytest.mark.parametrize("busiest", [2, 1, 0])
 def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, busy, busiest):
-    monkeypatch.setattr(copies, "BUSIEST", busiest)
+    monkeypatch.setattr(hot_rows, "BUSIEST", busiest)
     matrix = padded_rows(12, DIM)
     matrix[:] = rng.normal(size=matrix.shape)
-    found = [copies.copied_rows(matrix, 8, busy, thread, 2) for thread in (0, 1)]
+    found = [hot_rows.copied_rows(matrix, 8, busy, thread, 2) for thread in (0, 1)]
     start, learned = matrix[5:7].copy(), rng.normal(size=(2, 2, DIM)).astype(np.float32)
     shares = np.array([[0.5 if row in busy[:busiest] else 1] for row in (5, 6)])
 
     @kernel()
     def begin(parts):
-        copies.begin(parts)
+        hot_rows.begin(parts)
 
     @kernel()
     def meet(parts):
-        copies.meet(parts)
+        hot_rows.meet(parts)
 
     rows, own = np.arange(8 + ROW, dtype=np.int32), np.zeros(8 + ROW, np.int32)
     for thread, (copied, part) in enumerate(found):
         begin((part,))
-        copies.own_rows(copied, rows, 8, own)
+        hot_rows.own_rows(copied, rows, 8, own)
         assert own[:8].tolist() == [0, 1, 2, 3, 4, 8 + 2 * thread, 9 + 2 * thread, 7]
-        assert [copies.own_row(copied, row) for row in range(8)] == own[:8].tolist()
+        assert [hot_rows.own_row(copied, row) for row in range(8)] == own[:8].tolist()
         part.own[:] += learned[thread]
         np.testing.assert_array_equal(part.shared, start)
     for _, part in found:

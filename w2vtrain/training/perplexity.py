@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.hidden import Examples, Mixing, forward, gather
-from w2vtrain.engines.plan import Text
+from w2vtrain.engines.schedule import Text
 from w2vtrain.errors import DataError
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.training.units import Check, Unit, Watch, run_units

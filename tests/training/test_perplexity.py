@@ -8,14 +8,15 @@ import pytest
 import reference
 
 import w2vtrain
-from w2vtrain.engines import plan
+from w2vtrain.engines import schedule
 from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
 from w2vtrain.formats.model import describe, load_model, save_model
 from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.training import scoring, units
-from w2vtrain.training.language import model_predictor
-from w2vtrain.training.pipeline import Events, heldout_text, perplexity
+from w2vtrain.training import perplexity as scoring
+from w2vtrain.training import units
+from w2vtrain.training.fit import Events, heldout_text, perplexity
+from w2vtrain.training.predictor import model_predictor
 from w2vtrain.training.units import Interrupted, Watch
 
 WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
@@ -141,7 +142,7 @@ def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, thr
             raise RuntimeError("the test is over")  # the thread must not go on into the next one's patch
         return scores(*arguments)
 
-    monkeypatch.setattr(scoring, "_quietly", hangs)
+    monkeypatch.setattr(perplexity, "_quietly", hangs)
     settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
     try:
         with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
@@ -204,7 +205,7 @@ def skipgram(texts):
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("name", objectives())
 def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
-    monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
+    monkeypatch.setattr(perplexity, "BLOCK", 96)  # several blocks per part
     scorer, mixing, windows, text = parts_of(skipgram(name, ended), texts, 180)
     assert len(text.words) > 1
     H, targets = pairs_of(mixing, windows, text)
@@ -223,7 +224,7 @@ def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch,
 
 def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
     """The sample is as large as the scorer says, and drawn by chunk and block alone."""
-    monkeypatch.setattr(scoring, "BLOCK", 48)
+    monkeypatch.setattr(perplexity, "BLOCK", 48)
     scorer, mixing, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
     chunks = len(text.words)
     monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
@@ -255,7 +256,7 @@ def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
     scorer, *rest = parts_of(skipgram("neg"), texts)
     plain, grouped = Plain(scorer), Plain(scorer)
     grouped.raw = scorer.raw
-    a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
+    a, b = scoring.score(plain, *rest), perplexity.score(grouped, *rest)
     assert plain.count == a.examples == b.examples
     assert grouped.count == len(WORDS)
     for name in ("perplexity", "unnormalised", "log_z_mean"):
@@ -280,7 +281,7 @@ class Slow(RowScorer):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
-    monkeypatch.setattr(scoring, "BLOCK", 8)
+    monkeypatch.setattr(perplexity, "BLOCK", 8)
     scorer, *rest = parts_of(models("softmax"), texts)
     stop = threading.Event()
     slow = Slow(scorer.output, stop.set)
@@ -300,7 +301,7 @@ def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
         waiting.set()
         going.wait()
 
-    monkeypatch.setattr(scoring, "BLOCK", 8)
+    monkeypatch.setattr(perplexity, "BLOCK", 8)
     try:
         with pytest.raises(Interrupted):
             scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
@@ -394,7 +395,7 @@ def test_scoring_meanwhile_does_not_change_what_is_learned(texts):
 
 
 def test_a_perplexity_beyond_numbers_in_the_first_epoch_is_still_the_best_so_far(texts, monkeypatch):
-    monkeypatch.setattr("w2vtrain.training.scoring._exp", lambda x: np.inf)
+    monkeypatch.setattr("w2vtrain.training.perplexity._exp", lambda x: np.inf)
     model = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"]})
     assert model.record["best_epoch"] == 1
     once = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"], "patience": 1})
@@ -420,7 +421,7 @@ def test_what_cannot_be_scored_is_told_before_training(texts, tmp_path):
 
 def test_time_may_end_a_run_and_the_rate_falls_with_it(texts, monkeypatch):
     """Words at the end are estimated by the time that is left; held-out text costs none of it."""
-    monkeypatch.setattr(plan, "MOST_EPOCHS", 1_000_000)  # on a fast machine it would keep a part
+    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # on a fast machine it would keep a part
     seen = []
     settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
     model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)

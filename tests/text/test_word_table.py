@@ -10,16 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.text import tokens
+from w2vtrain.text import word_table
 from w2vtrain.text.scan import PIECE, piece, piece_by_bytes
-from w2vtrain.text.tokens import LINE_END
+from w2vtrain.text.word_table import LINE_END
 
 
 def add(text, table=None):
     data = np.frombuffer(text, np.uint8)
-    out, state = np.full(data.size, 99, np.int32), np.zeros(tokens.STATES, np.int64)
-    table = tokens.add(data, table or tokens.empty(), out, state)
-    return table, out[: state[tokens.WRITTEN]].tolist(), state
+    out, state = np.full(data.size, 99, np.int32), np.zeros(word_table.STATES, np.int64)
+    table = word_table.add(data, table or word_table.empty(), out, state)
+    return table, out[: state[word_table.WRITTEN]].tolist(), state
 
 
 def words_of(table):
@@ -40,10 +40,10 @@ def test_numbers_and_counts(text):
     counts = Counter(t for t in kept if t != b"\n")
     assert dict(zip(words, table.counts.tolist(), strict=False)) == counts
     assert words == list(counts)  # numbered in the order of first sight
-    assert state[tokens.TOKENS] == sum(counts.values())
-    assert state[tokens.LINES] == text.count(b"\n")
-    assert state[tokens.OVERLONG] == len(found) - len(kept)
-    assert state[tokens.TAIL] == sum(len(t) <= 1000 for t in text.split(b"\n")[-1].split())
+    assert state[word_table.TOKENS] == sum(counts.values())
+    assert state[word_table.LINES] == text.count(b"\n")
+    assert state[word_table.OVERLONG] == len(found) - len(kept)
+    assert state[word_table.TAIL] == sum(len(t) <= 1000 for t in text.split(b"\n")[-1].split())
 
 
 @kernel()
@@ -79,7 +79,7 @@ def test_all_other_bytes_are_part_of_words():
 
 
 def test_a_table_grows_in_words_and_in_bytes():
-    table = tokens.empty(types=2, arena=4)
+    table = word_table.empty(types=2, arena=4)
     words = [b"%d" % (n * n) for n in range(5000)] + [b"x" * 1000]
     table, numbers, _ = add(b" ".join(words + words), table)
     assert numbers == [*range(5001), *range(5001)]
@@ -92,7 +92,7 @@ def test_blocks_share_a_table():
     table, first, _ = add(b"a b a")
     table, second, state = add(b"c b\n", table)
     assert (first, second) == ([0, 1, 0], [2, 1, LINE_END])
-    assert state[tokens.TOKENS] == 2
+    assert state[word_table.TOKENS] == 2
     assert table.counts[:3].tolist() == [2, 2, 1]
 
 
@@ -101,20 +101,20 @@ def test_blocks_share_a_table():
 def test_a_text_cut_at_any_white_space_is_the_same(text, cuts):
     whole, numbers, state = add(text)
     places = [0, *sorted({c for c in cuts if text[c : c + 1].isspace()}), len(text)]
-    table, found, total = tokens.empty(types=1, arena=1), [], 0
+    table, found, total = word_table.empty(types=1, arena=1), [], 0
     for start, end in pairwise(places):
         table, more, counted = add(text[start:end], table)
-        found, total = found + more, total + counted[tokens.TOKENS]
+        found, total = found + more, total + counted[word_table.TOKENS]
     assert found == numbers
     assert words_of(table) == words_of(whole)
     assert table.counts[: table.types].tolist() == whole.counts[: whole.types].tolist()
-    assert total == state[tokens.TOKENS]
+    assert total == state[word_table.TOKENS]
 
 
 def test_merge_adds_counts_and_grows():
     source = add(b" ".join(b"%d" % n for n in range(1000)) + b" 7 7")[0]
-    into, _, _ = add(b"500 x 500", tokens.empty(types=2, arena=8))
-    into, numbers = tokens.merge(source, into)
+    into, _, _ = add(b"500 x 500", word_table.empty(types=2, arena=8))
+    into, numbers = word_table.merge(source, into)
     assert into.words(numbers) == words_of(source)
     assert numbers[500] == 0
     assert into.counts[numbers[500]] == 3
@@ -124,19 +124,19 @@ def test_merge_adds_counts_and_grows():
 
 def test_listed_words_keep_their_places():
     words = [b"b", b"a", b"", b"y" * 2000]
-    table, numbers = tokens.merge(tokens.listed(words), tokens.empty(types=2, arena=2))
+    table, numbers = word_table.merge(word_table.listed(words), word_table.empty(types=2, arena=2))
     assert numbers.tolist() == [0, 1, 2, 3]
     assert words_of(table) == words
     assert not table.counts.any()
-    assert tokens.merge(tokens.listed([]), table)[1].size == 0
+    assert word_table.merge(word_table.listed([]), table)[1].size == 0
 
 
 def test_words_with_the_same_hash_stay_apart():
-    table = tokens.empty(types=8, arena=64)
+    table = word_table.empty(types=8, arena=64)
     words = [b"ab", b"ac", b"abc", b"b", b"a", b"x" * 16 + b"a", b"x" * 16 + b"b"]
     for _ in range(2):
         pieces = [(np.frombuffer(w, np.uint8), *piece_by_bytes(w, 0, len(w))[:2]) for w in words]
-        found = [tokens._number(table, text, 0, text.size, *head, np.uint64(0)) for text, *head in pieces]
+        found = [word_table._number(table, text, 0, text.size, *head, np.uint64(0)) for text, *head in pieces]
         assert found == [0, 1, 2, 3, 4, 5, 6]
     assert words_of(table) == words
 
@@ -159,7 +159,7 @@ def test_validity_is_that_of_pythons_codec(data):
     except UnicodeDecodeError:
         valid = False
     padded = np.frombuffer(b"\xbf" + data + b"\xbf", np.uint8)
-    assert tokens.is_utf8(padded, 1, 1 + len(data)) == valid
+    assert word_table.is_utf8(padded, 1, 1 + len(data)) == valid
 
 
 def test_every_two_byte_word_is_flagged_as_python_does():

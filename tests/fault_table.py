@@ -407,13 +407,13 @@ PROCESSES = [
     Fault(
         "SIGHUP in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
         drive=signalled(signal.SIGHUP), check=goes_on(75), note="after 75, the same bytes",
-        tested="test_run_record.py::test_sighup_saves_and_stops_like_sigterm",
+        tested="training/test_run_record.py::test_sighup_saves_and_stops_like_sigterm",
     ),
     Fault(
         "SIGKILL before anything is saved, then the same command", 0, "output ", (*LONG, "--log-json", "run.log"),
         LONG_GENSIM, LONG_FASTTEXT, refused=False, states="run.log", drive=signalled(signal.SIGKILL),
         check=goes_on(-9), note="the same bytes, one log",
-        tested="test_kill_points.py::test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command",
+        tested="training/test_kill_points.py::test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command",
     ),
     Fault(
         "text truncated in training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,

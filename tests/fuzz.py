@@ -224,7 +224,7 @@ def model_seeds(folder):
 
 def state_of(folder):
     arrays = {"input": ROWS, "codes": np.array([1, 0], np.uint8), "stream": np.array([7], np.uint64)}
-    return made(folder, safetensors.write_container, arrays, {"about": '{"epochs": [], "best": false}'})
+    return made(folder, safetensors.write_safetensors, arrays, {"about": '{"epochs": [], "best": false}'})
 
 
 def state_seeds(folder):
@@ -342,7 +342,7 @@ def mutated(mutate, data, longest, seed):
     start, end = rng.choice(spans)
     value = rng.choice(VALUES)
     changed = data[:start] + value + data[end:]
-    if safetensors.is_container(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
+    if safetensors.is_safetensors(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
         changed = struct.pack("<Q", max(0, length + len(value) - (end - start))) + changed[8:]
     return changed[:longest]
 

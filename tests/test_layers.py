@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import w2vtrain
+from w2vtrain.kernels import jit
 
 PACKAGE = Path(w2vtrain.__file__).parent
 # Folders, and the modules beside them, from the bottom to the top.
@@ -105,6 +106,17 @@ def test_only_jit_compiles():
         if path.stem != "jit":
             names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
             assert not names & {"njit", "jit", "vectorize", "prange"}, path.name
+
+
+def test_kernels_are_made_of_the_folders_that_name_their_code():
+    """KernelCache hashes these folders: a helper anywhere else could change and stale code would run."""
+    for path in modules():
+        if room_of(path) not in jit.COMPILED:
+            names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+            assert not names & {"inline", "overload", "register_jitable"}, path.name
+            assert "kernel" not in names or all(
+                (ours or "kernels").split(".")[0] in (*jit.COMPILED, "errors") for ours, _ in imports(path)
+            ), f"{path.name} has a kernel and imports more than what its code's name is made of"
 
 
 def test_nothing_is_unpickled():

@@ -65,7 +65,7 @@ def test_what_is_loaded_can_be_trained_on(tmp_path):
 
 
 def test_strided_views_in_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(safetensors, "BLOCK", 50)
+    monkeypatch.setattr(safetensors, "VALUES", 50)
     padded = np.random.default_rng(1).standard_normal((100, 16)).astype("f4")
     names = [f"w{i}" for i in range(100)]
     given = Model(names, np.arange(200)[::-2], padded[:, :7], padded[::3, 2:9], {"codes": np.asfortranarray(padded)})

@@ -199,7 +199,7 @@ def test_limit_reads_the_first_rows(tmp_path, format):
 
 @each_format
 def test_many_blocks(tmp_path, format, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.safetensors.BLOCK", 30)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
     monkeypatch.setattr(vector_rows, "BLOCK", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]

@@ -7,7 +7,7 @@ from reference import chunks, problem_of, topics
 from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.kernels import hot_rows
-from w2vtrain.kernels.hot_rows import BUSIEST
+from w2vtrain.kernels.hot_rows import HOTTEST
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives import objective_class
@@ -16,44 +16,44 @@ from w2vtrain.training.trainer import make_engine, train
 DIM, WINDOW = 16, 3
 
 
-@pytest.mark.parametrize("busy", [range(5, 7), range(6, 4, -1)])
-@pytest.mark.parametrize("busiest", [2, 1, 0])
-def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, busy, busiest):
-    monkeypatch.setattr(hot_rows, "BUSIEST", busiest)
+@pytest.mark.parametrize("hot", [range(5, 7), range(6, 4, -1)])
+@pytest.mark.parametrize("hottest", [2, 1, 0])
+def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, hot, hottest):
+    monkeypatch.setattr(hot_rows, "HOTTEST", hottest)
     matrix = padded_rows(12, DIM)
     matrix[:] = rng.normal(size=matrix.shape)
-    found = [hot_rows.copied_rows(matrix, 8, busy, thread, 2) for thread in (0, 1)]
+    found = [hot_rows.replicate(matrix, 8, hot, thread, 2) for thread in (0, 1)]
     start, learned = matrix[5:7].copy(), rng.normal(size=(2, 2, DIM)).astype(np.float32)
-    shares = np.array([[0.5 if row in busy[:busiest] else 1] for row in (5, 6)])
+    shares = np.array([[0.5 if row in hot[:hottest] else 1] for row in (5, 6)])
 
     @kernel()
-    def begin(parts):
-        hot_rows.begin(parts)
+    def load_replicas(parts):
+        hot_rows.load_replicas(parts)
 
     @kernel()
-    def meet(parts):
-        hot_rows.meet(parts)
+    def synchronize(parts):
+        hot_rows.synchronize(parts)
 
     rows, own = np.arange(8 + ROW, dtype=np.int32), np.zeros(8 + ROW, np.int32)
-    for thread, (copied, part) in enumerate(found):
-        begin((part,))
-        hot_rows.own_rows(copied, rows, 8, own)
+    for thread, (hot_range, part) in enumerate(found):
+        load_replicas((part,))
+        hot_rows.replicas_of(hot_range, rows, 8, own)
         assert own[:8].tolist() == [0, 1, 2, 3, 4, 8 + 2 * thread, 9 + 2 * thread, 7]
-        assert [hot_rows.own_row(copied, row) for row in range(8)] == own[:8].tolist()
+        assert [hot_rows.replica_of(hot_range, row) for row in range(8)] == own[:8].tolist()
         part.own[:] += learned[thread]
         np.testing.assert_array_equal(part.shared, start)
     for _, part in found:
-        meet((part,))
+        synchronize((part,))
     met = start + shares * learned.sum(axis=0)
     np.testing.assert_allclose(matrix[5:7], met, atol=1e-6)
     np.testing.assert_array_equal(found[1][1].own, matrix[5:7])
-    meet((found[0][1],))
+    synchronize((found[0][1],))
     np.testing.assert_allclose(matrix[5:7], met, atol=1e-6, err_msg="learned twice")
     np.testing.assert_array_equal(matrix[8:10], matrix[5:7])
 
 
 def engine_of(model, threads, name="hs"):
-    """An engine over text of two hundred words; all nodes are busy, 64 the busiest."""
+    """An engine over text of two hundred words; all nodes are hot, 64 the hottest."""
     rng = np.random.default_rng(3)
     counts = np.sort(rng.integers(5, 900, 200))[::-1]
     tokens = np.append(rng.choice(200, 4000, p=counts / counts.sum()), -1).astype(np.int32)
@@ -71,7 +71,7 @@ def engine_of(model, threads, name="hs"):
 @pytest.mark.parametrize("name", ["hs", "nce", "neg"])
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "weighted"])
 def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
-    """Shared rows to the same bits, busy ones nearly; the busiest take their share of the change, in either thread."""
+    """Shared rows to the same bits, hot ones nearly; the hottest take their share of the change, in either thread."""
     order, before = np.array([2]), np.array([1000.0])
     one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
     start = {what: array.copy() for what, array in one.state().items()}
@@ -82,8 +82,8 @@ def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])
     np.testing.assert_array_equal(shared["input"], alone["input"])
-    busy = slice(199 - BUSIEST, 199) if name == "hs" else slice(BUSIEST)
-    halves = {"output": busy, "context_weights": slice(None)}
+    hot = slice(199 - HOTTEST, 199) if name == "hs" else slice(HOTTEST)
+    halves = {"output": hot, "context_weights": slice(None)}
     for what in set(alone) - {"input"}:
         change = alone[what] - start[what]
         assert np.abs(change[halves[what]]).max() > 0

@@ -33,11 +33,11 @@ def same_before(fast, slow, end):
 def test_copy_cells(ids, n, at, first):
     @kernel()
     def call(to, at, source, first, n):
-        indices.copy_cells(to, at, source, first, n)
+        indices.copy_indices(to, at, source, first, n)
 
     fast, slow = room(), room()
     call(fast, at, ids, first, n)
-    indices.copy_cells(slow, at, ids, first, n)
+    indices.copy_indices(slow, at, ids, first, n)
     same_before(fast, slow, at + n)
     np.testing.assert_array_equal(slow[at : at + n], ids[first : first + n])
 
@@ -47,11 +47,11 @@ def test_copy_cells(ids, n, at, first):
 def test_move_cells_takes_those_inside(rng, n, first, size, shift):
     @kernel()
     def call(to, source, n, first, size, shift):
-        indices.move_cells(to, source, n, int64(first), int64(size), int64(shift))
+        indices.copy_shifted(to, source, n, int64(first), int64(size), int64(shift))
 
     source, fast, slow = indices.with_room(rng.permutation(50).astype(np.int32)), room(), room()
     call(fast, source, n, first, size, shift)
-    indices.move_cells(slow, source, n, first, size, shift)
+    indices.copy_shifted(slow, source, n, first, size, shift)
     same_before(fast, slow, n)
     inside = [first <= row < first + size for row in source[:n]]
     assert slow[:n].tolist() == [row + shift * yes for row, yes in zip(source[:n].tolist(), inside, strict=True)]
@@ -61,11 +61,11 @@ def test_move_cells_takes_those_inside(rng, n, first, size, shift):
 def test_unpack_cells(ids, n):
     @kernel()
     def call(halves, bits, packed, first, n):
-        indices.unpack_cells(halves, bits, packed, first, n)
+        indices.unpack_indices(halves, bits, packed, first, n)
 
     fast, slow = (room(), room(np.float32)), (room(), room(np.float32))
     call(*fast, ids, 2, n)
-    indices.unpack_cells(*slow, ids, 2, n)
+    indices.unpack_indices(*slow, ids, 2, n)
     for mine, theirs in zip(fast, slow, strict=True):
         same_before(mine, theirs, n)
     np.testing.assert_array_equal(2 * slow[0][:n] + slow[1][:n].astype(np.int32), ids[2 : 2 + n])

@@ -88,8 +88,12 @@ def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
     assert len(first) == 1
     assert run_small(copy, cache) == printed
     assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again without need"
-    with (copy / "w2vtrain" / "errors.py").open("a") as f:
-        f.write("# another file of the package\n")
+    with (copy / "w2vtrain/errors.py").open("a") as f:
+        f.write("# a file that no kernel is made of\n")
+    run_small(copy, cache)
+    assert len(list(cache.glob("*.machine"))) == 1, "compiled again without need"
+    with (copy / "w2vtrain/probability/trees.py").open("a") as f:
+        f.write("# another file that kernels are made of\n")
     run_small(copy, cache)
     assert len(list(cache.glob("*.machine"))) == 2, "an edit elsewhere ran stale code"
     run_small(copy, cache, NUMBA_CPU_NAME="generic")

@@ -26,7 +26,7 @@ from w2vtrain.formats.model import Model, save_model
 from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
-from w2vtrain.training.perplexity import Score
+from w2vtrain.training.perplexity import PerplexityScore
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
@@ -270,7 +270,7 @@ def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
 
 
 def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys):
-    score = Score(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
+    score = PerplexityScore(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
     monkeypatch.setattr(texts, "perplexity", lambda *_, **__: (score, 0.5))
     monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
     with pytest.raises(SystemExit) as end:

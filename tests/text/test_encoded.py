@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.text import counting, word_table
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import CorpusStats, Ids, count, encode
+from w2vtrain.text.encoded import CorpusStats, EncodedCorpus, count, encode
 from w2vtrain.text.vocab import Vocabulary
 
 PIECES = [b"a", b"b", b"cd", b" ", b" ", b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"</s>", b"\xff", b"\xc3", b"\xa9"]
@@ -158,7 +158,7 @@ def test_a_long_text_with_many_types_is_the_same_for_all_threads_and_blocks(tmp_
 @given(sentences=st.lists(st.integers(1, 6), min_size=1, max_size=30), size=st.integers(1, 12))
 def test_chunks_are_the_shortest_runs_of_whole_sentences(sentences, size):
     array = np.array([t for n in sentences for t in [0] * n + [-1]], np.int32)
-    ids = Ids(array, Vocabulary(["a"], np.ones(1, np.int64)), sum(sentences), None)
+    ids = EncodedCorpus(array, Vocabulary(["a"], np.ones(1, np.int64)), sum(sentences), None)
     want = [0]
     for end in np.flatnonzero(array < 0) + 1:
         if end - want[-1] >= size or end == len(array):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.formats.safetensors import write_container
+from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import Journal
@@ -137,7 +137,7 @@ def test_a_state_that_says_nothing_about_its_run_is_not_sound(tmp_path, about):
     """Written by somebody who knows how to make a checksum."""
     checkpoint.save(tmp_path, 1, ARRAYS, {})
     state, manifest = (tmp_path / "ckpt-000001" / name for name in (checkpoint.STATE, checkpoint.MANIFEST))
-    write_container(state, ARRAYS, {"about": about}, force=True)
+    write_safetensors(state, ARRAYS, {"about": about}, force=True)
     data = state.read_bytes()
     digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     manifest.write_text(checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}))
@@ -153,7 +153,7 @@ import resource, signal, sys
 from pathlib import Path
 import numpy as np
 from w2vtrain.training import checkpoint
-from w2vtrain.formats.safetensors import write_container
+from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.errors import W2VError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 failed = 0

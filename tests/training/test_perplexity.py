@@ -142,7 +142,7 @@ def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, thr
             raise RuntimeError("the test is over")  # the thread must not go on into the next one's patch
         return scores(*arguments)
 
-    monkeypatch.setattr(perplexity, "_quietly", hangs)
+    monkeypatch.setattr(scoring, "_quietly", hangs)
     settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
     try:
         with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
@@ -205,7 +205,7 @@ def skipgram(texts):
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("name", objectives())
 def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
-    monkeypatch.setattr(perplexity, "BLOCK", 96)  # several blocks per part
+    monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
     scorer, mixing, windows, text = parts_of(skipgram(name, ended), texts, 180)
     assert len(text.words) > 1
     H, targets = pairs_of(mixing, windows, text)
@@ -224,7 +224,7 @@ def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch,
 
 def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
     """The sample is as large as the scorer says, and drawn by chunk and block alone."""
-    monkeypatch.setattr(perplexity, "BLOCK", 48)
+    monkeypatch.setattr(scoring, "BLOCK", 48)
     scorer, mixing, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
     chunks = len(text.words)
     monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
@@ -281,7 +281,7 @@ class Slow(RowScorer):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
-    monkeypatch.setattr(perplexity, "BLOCK", 8)
+    monkeypatch.setattr(scoring, "BLOCK", 8)
     scorer, *rest = parts_of(models("softmax"), texts)
     stop = threading.Event()
     slow = Slow(scorer.output, stop.set)
@@ -292,7 +292,7 @@ def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads)
 
 
 def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
-    monkeypatch.setattr(units, "PATIENCE", 0.1)
+    monkeypatch.setattr(units, "GRACE", 0.1)
     scorer, *rest = parts_of(models("softmax"), texts)
     hangs, going, waiting = threading.Event(), threading.Event(), threading.Event()
 
@@ -301,7 +301,7 @@ def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
         waiting.set()
         going.wait()
 
-    monkeypatch.setattr(perplexity, "BLOCK", 8)
+    monkeypatch.setattr(scoring, "BLOCK", 8)
     try:
         with pytest.raises(Interrupted):
             scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))

@@ -7,7 +7,7 @@ A step learns one window:
     learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch) -> loss
 
 with context (n,) the context words and rows, labels, shifts (m,) the candidates of the target. Matrices are as
-`padded_rows` makes them. At the end of the output's stand the threads' copies of busy rows, and one more row a thread,
+`padded_rows` makes them. At the end of the output's stand the threads' replicas of hot rows, and one more row a thread,
 the sink: padding points there with coefficient 0. Where there are biases, column `bias` of a hidden vector is 1 and an
 output row's is its bias; else it is -1.
 """
@@ -18,8 +18,8 @@ import numpy as np
 from numba import float32, int64
 from numba.extending import overload
 
-from w2vtrain.kernels.hot_rows import Copied, Copies, copied_rows, own_rows
-from w2vtrain.kernels.indices import copy_cells, repeats
+from w2vtrain.kernels.hot_rows import HotRange, Replicas, replicas_of, replicate
+from w2vtrain.kernels.indices import copy_indices, repeats
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.rows import ROW, add_to_rows, apart_zeros, padded_rows, sum_rows
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
@@ -45,21 +45,21 @@ class Scratch(NamedTuple):
     zero: np.ndarray  # (1,) int32: the row number 0
     left: np.ndarray  # (1,) int64: how many words of the context stand before the target
     sink: int
-    output_rows: int  # without copies and sinks
-    copied: Copied
-    copies: tuple[Copies, ...]
+    output_rows: int  # without replicas and sinks
+    hot: HotRange
+    replicas: tuple[Replicas, ...]
 
 
 def make_scratch(
     w_in: Any, w_out: Any, thread: int, threads: int, window: int, candidates: int, longest: int,
-    busy: range = range(0), more: tuple[Copies, ...] = (),
+    hot: range = range(0), more: tuple[Replicas, ...] = (),
 ) -> Scratch:  # fmt: skip
     """Memory for one of `threads` threads.
 
-    At the end of w_out each thread has copies of the busy rows, and behind all those a sink. more: its other copies.
+    At the end of w_out each thread has replicas of the hot rows, and behind all those a sink. more: its other replicas.
     """
-    output_rows = len(w_out) - threads * (len(busy) + 1)
-    copied, copies = copied_rows(w_out, output_rows, busy, thread, threads)
+    output_rows = len(w_out) - threads * (len(hot) + 1)
+    hot_range, replicas = replicate(w_out, output_rows, hot, thread, threads)
     width, contexts = candidates + ROW, 2 * window + ROW
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
@@ -75,8 +75,8 @@ def make_scratch(
         left=apart_zeros((1,), np.int64),
         sink=len(w_out) - threads + thread,
         output_rows=output_rows,
-        copied=copied,
-        copies=(copies, *more),
+        hot=hot_range,
+        replicas=(replicas, *more),
     )
 
 
@@ -175,7 +175,7 @@ class SkipGram(NamedTuple):
     def learn(self, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch):
         """All context words against all candidates: one product, one update."""
         g, outputs = scratch.logits, scratch.outputs
-        own_rows(scratch.copied, rows, m, outputs)
+        replicas_of(scratch.hot, rows, m, outputs)
         sixes, fours, end = segments(outputs, m, scratch.sink)
         context[n] = context[0]  # an odd last line's neighbour in its tile: its products are not looked at
         for i in range(0, n, 2):
@@ -216,7 +216,7 @@ def learn_one(objective, w_out, context, n, rows, labels, shifts, m, lr, scratch
     """One hidden vector, scratch.hidden[0], against all candidates: leaves lr * -dL/dh in scratch.hidden[1]."""
     g, zero, outputs = scratch.logits, scratch.zero, scratch.outputs
     hidden, gradient = scratch.hidden[:1], scratch.hidden[1:]
-    own_rows(scratch.copied, rows, m, outputs)
+    replicas_of(scratch.hot, rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
     gradient[0, :] = float32(0)
     if bias >= 0:
@@ -337,6 +337,6 @@ def gather_context(sentence, length, position, reach, windows, context):
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position
     left, right = position - first, last - position
-    copy_cells(context, 0, sentence, first, left)
-    copy_cells(context, left, sentence, position + 1, right)
+    copy_indices(context, 0, sentence, first, left)
+    copy_indices(context, left, sentence, position + 1, right)
     return int64(left + right), int64(left)

@@ -21,9 +21,9 @@ from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.machine import versions
 from w2vtrain.system.terminal import echo, one_line
-from w2vtrain.text.encoded import Ids
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.fit import Events
-from w2vtrain.training.perplexity import Score
+from w2vtrain.training.perplexity import PerplexityScore
 
 LINE_EVERY = 30.0
 """Seconds between plain lines."""
@@ -54,10 +54,12 @@ def _create(path: str) -> TextIO:
 
 
 @contextmanager
-def json_lines(path: str | None, patient: bool = False, opened: Callable[[str], TextIO] = _create) -> Iterator[Log]:
+def json_lines(
+    path: str | None, wait_for_disk: bool = False, opened: Callable[[str], TextIO] = _create
+) -> Iterator[Log]:
     """Give what writes an object per line, with the time, at once; `-` is standard output, opened: opens other files.
 
-    Raises OutputError if the file cannot be created, WriteError if it cannot be written; patient: lines for which
+    Raises OutputError if the file cannot be created, WriteError if it cannot be written; wait_for_disk: lines for which
     the disk has no room are lost, and that is reported once.
     """
     if path is None:
@@ -79,7 +81,7 @@ def json_lines(path: str | None, patient: bool = False, opened: Callable[[str], 
         except BrokenPipeError:  # no reader is no reason to lose the training
             pass
         except OSError as error:
-            if not patient or not disk_is_full(error):
+            if not wait_for_disk or not disk_is_full(error):
                 raise WriteError(f"{path} cannot be written: {error.strerror}") from error
             if not lost:
                 warn(f"warning     {path} cannot be written: {error.strerror}; lines are lost until there is room")
@@ -216,7 +218,7 @@ class Console:
             share = f" {done / total:.0%}" if total else ""
             self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
 
-    def _read(self, ids: Ids, seconds: float) -> None:
+    def _read(self, ids: EncodedCorpus, seconds: float) -> None:
         self._unexpect()
         stats, size = ids.stats, len(ids.vocabulary)
         self.say(
@@ -272,7 +274,7 @@ class Console:
                 f"  loss {loss:.4f}  ETA {duration(left)}"
             )
 
-    def _epoch(self, epoch: Epoch, heldout: Score | None) -> None:
+    def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
         found = {"heldout": asdict(heldout)} if heldout else {}
         self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)

@@ -13,7 +13,7 @@ from numba.extending import overload
 from w2vtrain.architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
 from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
-from w2vtrain.kernels.hot_rows import MEET, begin, copies_of, meet, own_row
+from w2vtrain.kernels.hot_rows import SYNC_EVERY, load_replicas, make_replicas, replica_of, synchronize
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import padded_rows, prefetch
 from w2vtrain.probability.problem import Problem
@@ -73,7 +73,7 @@ def next_candidates(objective, w_out, scratch, length, position):
     rows = scratch.rows[k]
     m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
     for j in range(prefetch_from(objective, rows, m), m):
-        prefetch(w_out, own_row(scratch.copied, rows[j]))
+        prefetch(w_out, replica_of(scratch.hot, rows[j]))
     return int64(m)
 
 
@@ -110,7 +110,7 @@ def train_chunks(
     weight decay, of the first `dim` columns.
     """
     loss, seen = 0.0, 0
-    begin(scratch.copies)
+    load_replicas(scratch.replicas)
     for k in range(len(order)):
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
@@ -126,8 +126,8 @@ def train_chunks(
             part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
             loss += part
             seen += count
-        if k % MEET == MEET - 1 or k == len(order) - 1:
-            meet(scratch.copies)
+        if k % SYNC_EVERY == SYNC_EVERY - 1 or k == len(order) - 1:
+            synchronize(scratch.replicas)
     return loss, seen
 
 
@@ -145,22 +145,22 @@ class WindowEngine:
         self.rows = objective.output_rows(len(text.counts))
         self.w_in = initial_input(problem)
         bias = objective.initial_bias(problem) if hasattr(objective, "initial_bias") else None
-        busy = objective.busy_rows(self.rows) if hasattr(objective, "busy_rows") else range(0)
-        self.busy = busy if schedule.threads > 1 else range(0)
-        self.w_out = initial_output(problem, self.rows, schedule.threads * (len(self.busy) + 1), bias)
+        hot = objective.hot_rows(self.rows) if hasattr(objective, "hot_rows") else range(0)
+        self.hot = hot if schedule.threads > 1 else range(0)
+        self.w_out = initial_output(problem, self.rows, schedule.threads * (len(self.hot) + 1), bias)
         self.threads = [self._thread(t) for t in range(schedule.threads)]
 
     def _thread(self, thread: int) -> tuple[Any, Scratch]:
         """Architecture and working memory of one thread; of several, each has position weights of its own."""
         threads, longest = self.schedule.threads, self.text.longest_sentence + self.windows.pads
-        architecture, copies = self.architecture, []
+        architecture, replicas = self.architecture, []
         if threads > 1:
             for shared in position_weights(architecture).values():
-                copies.append(copies_of(shared, padded_rows(*shared.shape), threads))
-                architecture = architecture._replace(weights=copies[-1].own)
+                replicas.append(make_replicas(shared, padded_rows(*shared.shape), threads))
+                architecture = architecture._replace(weights=replicas[-1].own)
         scratch = make_scratch(
             self.w_in, self.w_out, thread, threads, self.windows.size, self.objective.candidate_limit, longest,
-            self.busy, tuple(copies),
+            self.hot, tuple(replicas),
         )  # fmt: skip
         return architecture, scratch
 

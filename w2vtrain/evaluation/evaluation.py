@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.evaluation.scores import AnalogyReport, Score, SimilarityReport
+from w2vtrain.evaluation.scores import AnalogyReport, AnalogyScore, SimilarityReport
 from w2vtrain.system.files import read_lines
 
 # Similarities held at a time, 64 MB: as many questions are answered together as this allows, 16 at least.
@@ -73,7 +73,9 @@ def analogies(
     correct = (predicted >= 0) & (same[predicted] == table[:, 4])
     answered = np.bincount(table[:, 0], minlength=len(sections))
     right = np.bincount(table[correct, 0], minlength=len(sections))
-    scores = tuple(Score(n, int(r), int(k), a) for n, r, k, a in zip(sections, right, answered, asked, strict=True))
+    scores = tuple(
+        AnalogyScore(n, int(r), int(k), a) for n, r, k, a in zip(sections, right, answered, asked, strict=True)
+    )
     return AnalogyReport(str(questions_path), restrict_vocab, case_insensitive, scores)
 
 

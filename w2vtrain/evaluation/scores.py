@@ -12,7 +12,7 @@ Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Score:
+class AnalogyScore:
     """Analogies of one section or several: asked in the file, answered (all four words known), correct."""
 
     name: str
@@ -46,26 +46,28 @@ class AnalogyReport:
     path: str
     restrict_vocab: int | None
     case_insensitive: bool
-    sections: tuple[Score, ...]
+    sections: tuple[AnalogyScore, ...]
 
     @property
-    def total(self) -> Score:
+    def total(self) -> AnalogyScore:
         """All sections together."""
         return self._sum("total", self.sections)
 
     @property
-    def syntactic(self) -> Score:
+    def syntactic(self) -> AnalogyScore:
         """The sections whose name begins with "gram"."""
         return self._sum("syntactic", [s for s in self.sections if s.name.startswith("gram")])
 
     @property
-    def semantic(self) -> Score:
+    def semantic(self) -> AnalogyScore:
         """The other sections."""
         return self._sum("semantic", [s for s in self.sections if not s.name.startswith("gram")])
 
     @staticmethod
-    def _sum(name: str, parts: Sequence[Score]) -> Score:
-        return Score(name, sum(p.correct for p in parts), sum(p.answered for p in parts), sum(p.asked for p in parts))
+    def _sum(name: str, parts: Sequence[AnalogyScore]) -> AnalogyScore:
+        return AnalogyScore(
+            name, sum(p.correct for p in parts), sum(p.answered for p in parts), sum(p.asked for p in parts)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole report in plain types."""

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats.safetensors import (
     FORMAT,
-    Container,
+    SafetensorsFile,
     decode_words,
     encode_words,
     first_not_finite,
     json_object,
     json_text,
-    open_container,
-    write_container,
+    open_safetensors,
+    write_safetensors,
 )
 from w2vtrain.formats.vectors import Sniff, sniff
 from w2vtrain.system.files import Claim, open_input
@@ -71,7 +71,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
         "output": model.output,
         **model.arrays,
     }
-    write_container(path, tensors, about, force, claim)
+    write_safetensors(path, tensors, about, force, claim)
 
 
 def load_model(path: str | Path) -> Model:
@@ -81,7 +81,7 @@ def load_model(path: str | Path) -> Model:
     ResourceError where the memory does not suffice.
     """
     try:
-        with open_container(path) as box:
+        with open_safetensors(path) as box:
             settings, record = _about(box)
             model = Model(
                 decode_words(box.array("words", "U8", 1).tobytes(), path),
@@ -98,14 +98,14 @@ def load_model(path: str | Path) -> Model:
     return model
 
 
-def _about(box: Container) -> tuple[dict[str, Any], dict[str, Any]]:
+def _about(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings and record, after the format number: a newer file may mean other things by the same names."""
     box.check_format()
     settings, record = (_json(box, name) for name in ("settings", "record"))
     return settings, record
 
 
-def _json(box: Container, name: str) -> dict[str, Any]:
+def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
     if name not in box.metadata:
         raise DataError(f"{box.path}: the model has no {name}")
     return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
@@ -160,7 +160,7 @@ def describe(path: str | Path) -> dict[str, Any]:
 
 
 def _describe_model(path: str | Path) -> dict[str, Any]:
-    with open_container(path) as box:
+    with open_safetensors(path) as box:
         if "w2vtrain" not in box.metadata:
             shapes = {name: list(box.shape(name)) for name in box.names}
             return {"kind": "unknown", "note": "a safetensors file of another program", "arrays": shapes}

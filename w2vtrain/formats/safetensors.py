@@ -29,14 +29,14 @@ DTYPES = {
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 # Values that are copied, checked or written at a time: 128 KiB of float32, and what is made of them, stay in cache.
 # With 4 MiB the first 160 MB of text that a process wrote took 1.0 s in place of 0.55 s.
-BLOCK = 1 << 15
+VALUES = 1 << 15
 ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 
 def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
-    """Slices over the first axis of `array`, each of some BLOCK values, one row at least."""
+    """Slices over the first axis of `array`, each of some VALUES values, one row at least."""
     width = max(1, array.size // max(1, len(array)))
-    step = max(1, BLOCK // width)
+    step = max(1, VALUES // width)
     for start in range(0, len(array), step):
         yield slice(start, min(start + step, len(array)))
 
@@ -115,7 +115,7 @@ def decode_words(data: bytes, where: str | Path) -> list[str]:
     return words
 
 
-def write_container(
+def write_safetensors(
     path: str | Path,
     tensors: Mapping[str, NDArray[Any]],
     metadata: Mapping[str, str],
@@ -147,14 +147,14 @@ def write_container(
                 file.write(block.reshape(-1).view(np.uint8).data)
 
 
-def is_container(start: bytes) -> bool:
+def is_safetensors(start: bytes) -> bool:
     """Whether a file that begins with `start` (9 bytes or more) is meant as a safetensors file, sound or not."""
     return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 27
 
 
 @contextmanager
-def open_container(path: str | Path) -> Iterator["Container"]:
-    """Give a Container; sizes, offsets and shapes of all tensors have been checked against the file's size by then.
+def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
+    """Open a safetensors file, its sizes, offsets and shapes checked against the file's size.
 
     Raises InputMissing where the file cannot be opened, DataError where it is not a sound safetensors file.
     """
@@ -169,10 +169,10 @@ def open_container(path: str | Path) -> Iterator["Container"]:
     except (OSError, ValueError) as error:
         raise InputMissing(f"{path} cannot be opened: {error}") from error
     with handle:
-        yield Container(path, handle)
+        yield SafetensorsFile(path, handle)
 
 
-class Container:
+class SafetensorsFile:
     """An open safetensors file: `metadata` and, by name, shapes, dtypes and arrays."""
 
     def __init__(self, path: str | Path, handle: Any) -> None:

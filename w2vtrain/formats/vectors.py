@@ -18,8 +18,8 @@ from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
     first_not_finite,
-    is_container,
-    open_container,
+    is_safetensors,
+    open_safetensors,
     row_blocks,
 )
 from w2vtrain.formats.vector_rows import (
@@ -162,7 +162,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
 
     `size` is the file's size in bytes and `compression` a key of files.MAGIC or None, for the answer.
     """
-    if is_container(head):
+    if is_safetensors(head):
         if compression:
             return Sniff("unknown", None, None, 0, size, compression, "a compressed model: decompress it first")
         return Sniff("model", None, None, 0, size, None)
@@ -272,7 +272,7 @@ def _check_promise(path: str | Path, found: Sniff, lenient: bool) -> None:
 
 def _read_model(path: str | Path, limit: int | None) -> Vectors:
     """The input vectors alone: a model's other matrices stay on the disk."""
-    with open_container(path) as box:
+    with open_safetensors(path) as box:
         box.check_format()
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         matrix = box.array("input", "F32", 2)

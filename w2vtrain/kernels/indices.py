@@ -53,19 +53,19 @@ def _emit_copy(context: Any, builder: Any, signature: Any, args: Any) -> None:
     _vectors(builder, n, lambda offset: _store(builder, _load(builder, here, offset), there, offset))
 
 
-def copy_cells(to: Any, at: Any, source: Any, first: Any, n: Any) -> None:
+def copy_indices(to: Any, at: Any, source: Any, first: Any, n: Any) -> None:
     """To to[at:] the n cells source[first:], both int32."""
     to[at : at + n] = source[first : first + n]
 
 
 @intrinsic
-def _compiled_copy_cells(typingctx, to, at, source, first, n):
+def _compiled_copy_indices(typingctx, to, at, source, first, n):
     return native(_emit_copy, to, at, source, first, n)
 
 
-@overload(copy_cells, jit_options=FORCED)
-def _copy_cells(to, at, source, first, n):
-    return lambda to, at, source, first, n: _compiled_copy_cells(to, at, source, first, n)
+@overload(copy_indices, jit_options=FORCED)
+def _copy_indices(to, at, source, first, n):
+    return lambda to, at, source, first, n: _compiled_copy_indices(to, at, source, first, n)
 
 
 def _emit_move(context: Any, builder: Any, signature: Any, args: Any) -> None:
@@ -81,20 +81,20 @@ def _emit_move(context: Any, builder: Any, signature: Any, args: Any) -> None:
     _vectors(builder, n, move)
 
 
-def move_cells(to: Any, source: Any, n: Any, first: Any, size: Any, shift: Any) -> None:
+def copy_shifted(to: Any, source: Any, n: Any, first: Any, size: Any, shift: Any) -> None:
     """To `to` the n cells of `source`, both int32, with `shift` added to those from `first` to `first` + `size`."""
     cells = source[:n]
     to[:n] = np.where((cells >= first) & (cells < first + size), cells + shift, cells)
 
 
 @intrinsic
-def _compiled_move_cells(typingctx, to, source, n, first, size, shift):
+def _compiled_copy_shifted(typingctx, to, source, n, first, size, shift):
     return native(_emit_move, to, source, n, first, size, shift)
 
 
-@overload(move_cells, jit_options=FORCED)
-def _move_cells(to, source, n, first, size, shift):
-    return lambda to, source, n, first, size, shift: _compiled_move_cells(to, source, n, first, size, shift)
+@overload(copy_shifted, jit_options=FORCED)
+def _copy_shifted(to, source, n, first, size, shift):
+    return lambda to, source, n, first, size, shift: _compiled_copy_shifted(to, source, n, first, size, shift)
 
 
 def _emit_unpack(context: Any, builder: Any, signature: Any, args: Any) -> None:
@@ -110,20 +110,20 @@ def _emit_unpack(context: Any, builder: Any, signature: Any, args: Any) -> None:
     _vectors(builder, n, unpack)
 
 
-def unpack_cells(halves: Any, bits: Any, packed: Any, first: Any, n: Any) -> None:
+def unpack_indices(halves: Any, bits: Any, packed: Any, first: Any, n: Any) -> None:
     """Of the n cells packed[first:], int32 of 0 and more: their halves (int32) and their last bits (float32)."""
     halves[:n] = packed[first : first + n] >> 1
     bits[:n] = packed[first : first + n] & 1
 
 
 @intrinsic
-def _compiled_unpack_cells(typingctx, halves, bits, packed, first, n):
+def _compiled_unpack_indices(typingctx, halves, bits, packed, first, n):
     return native(_emit_unpack, halves, bits, packed, first, n)
 
 
-@overload(unpack_cells, jit_options=FORCED)
-def _unpack_cells(halves, bits, packed, first, n):
-    return lambda halves, bits, packed, first, n: _compiled_unpack_cells(halves, bits, packed, first, n)
+@overload(unpack_indices, jit_options=FORCED)
+def _unpack_indices(halves, bits, packed, first, n):
+    return lambda halves, bits, packed, first, n: _compiled_unpack_indices(halves, bits, packed, first, n)
 
 
 def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:

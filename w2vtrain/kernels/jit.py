@@ -27,6 +27,8 @@ from w2vtrain.system.trust import open_trusted, reason, trust
 log = logging.getLogger(__name__)
 
 PACKAGE = Path(__file__).parents[1]
+COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")
+"""The folders whose code is compiled into kernels. Beside them, a kernel depends on its own module only."""
 
 UNUSED = 30 * 24 * 3600.0
 """Seconds after which machine code that was not used is deleted."""
@@ -58,9 +60,9 @@ def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
 
 @cache
 def source_hash(folder: Path = PACKAGE) -> str:
-    """SHA-256 over every Python source below `folder`: an edit anywhere must recompile every kernel."""
+    """Return the SHA-256 of all sources that kernels are made of: an edit to any of them recompiles every kernel."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(path for room in COMPILED for path in (folder / room).rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

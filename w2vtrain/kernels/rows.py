@@ -29,7 +29,7 @@ from w2vtrain.kernels.llvm import (
 ROW = 16
 """Rows are padded to a multiple of this many float32, one cache line."""
 
-LINE = 128
+CACHE_LINES = 128
 """Bytes that processors fetch together: a pair of cache lines."""
 
 
@@ -118,23 +118,23 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Non
         _ask(builder, address, 1)
 
 
-def _emit_prefetch_cell(context: Any, builder: Any, signature: Any, args: Any) -> None:
+def _emit_prefetch_element(context: Any, builder: Any, signature: Any, args: Any) -> None:
     struct = context.make_array(signature.args[0])(context, builder, args[0])
     _ask(builder, builder.ptrtoint(builder.gep(struct.data, [args[1]]), I64), 0)
 
 
-def prefetch_cell(A: Any, i: Any) -> None:
+def prefetch_element(A: Any, i: Any) -> None:
     """Ask for the cache line of A[i], to be read; i may lie behind the end. Changes nothing."""
 
 
 @intrinsic
-def _compiled_prefetch_cell(typingctx, A, i):
-    return native(_emit_prefetch_cell, A, i)
+def _compiled_prefetch_element(typingctx, A, i):
+    return native(_emit_prefetch_element, A, i)
 
 
-@overload(prefetch_cell, jit_options=FORCED)
-def _prefetch_cell(A, i):
-    return lambda A, i: _compiled_prefetch_cell(A, i)
+@overload(prefetch_element, jit_options=FORCED)
+def _prefetch_element(A, i):
+    return lambda A, i: _compiled_prefetch_element(A, i)
 
 
 def prefetch(A: Any, row: Any) -> None:
@@ -157,9 +157,9 @@ def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     Two threads that write to one line, each to its own part, wait for one another: small arrays straight from NumPy
     made hs on two threads up to 2.5 times slower, by chance of the allocator.
     """
-    size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // LINE) * LINE
-    raw = np.zeros(size + LINE, np.uint8)
-    first = -raw.ctypes.data % LINE
+    size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // CACHE_LINES) * CACHE_LINES
+    raw = np.zeros(size + CACHE_LINES, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINES
     zeros: np.ndarray = raw[first : first + size].view(dtype)[: int(np.prod(shape))].reshape(shape)
     return zeros
 

@@ -95,7 +95,7 @@ def _exponentials(logits, row):
 
 
 @kernel()
-def log_normalisers(logits: np.ndarray, log_z: np.ndarray) -> None:
+def log_normalizers(logits: np.ndarray, log_z: np.ndarray) -> None:
     """Fill log_z (B,) with log Σ exp of each row; logits (B, n) are overwritten. Both float32 and contiguous."""
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)

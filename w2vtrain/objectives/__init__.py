@@ -13,7 +13,7 @@ The registry knows none of them by name. An objective for the window engine is a
 `context` (width,) int32 holds the context words: one a line of logits for skip-gram, all of them for CBOW's one line.
 Four more may be left out: `prefetch_from(rows, m)`, from which candidate on rows are likely not to be in cache (0);
 `distinct()`, whether no row ever stands twice among a target's candidates (False); `in_turn()`, whether skip-gram's
-context words are learned one after the other rather than all from the old values (False); `busy_rows(rows)`, called
+context words are learned one after the other rather than all from the old values (False); `hot_rows(rows)`, called
 from Python, a range of output rows, the busiest first, of which each thread shall have a copy (none).
 
 What is used outside the kernel: `build(problem, **options)`, whose keyword defaults are the options that the command

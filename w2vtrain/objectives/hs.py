@@ -7,10 +7,10 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.kernels.hot_rows import BUSY
-from w2vtrain.kernels.indices import unpack_cells, with_room
+from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.indices import unpack_indices, with_room
 from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.kernels.rows import prefetch_cell
+from w2vtrain.kernels.rows import prefetch_element
 from w2vtrain.probability.dense import SCORED
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import (
@@ -30,7 +30,7 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "weighted": {"alpha": 0.1, "shuffle": True},
 }
-AHEAD, LINE = 4, 16
+AHEAD, NODES_PER_CACHE_LINE = 4, 16
 """Targets ahead whose paths memory is asked for, and nodes in a cache line: the paths of a large tree take 4 MB."""
 
 NEAR = 1000
@@ -135,13 +135,13 @@ class Hierarchical(NamedTuple):
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The nodes of the target's path, labelled 1 - code."""
         if position + 2 * AHEAD < len(sentence):  # beyond the sentence stand words of an earlier one
-            prefetch_cell(self.start, sentence[position + 2 * AHEAD])
+            prefetch_element(self.start, sentence[position + 2 * AHEAD])
             coming = self.start[sentence[position + AHEAD]]
-            prefetch_cell(self.path, coming)
-            prefetch_cell(self.path, coming + LINE)
+            prefetch_element(self.path, coming)
+            prefetch_element(self.path, coming + NODES_PER_CACHE_LINE)
         target = sentence[position]
         first, end = self.start[target], self.start[target + 1]
-        unpack_cells(rows, labels, self.path, first, end - first)
+        unpack_indices(rows, labels, self.path, first, end - first)
         return end - first
 
     def distinct(self):
@@ -152,9 +152,9 @@ class Hierarchical(NamedTuple):
         """True: nodes near the root stand in every path; updates from old values overshoot, which costs a point."""
         return True
 
-    def busy_rows(self, rows: int) -> range:
+    def hot_rows(self, rows: int) -> range:
         """The nodes nearest to the root: it stands in every path, and the numbers fall from there."""
-        return range(rows - 1, max(0, rows - BUSY) - 1, -1)
+        return range(rows - 1, max(0, rows - HOT) - 1, -1)
 
     def prefetch_from(self, rows, m):
         """The last six nodes at most, and none of those near the root: they are in cache, and asking takes its time."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
-from w2vtrain.kernels.hot_rows import BUSY
+from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem, check_ranges
@@ -64,9 +64,9 @@ class NoiseContrastive(NamedTuple):
         """log P(w) by counts alone: scores are to be log-probabilities, and so they are near them from the start."""
         return problem.log_unigram()
 
-    def busy_rows(self, rows: int) -> range:
+    def hot_rows(self, rows: int) -> range:
         """The most frequent words: noise, most of all."""
-        return range(min(BUSY, rows))
+        return range(min(HOT, rows))
 
     @property
     def candidate_limit(self) -> int:

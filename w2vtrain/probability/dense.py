@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from w2vtrain.kernels.softmax import log_normalisers, scale_rows
+from w2vtrain.kernels.softmax import log_normalizers, scale_rows
 from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22
@@ -128,7 +128,7 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     """log Σ exp of each row, (B,); logits (B, n) are overwritten."""
     if _native(logits):
         log_z = np.empty(len(logits), np.float32)
-        log_normalisers(logits, log_z)
+        log_normalizers(logits, log_z)
         return log_z
     top, z = _exponentials(logits)
     return np.asarray(np.log(z) + top)

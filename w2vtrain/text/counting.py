@@ -22,8 +22,8 @@ from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int32, Table
 
-Progress = Callable[[int, int | None, int], None]  # bytes read, bytes in all if known, tokens
-TICK = 0.2  # seconds between calls of Progress
+OnRead = Callable[[int, int | None, int], None]  # bytes read, bytes in all if known, tokens
+TICK = 0.2  # seconds between calls of OnRead
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def count(
     min_count: int = 5,
     max_vocab: int | None = None,
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: OnRead | None = None,
 ) -> tuple[Vocabulary, CorpusStats]:
     """The vocabulary of a corpus, without writing anything: words seen `min_count` times, of these `max_vocab`.
 
@@ -136,7 +136,7 @@ class Counting:
             if worker.spool:
                 worker.spool.close()
 
-    def run(self, progress: Progress | None) -> None:
+    def run(self, progress: OnRead | None) -> None:
         """Read the whole corpus."""
 
         def tick() -> None:

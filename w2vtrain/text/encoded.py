@@ -1,6 +1,6 @@
 """A corpus as int32 word ids in a nameless file: tokenised once, and the same ids whatever the number of threads.
 
-Nothing here knows training, subsampling or windows; those read `Ids.tokens`.
+Nothing here knows training, subsampling or windows; those read `EncodedCorpus.tokens`.
 
 Counting leaves a spool of provisional numbers, block by block. Here they become ids, cut into sentences, in the order
 of the text.
@@ -20,15 +20,15 @@ import numpy as np
 from w2vtrain.errors import DataError, WriteError
 from w2vtrain.text import word_table
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, Progress, Types, append, count, run_threads, temporary
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, count, run_threads, temporary
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
-__all__ = ["CorpusStats", "Ids", "Progress", "count", "encode"]
+__all__ = ["CorpusStats", "EncodedCorpus", "OnRead", "count", "encode"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ids:
+class EncodedCorpus:
     """An encoded corpus. `tokens` (n,) int32, read-only: word ids, each sentence followed by -1, none empty.
 
     `sample` is the beginning of the text before the tokenizer, up to corpus.SAMPLE bytes, perhaps cut in a character.
@@ -66,8 +66,8 @@ def encode(
     sentence_end: bool = False,
     threads: int = 1,
     folder: Path | None = None,
-    progress: Progress | None = None,
-) -> Ids:
+    progress: OnRead | None = None,
+) -> EncodedCorpus:
     """Count and encode a corpus; with `vocabulary` its words and counts are used as they are.
 
     Lines of more than `max_sentence` tokens are cut. `sentence_end` puts `</s>` in the vocabulary, with the number of
@@ -92,7 +92,7 @@ def encode(
             array = np.memmap(file, np.int32, "r", shape=(second.written,))
         if progress:
             progress(first.reader.bytes_read, corpus.size, types.tokens)
-        return Ids(
+        return EncodedCorpus(
             array,
             vocabulary,
             second.words,
@@ -114,7 +114,7 @@ def _named(folder: Path) -> Iterator[None]:
 
 
 def _make_room(ids: Int32, place: int) -> None:
-    """Ids from `place` on move up by one."""
+    """EncodedCorpus from `place` on move up by one."""
     for first in range(0, ids.size, 1 << 20):
         part = ids[first : first + (1 << 20)]
         part += part >= place

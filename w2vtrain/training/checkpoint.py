@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, W2VError, WriteError
-from w2vtrain.formats.safetensors import json_digest, json_object, json_text, open_container, write_container
+from w2vtrain.formats.safetensors import json_digest, json_object, json_text, open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write, sync_folder
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, reason, require_trust
@@ -61,7 +61,7 @@ def save(
     temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
     try:
         temporary.mkdir(0o775)
-        write_container(temporary / STATE, arrays, {"about": json_text(about)})
+        write_safetensors(temporary / STATE, arrays, {"about": json_text(about)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
         facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(of or {})}
         manifest = sealed(facts).encode()
@@ -123,7 +123,7 @@ def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]
         raise DataError(f"{state}: {about.st_size:,} bytes where the manifest says {manifest.get('bytes')}")
     if _digest(state) != manifest.get("sha256"):
         raise DataError(f"{state}: damaged, its checksum is not the manifest's")
-    with open_container(state) as box:
+    with open_safetensors(state) as box:
         box.check_format()
         facts = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
         return {name: box.array(name) for name in box.names}, facts

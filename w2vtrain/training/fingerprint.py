@@ -8,11 +8,11 @@ import numpy as np
 
 from w2vtrain.errors import CorpusChanged
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import Ids
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.vocab import Vocabulary
 
 
-def fingerprint(corpus: Corpus, ids: Ids) -> dict[str, Any]:
+def fingerprint(corpus: Corpus, ids: EncodedCorpus) -> dict[str, Any]:
     """What the encoded corpus is, and which files it came from."""
     files = []
     for file in corpus.files:

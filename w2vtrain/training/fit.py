@@ -20,11 +20,11 @@ from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import checked_options, engine_of, objective_class, objective_defaults
 from w2vtrain.system.machine import peak_memory, threads_of, versions
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import Ids, encode
+from w2vtrain.text.encoded import EncodedCorpus, encode
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
-from w2vtrain.training.perplexity import Score, score
+from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
 from w2vtrain.training.preflight import check_memory
 from w2vtrain.training.run_folder import Run
@@ -43,12 +43,12 @@ class Events:
     """Callbacks of a run; each is called from the thread that called `fit`."""
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None  # bytes, bytes, tokens
-    read: Callable[[Ids, float], None] = lambda ids, seconds: None
+    read: Callable[[EncodedCorpus, float], None] = lambda ids, seconds: None
     kept: Callable[[int, float], None] = lambda words, share: None  # by subsampling: words per epoch, share of all
     warning: Callable[[str], None] = lambda sentence: None
     ready: Callable[[float], None] = lambda seconds: None  # the kernel is compiled
     training: Callable[[Progress], None] = lambda progress: None
-    epoch: Callable[[Epoch, Score | None], None] = lambda epoch, heldout: None
+    epoch: Callable[[Epoch, PerplexityScore | None], None] = lambda epoch, heldout: None
     scoring: Callable[[int, int], None] = lambda done, total: None  # parts of held-out text
     resumed: Callable[[State], None] = lambda state: None
 
@@ -159,7 +159,7 @@ class _Fit:
     """One run after its corpus was read."""
 
     def __init__(
-        self, settings: Settings, ids: Ids, heldout: Sequence[str], folder: Path | None, events: Events,
+        self, settings: Settings, ids: EncodedCorpus, heldout: Sequence[str], folder: Path | None, events: Events,
         run: Run | None,
     ) -> None:  # fmt: skip
         self.settings, self.ids, self.events, self.run = settings, ids, events, run
@@ -279,7 +279,7 @@ class _Fit:
         self.events.epoch(epoch, found)
         return self.settings.patience is not None and self.waited >= self.settings.patience
 
-    def score(self, weights: Weights, text: Text, epoch: Epoch, state: State) -> Score:
+    def score(self, weights: Weights, text: Text, epoch: Epoch, state: State) -> PerplexityScore:
         """Score held-out text; a signal saves the epoch that is done and stops. Warn if that takes long."""
 
         def expect(seconds: float) -> None:
@@ -344,7 +344,7 @@ def _parameters(objective: Any, weights: Weights) -> int:
     return weights.output.size + (weights.arrays["bias"].size if "bias" in weights.arrays else 0)
 
 
-def text_of(ids: Ids, settings: Settings) -> Text:
+def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
     """An encoded corpus in chunks."""
     starts = ids.chunks(CHUNK)
     return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, settings.max_sentence)
@@ -367,7 +367,7 @@ def heldout_text(
 
 def perplexity(
     model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
-) -> tuple[Score, float]:
+) -> tuple[PerplexityScore, float]:
     """How a model predicts text, and the share of the text's tokens that are in its vocabulary."""
     settings, vocabulary, found = model_predictor(model)
     text, coverage = heldout_text(sources, settings, vocabulary)
@@ -376,6 +376,6 @@ def perplexity(
         return _score(found, text, Schedule(threads=threads), watch), coverage
 
 
-def _score(found: Any, text: Text, s: Schedule, watch: Watch) -> Score:
+def _score(found: Any, text: Text, s: Schedule, watch: Watch) -> PerplexityScore:
     watch = watch._replace(stall_timeout=s.stall_timeout)
     return score(found.scorer, found.mixing, found.windows, text, s.threads, watch)

@@ -29,7 +29,7 @@ SAMPLED = 16
 
 
 @dataclass(frozen=True)
-class Score:
+class PerplexityScore:
     """How a model predicts a text.
 
     perplexity: exp of the mean negative log-probability, exactly normalised; unnormalised: the same of the scores as
@@ -49,7 +49,9 @@ class Score:
     seconds: float
 
 
-def score(scorer: Any, mixing: Mixing, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None) -> Score:
+def score(
+    scorer: Any, mixing: Mixing, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+) -> PerplexityScore:
     """Score every target of a text in full windows.
 
     scorer.scores(H, targets), of hidden vectors H (B, width) and targets (B,), returns unnormalised log-scores (B,)
@@ -68,7 +70,7 @@ def score(scorer: Any, mixing: Mixing, windows: Any, text: Text, threads: int = 
     mean = z / normalised
     variance, exact = max(0.0, z2 / normalised - mean**2), raw / n - mean
     bits = -exact / math.log(2)
-    return Score(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
+    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
 
 
 class _Block(NamedTuple):

@@ -44,14 +44,14 @@ class Run:
     storage; alarm: takes the line that results wait for room.
 
     Checkpoints are written while training goes on, from copies of its arrays, one at a time; without enough memory
-    for copies, training waits. patient: a disk without room for a checkpoint is reported, and training goes on.
+    for copies, training waits. wait_for_disk: a disk without room for a checkpoint is reported, and training goes on.
     journal: the record of the run, from `begin` on.
     """
 
     journal: Journal
 
-    def __init__(self, folder: Path, every: float = 600.0, patient: bool = False) -> None:
-        self.folder, self.every, self.patient = folder, every, patient
+    def __init__(self, folder: Path, every: float = 600.0, wait_for_disk: bool = False) -> None:
+        self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
         self.stopping = self.saving = self.preparing = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self.of: dict[str, Any] = {}  # what the run was asked for
@@ -125,7 +125,7 @@ class Run:
         try:
             check_disk(self.folder, words, width)
         except WriteError as error:
-            if not self.patient:
+            if not self.wait_for_disk:
                 raise
             self.warn(f"{error}; training continues, and skips checkpoints that do not fit")
 
@@ -172,7 +172,7 @@ class Run:
             self._without(error)
 
     def _without(self, error: W2VError) -> None:
-        if not self.patient or not disk_is_full(error):
+        if not self.wait_for_disk or not disk_is_full(error):
             raise error
         self.last = time.monotonic()
         self.warn(f"{error}; training goes on without it, and the next checkpoint is tried when it is due")
@@ -210,7 +210,7 @@ class Run:
 
         Meanwhile what was learned is saved, if there is room for that.
         """
-        if not self.patient or not disk_is_full(error):
+        if not self.wait_for_disk or not disk_is_full(error):
             return False
         if not self.waits:
             self.alarm(f"{error}; tried again until there is room")

@@ -23,7 +23,7 @@ from w2vtrain.probability.problem import Problem
 
 TICK = 1.0
 """Seconds between two looks at threads that say nothing."""
-PATIENCE = 1.0
+GRACE = 1.0
 """Seconds that threads have for the end of what they do when the run is given up: then they are left behind."""
 
 SANE = 0.1
@@ -199,7 +199,7 @@ class _Run:
             yield from _watched(results, len(workers), self.schedule.stall_timeout)
         finally:
             stop.set()
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + GRACE
             for worker in workers:
                 if worker.ident:
                     worker.join(max(0.0, end - time.monotonic()))

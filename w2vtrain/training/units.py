@@ -19,7 +19,7 @@ from w2vtrain.probability.dense import Workspace
 
 TICK = 0.05
 """Seconds between two looks at `stop` while no unit ends."""
-PATIENCE = 1.0
+GRACE = 1.0
 """Seconds that threads get to end their block after a stop or an error: then they are left behind."""
 FEW = 3
 """Units of each kind behind the estimate."""
@@ -56,7 +56,7 @@ def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.n
     """Do all units, which are similar in cost within a kind. Return their sums (units, n), kind by kind, and seconds.
 
     The seconds are summed over threads. Raises Interrupted if `watch.stop` says so, once all threads have ended their
-    block or PATIENCE is over; Stalled if no unit ends for too long; and the first exception of a unit.
+    block or GRACE is over; Stalled if no unit ends for too long; and the first exception of a unit.
     """
     run = _Run(kinds, watch)
     workers = [
@@ -69,7 +69,7 @@ def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.n
         run.wait(len(workers))
     finally:
         run.ended.set()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + GRACE
         for worker in workers:
             if worker.ident:
                 worker.join(max(0.0, end - time.monotonic()))

@@ -256,7 +256,7 @@ def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
     scorer, *rest = parts_of(skipgram("neg"), texts)
     plain, grouped = Plain(scorer), Plain(scorer)
     grouped.raw = scorer.raw
-    a, b = scoring.score(plain, *rest), perplexity.score(grouped, *rest)
+    a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
     assert plain.count == a.examples == b.examples
     assert grouped.count == len(WORDS)
     for name in ("perplexity", "unnormalised", "log_z_mean"):

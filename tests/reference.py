@@ -4,6 +4,7 @@ Everything is float64 and one step at a time.
 """
 
 import heapq
+import importlib.util
 import itertools
 import math
 from pathlib import Path
@@ -164,123 +165,130 @@ def huffman_lengths(counts):
     return lengths
 
 
-class Neg:
-    """Candidates (row, label, shift) of a target, in the order of the stream's draws."""
-
-    def __init__(self, objective):
-        self.objective = objective
-
-    def candidates(self, target, stream):
-        o = self.objective
-        found = [(target, 1.0, 0.0)]
-        while len(found) <= o.negative:
-            word = stream.alias(o.accept, o.alias)
-            if word != target:
-                found.append((word, 0.0, 0.0))
-        return found
+def twin_of(kind, name):
+    """The naive twin of an objective or an architecture: class Twin in tests/twins/<kind>/<name>.py."""
+    path = Path(__file__).parent / "twins" / kind / f"{name.replace('-', '_')}.py"
+    spec = importlib.util.spec_from_file_location(f"twin_{kind}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Twin
 
 
-class Nce:
-    def __init__(self, objective):
-        self.objective = objective
-        self.log_z = objective.log_z.astype(np.float64).copy() if objective.learn_z else None
-
-    def candidates(self, target, stream):
-        o = self.objective
-        words = [target] + [stream.alias(o.accept, o.alias) for _ in range(o.negative)]
-        return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate(words)]
+def logistic_loss(scores, found):
+    """Sum of log(1 + exp(x)) - label x over the candidates (row, label, shift), x = score - shift; scores (..., m)."""
+    _, labels, shifts = (np.array(part) for part in zip(*found, strict=True))
+    x = scores - shifts
+    return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
 
-class Hs:
-    def __init__(self, objective):
-        self.objective = objective
-
-    def candidates(self, target, stream):
-        o = self.objective
-        tree = o.arrays()
-        path = range(o.start[target], o.start[target + 1])
-        return [(int(tree["tree.nodes"][p]), 1.0 - int(tree["tree.codes"][p]), 0.0) for p in path]
+def line_of(h, rows, found, twin, words):
+    """Loss of one hidden vector, made of these context words, against the candidates."""
+    return float(twin.loss(rows[[r for r, _, _ in found]] @ h, found, words))
 
 
-TWINS = {"neg": Neg, "nce": Nce, "hs": Hs}
+def slopes_of_line(h, rows, found, twin, words, step=1e-5):
+    """dL/dscore (m,) of one hidden vector, and dL/d(each array that the twin learns) at its words, by differences."""
+    scores = rows[[r for r, _, _ in found]] @ h
+    moves = step * np.eye(len(scores))
+    by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
+    learned = {}
+    for name, array in twin.learned.items():
+        for word in set(words):
+            kept, values = array[word], []
+            for move in (step, -step):
+                array[word] = kept + move
+                values.append(float(twin.loss(scores, found, words)))
+            array[word] = kept
+            learned[name, word] = (values[0] - values[1]) / (2 * step)
+    return by_score, learned
 
 
-def loss_of_line(h, found, w_out, z=0.0):
-    """Loss of one hidden vector: sum of log(1 + exp(x)) - label x, x = o.h - shift - z."""
-    return sum(softplus(w_out[r] @ h - s - z) - y * (w_out[r] @ h - s - z) for r, y, s in found)
+def parts(architecture, context, left):
+    """The examples of a window: (number, the context words that it is made of)."""
+    if architecture.pairs:
+        return [(k, [word]) for k, word in enumerate(context)]
+    return [(0, context)] if context else []
 
 
-def learn_window(model, context, found, w_in, w_out, lr, twin, corrected=False):
-    """One window, all from the old values; returns its loss. Gradients are written out from the definition."""
-    z = getattr(twin, "log_z", None)
-    groups = [[c] for c in context] if model == "skipgram" else [context]
-    old_in, old_out, old_z = w_in.copy(), w_out.copy(), None if z is None else z.copy()
-    loss = 0.0
-    for group in groups:
-        h = np.mean([old_in[c] for c in group], axis=0)
-        log_z = 0.0 if z is None else np.mean([old_z[c] for c in group])
-        dh = np.zeros_like(h)
-        for r, y, s in found:
-            x = old_out[r] @ h - s - log_z
-            loss += softplus(x) - y * x
-            g = y - sigmoid(x)
-            dh += g * old_out[r]
-            w_out[r] += lr * g * h
-            if z is not None:
-                for c in group:
-                    z[c] -= lr * g / len(group)
-        for c in group:
-            w_in[c] += lr * dh * (1 / len(group) if corrected else 1)
-    return loss
+def with_bias(h, bias):
+    """A hidden vector with the 1 that biases are multiplied by."""
+    return np.append(h, 1.0) if bias else h
 
 
-def train(model, twin, sentences, keep, window, shrink, w_in, w_out, lr, stream, corrected=False):
+def learn_window(architecture, twin, window, found, rows, output, lr, bias=False):
+    """One window, (context words, how many come first), all from the old values; returns (loss, examples)."""
+    context, left = window
+    old, loss, changes = output.copy(), 0.0, []
+    old_rows = rows.copy()
+    numbered = parts(architecture, context, left)
+    for number, words in numbered:
+        h = with_bias(architecture.hidden(old_rows, context, left, number), bias)
+        loss += line_of(h, old, found, twin, words)
+        by_score, learned = slopes_of_line(h, old, found, twin, words)
+        changes.append((number, h, by_score, learned))
+    for number, h, by_score, learned in changes:
+        dh = np.zeros(len(h))
+        for (row, _, _), slope in zip(found, by_score, strict=True):
+            dh -= slope * old[row]
+            output[row] -= lr * slope * h
+        architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
+        for (name, word), slope in learned.items():
+            twin.learned[name][word] -= lr * slope
+    return loss, len(numbered)
+
+
+class Ahead:
+    """The stream as `contexts` asks it for reaches: the next target's candidates are drawn before each reach.
+
+    If windows do not shrink nobody asks: then candidates are drawn in turn as they are.
+    """
+
+    def __init__(self, stream, twin, kept, windows):
+        self.stream, self.twin = stream, twin
+        targets = kept + [windows.end] * (windows.end >= 0)
+        self.coming = iter([*targets[1:], None])
+        self.found = [twin.candidates(targets[0], stream)] if targets else []
+        if not windows.shrink:
+            self.found += [twin.candidates(target, stream) for target in targets[1:]]
+
+    def below(self, n):
+        if (target := next(self.coming)) is not None:
+            self.found.append(self.twin.candidates(target, self.stream))
+        return self.stream.below(n)
+
+
+def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream, bias=False):
     """One chunk as the window engine walks it: the same draws in the same order. Returns (loss, examples)."""
-    loss = examples = 0
+    loss = count = 0
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        found = twin.candidates(kept[0], stream) if kept else []
-        for t in range(len(kept)):
-            this = found
-            if t + 1 < len(kept):
-                found = twin.candidates(kept[t + 1], stream)
-            reach = window - stream.below(window) if shrink else window
-            context = kept[max(0, t - reach) : t] + kept[t + 1 : t + 1 + reach]
-            if context:
-                loss += learn_window(model, context, this, w_in, w_out, lr, twin, corrected)
-                examples += len(context) if model == "skipgram" else 1
-    return loss, examples
+        ahead = Ahead(stream, twin, kept, windows)
+        for _, context, left, _ in contexts(kept, windows, ahead):
+            found = ahead.found.pop(0)
+            part = learn_window(architecture, twin, (context, left), found, rows, output, lr, bias)
+            loss, count = loss + part[0], count + part[1]
+    return loss, count
 
 
 def contexts(words, windows, stream):
-    """Of one sentence: (target, [(context word, its position weight)], word before the target or -1), one a target."""
+    """Of one sentence: (target, its context words, how many of them come before it, word before it or -1)."""
     pads = [windows.end] * windows.pads if windows.end >= 0 else []
     padded = pads + words + [windows.end] * (windows.end >= 0)
     for t in range(windows.pads, len(padded)):
         reach = windows.size - stream.below(windows.size) if windows.shrink else windows.size
-        near = []
-        if windows.left:
-            near += [(padded[t - d], d - 1) for d in range(reach, 0, -1) if t >= d]
-        if windows.right:
-            near += [(padded[t + d], windows.size + d - 1) for d in range(1, reach + 1) if t + d < len(padded)]
-        yield padded[t], near, padded[t - 1] if t else -1
+        before = padded[max(0, t - reach) : t] if windows.left else []
+        after = padded[t + 1 : t + 1 + reach] if windows.right else []
+        yield padded[t], before + after, len(before), padded[t - 1] if t else -1
 
 
-def examples(sentences, keep, windows, pairs, stream):
-    """All examples as the block engine gathers them: (target, [(context word, position weight)], word before)."""
+def examples(sentences, keep, windows, architecture, stream):
+    """All examples as the block engine gathers them: (target, context, how many come first, number, word before)."""
     found = []
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        for target, near, before in contexts(kept, windows, stream):
-            found += [(target, part, before) for part in ([[pair] for pair in near] if pairs else [near]) if part]
+        for target, context, left, before in contexts(kept, windows, stream):
+            found += [(target, context, left, number, before) for number, _ in parts(architecture, context, left)]
     return found
-
-
-def hidden(near, rows, weights, bias):
-    """h of one example: the mean of its context's rows, or their sum, each times the weights of its position."""
-    parts = [rows[c] if weights is None else weights[place] * rows[c] for c, place in near]
-    h = np.mean(parts, axis=0) if weights is None else np.sum(parts, axis=0)
-    return np.append(h, 1.0) if bias else h
 
 
 def topics(rng, sentences=1500, groups=6, words=8, length=12):

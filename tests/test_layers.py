@@ -14,6 +14,7 @@ ORDER = [
     "errors",
     "system",
     "config",
+    "registry",
     "kernels",
     "formats",
     "text",
@@ -30,7 +31,8 @@ ORDER = [
     "__init__",
 ]
 RANK = {name: rank for rank, name in enumerate(ORDER)}
-TOOLS = {"errors", "kernels", "probability", "formats"}  # what objectives are made of
+TOOLS = {"errors", "kernels", "probability", "formats"}  # what objectives and architectures are made of
+CONTRACTS = ("contract", "__init__")
 HEAVY = {"numba", "numpy", "gensim", "scipy", "tqdm", "orjson", "safetensors", "zstandard", "psutil"}
 
 
@@ -90,10 +92,12 @@ def test_every_folder_has_a_rank_and_says_what_it_is():
         assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
 
 
-def test_objectives_know_only_their_tools():
-    for path in (PACKAGE / "objectives").glob("[!_]*.py"):
+@pytest.mark.parametrize("room", ["objectives", "architectures"])
+def test_objectives_and_architectures_know_only_their_tools(room):
+    for path in (PACKAGE / room).glob("*.py"):
         for ours, _ in imports(path):
-            assert ours is None or ours.split(".")[0] in TOOLS, f"{path.name} imports {ours}"
+            first = (ours or "errors").split(".")[0]
+            assert first in TOOLS | {room} or path.stem in CONTRACTS, f"{path.name} imports {ours}"
 
 
 @pytest.mark.parametrize("name", ["cli", "config", "errors", "commands/shell", "__init__"])

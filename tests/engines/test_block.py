@@ -9,8 +9,11 @@ import reference
 from reference import chunks, problem_of, topics
 
 from w2vtrain import objectives
-from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block import BlockEngine
+from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.model import Model, describe, load_model, save_model
@@ -95,7 +98,7 @@ def slopes(loss, array, cells):
 
 def learned(objective, H, targets, previous):
     """-dL/dtheta by name: what the objective says, or the change by a step at rate 1, which is from the old values."""
-    if hasattr(objective, "gradients"):
+    if objective.gradients is not None:
         found = objective.gradients(H, targets, begun(previous))[2]
         for name, array in objective.parameters().items():
             if isinstance(found[name], tuple):
@@ -208,48 +211,40 @@ def corpus(rng, sentences=14, longest=12):
     return [lines[k : k + 2] for k in range(0, sentences, 2)], Text(tokens, starts, words, COUNTS, 50)
 
 
-def architecture_with(model, window, bias, weights=None):
-    column = DIM if bias else -1
-    if model == "skipgram":
-        return SkipGram(window, column)
-    return Weighted(window, weights, column) if model == "weighted" else Cbow(window, model == "cbow-corrected", column)
+def built_architecture(name, window, bias=False, dim=DIM, weights=None):
+    """An architecture; weights: position weights, if it has any."""
+    arrays = {} if weights is None else {"context_weights": weights}
+    return architecture_class(name).build(Layout(window, dim, dim + bias), arrays)
 
 
-def naive_chunk(model, sentences, keep, windows, theta, bias, lr, size, stream):
+def naive_chunk(architecture, sentences, keep, windows, rows, output, bias, lr, size, stream):
     """Softmax from the old values of each block of `size` examples, in float64. Returns (loss, examples)."""
-    a, o, c = theta
-    found = reference.examples(sentences, keep, windows, model == "skipgram", stream)
-    loss, weights = 0.0, c if model == "weighted" else None
+    found, loss = reference.examples(sentences, keep, windows, architecture, stream), 0.0
     for at in range(0, len(found), size):
-        part, change = found[at : at + size], [np.zeros_like(array) for array in theta]
-        for target, near, _ in part:
-            h = reference.hidden(near, a, weights, bias)
-            p = np.exp(o @ h - (o @ h).max())
+        part, change, steps = found[at : at + size], np.zeros_like(output), []
+        for target, context, left, number, _ in part:
+            h = reference.with_bias(architecture.hidden(rows, context, left, number), bias)
+            p = np.exp(output @ h - (output @ h).max())
             p /= p.sum()
             loss -= np.log(p[target])
             g = -p
             g[target] += 1
-            change[1] += np.outer(g, h)
-            dh = (o.T @ g)[:DIM]
-            for w, place in near:
-                if model == "weighted":
-                    change[0][w] += dh * c[place]
-                    change[2][place] += 0.1 * dh * a[w]
-                else:
-                    change[0][w] += dh * (1 / len(near) if model == "cbow-corrected" else 1)
-        for array, step in zip(theta, change, strict=True):
-            array += lr * step
+            change += np.outer(g, h)
+            steps.append((context, left, number, (output.T @ g)[:DIM]))
+        output += lr * change
+        for context, left, number, dh in steps:
+            architecture.learn(rows, context, left, number, dh, lr)
     return loss, len(found)
 
 
 @pytest.mark.parametrize("block_size", [1, 7, 100_000])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("model", ["skipgram", "cbow", "cbow-corrected", "weighted"])
+@pytest.mark.parametrize("model", architectures())
 def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     """Softmax by blocks: every chunk from its own stream, in the order it is given, at the rate of its place."""
     sentences, text = corpus(rng)
     size, end = 3, 2 if bias else -1
-    windows = Windows(size, not bias, True, model != "weighted", end, size if bias else 0)
+    windows = Windows(size, not bias, True, model != "vlbl", end, size if bias else 0)
     problem = problem_of(COUNTS, dim=DIM, bias=bias, init=0.5)
     weights = padded_rows(2 * size, DIM + bias)
     weights[:, :DIM] = 1 + 0.3 * rng.normal(size=(2 * size, DIM))
@@ -262,10 +257,14 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
 
     objective, lr = Told(problem.initial_rows(bias=problem.log_unigram())), 1e-3
     schedule = Schedule(sample=0.05, alpha=lr, min_alpha=lr / 2, epochs=1, seed=3, block=block_size)
-    engine = BlockEngine(architecture_with(model, size, bias, weights), objective, problem, text, windows, schedule)
+    architecture = built_architecture(model, size, bias, weights=weights)
+    engine = BlockEngine(architecture, objective, problem, text, windows, schedule)
     engine.compile()
-    starts = [a.astype(np.float64) for a in (engine.w_in[:, :DIM], objective.output, weights[:, :DIM])]
+    learned = {name: array[:, :DIM] for name, array in architecture.learned().items()}
+    parts = [engine.w_in[:, :DIM], objective.output, *learned.values()]
+    starts = [array.astype(np.float64) for array in parts]
     theta = [array.copy() for array in starts]
+    twin = reference.twin_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
     order, before = np.array([4, 0, 6, 1]), np.array([0.0, 30, 60, 90])
     told.clear()
     loss, count = engine.learn(order, before, 100.0, 2, 0)
@@ -275,29 +274,26 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
         stream = reference.Stream.of_chunk(3, 2, int(chunk))
         keep = keep_thresholds(COUNTS, 0.05)
         state = stream.state
-        found = reference.examples(sentences[chunk], keep, windows, model == "skipgram", stream)
-        expected += [(chunk, target, previous) for target, _, previous in found]
+        found = reference.examples(sentences[chunk], keep, windows, twin, stream)
+        expected += [(chunk, target, previous) for target, *_, previous in found]
         stream.state = state
-        part = naive_chunk(model, sentences[chunk], keep, windows, theta, bias, rate, block_size, stream)
+        part = naive_chunk(twin, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
         naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
     assert count == naive_count > 20
     assert told == expected, "an objective is told the chunk, and the word before each target"
     assert loss == pytest.approx(naive_loss, rel=1e-5)
     found = engine.weights()
-    after = [found.input, objective.output, weights[:, :DIM]]
-    for k, (new, old, slow) in enumerate(zip(after, starts, theta, strict=True)):
+    for k, (new, old, slow) in enumerate(zip(parts, starts, theta, strict=True)):
         change = np.abs(slow - old).max()
-        assert bool(change > 1e-5) is (k < 2 or model == "weighted")
+        assert change > 1e-5
         np.testing.assert_allclose(new - old, slow - old, atol=max(0.01 * change, 2e-7), err_msg=str(k))
     assert not engine.w_in[:, DIM + bias :].any()
     assert found.output.shape == (SIZE, DIM)
-    assert found.arrays.keys() == ({"bias"} if bias else set()) | (
-        {"context_weights"} if model == "weighted" else set()
-    )
+    assert found.arrays.keys() == ({"bias"} if bias else set()) | set(learned)
     if bias:
         np.testing.assert_array_equal(found.arrays["bias"], objective.output[:, DIM])
-    if model == "weighted":
-        assert found.arrays["context_weights"].shape == (2 * size, DIM)
+    for name in learned:
+        assert found.arrays[name].shape[1] == DIM, "the model's file has no padding"
 
 
 def test_compiling_tries_the_objective_even_where_subsampling_drops_all(rng):
@@ -314,7 +310,7 @@ def test_compiling_tries_the_objective_even_where_subsampling_drops_all(rng):
     for model, expected in (("skipgram", [0, 1]), ("cbow", [0, 1])):
         objective = Trial(problem.initial_rows())
         schedule = Schedule(sample=1e-12)
-        engine = BlockEngine(architecture_with(model, 2, False), objective, problem, text, Windows(2), schedule)
+        engine = BlockEngine(built_architecture(model, 2), objective, problem, text, Windows(2), schedule)
         before = engine.w_in.tobytes()
         engine.compile()
         rate, previous, targets = tried.pop()
@@ -332,7 +328,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
     problem = problem_of(counts, dim=dim, tokens=tokens, starts=starts, **(problem_options or {}))
     schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
     objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
-    made = architecture(dim if bias else -1)
+    made = built_architecture(architecture, 3, bias, dim)
     text = Text(tokens, starts, words, counts)
     engine = trainer.make_engine(made, objective, problem, text, Windows(3), schedule)
     epochs = trainer.train(engine, text, schedule)
@@ -344,9 +340,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
 def test_every_objective_learns_a_toy_corpus(rng, name, threads):
     """The loss falls epoch by epoch from the first to the last, and words of a topic end up alike."""
     made = {"init": 0.05, "bias": threads == 1}
-    epochs, engine, topic = toy(
-        rng, name, lambda bias: Cbow(3, True, bias), made, threads=threads, alpha=0.05, epochs=4
-    )
+    epochs, engine, topic = toy(rng, name, "cbow-corrected", made, threads=threads, alpha=0.05, epochs=4)
     losses = [epoch.loss for epoch in epochs]
     assert losses[-1] < losses[0] - 0.05, losses
     assert len({epoch.examples for epoch in epochs}) == 1
@@ -362,9 +356,7 @@ def test_every_objective_learns_a_toy_corpus(rng, name, threads):
 def test_one_thread_and_a_seed_give_the_same_bytes(name):
     def bytes_of(seed):
         made = {"bias": True, "seed": seed}
-        _, engine, _ = toy(
-            np.random.default_rng(1), name, lambda b: SkipGram(3, b), made, epochs=1, seed=seed, block=64
-        )
+        _, engine, _ = toy(np.random.default_rng(1), name, "skipgram", made, epochs=1, seed=seed, block=64)
         found = engine.weights()
         return found.input.tobytes(), found.output.tobytes(), {k: v.tobytes() for k, v in found.arrays.items()}
 
@@ -382,7 +374,7 @@ def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
         return original(self, chunk, lr, epoch, work)
 
     monkeypatch.setattr(BlockEngine, "_chunk", counted)
-    epochs, engine, _ = toy(rng, "softmax", lambda bias: Cbow(3, False, bias), threads=2, epochs=2)
+    epochs, engine, _ = toy(rng, "softmax", "cbow", threads=2, epochs=2)
     total = len(engine.text.words)
     assert sorted((epoch, chunk) for epoch, chunk, _, _ in seen) == list(itertools.product(range(2), range(total)))
     for epoch in (0, 1):
@@ -395,7 +387,7 @@ def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
 def test_divergence_stops_the_run_and_names_the_rate(rng, name):
     """Whatever overflows on the way there: no warning, no other error."""
     with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate"):
-        toy(rng, name, lambda bias: Cbow(3, False, bias), {"init": 0.1}, alpha=3e38, epochs=2)
+        toy(rng, name, "cbow", {"init": 0.1}, alpha=3e38, epochs=2)
 
 
 def test_an_objective_without_rows_that_diverges_is_seen(rng):
@@ -451,13 +443,8 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(name):
         text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.05, epochs=2)
         problem = problem_of(counts, dim=DIM, init=0.1, bias=True, tokens=tokens, starts=starts)
         objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
-        weights = padded_rows(6, DIM + 1)
-        weights[:, :DIM] = 1
-        return (
-            trainer.make_engine(Weighted(3, weights, DIM), objective, problem, text, Windows(3), schedule),
-            text,
-            schedule,
-        )
+        architecture = built_architecture("vlbl", 3, True)
+        return trainer.make_engine(architecture, objective, problem, text, Windows(3), schedule), text, schedule
 
     def bytes_of(engine):
         found = engine.weights()

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import problem_of
 
-from w2vtrain.architectures import SkipGram, Windows, gather_context, make_scratch
-from w2vtrain.engines.window import chunk_order, read_sentence, train_chunks
+from w2vtrain.architectures.skipgram import SkipGram
+from w2vtrain.engines.context import Windows, gather_context, read_sentence
+from w2vtrain.engines.scratch import Extent, make_scratch
+from w2vtrain.engines.step import Matrices
+from w2vtrain.engines.window import chunk_order, train_chunks
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
@@ -44,23 +47,23 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     model, make = architecture
     lines, tokens, counts = corpus(rng)
     fast = objective_class(name).build(problem_of(counts), **options)
-    twin = reference.TWINS[name](objective_class(name).build(problem_of(counts), **options))
+    twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts), **options))
     rows = fast.output_rows(SIZE)
     w_in, w_out = matrices(rng, rows)
     slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
     start_in, start_out = slow_in.copy(), slow_out.copy()
     keep = keep_thresholds(counts, 0.05)
-    scratch = make_scratch(w_in, w_out, 0, 1, window, fast.candidate_limit, 100)
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(window, fast.candidate_limit, 100))
     lr, seed, epoch = 1e-4, 5, 2
     one = np.zeros(1, np.int64)
     loss, examples = train_chunks(
-        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one, w_in, w_out, DIM,
-        keep, lr, lr, 1.0, 0.0, seed, epoch, scratch,
+        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one,
+        Matrices(w_in, w_out), DIM, keep, lr, lr, 1.0, 0.0, seed, epoch, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(seed, epoch, 0)
-    naive = reference.train(
-        model.split("-")[0], twin, lines, keep, window, shrink, slow_in, slow_out, lr, stream, model == "cbow-corrected"
-    )
+    naive_architecture = reference.twin_of("architectures", model)(window, {})
+    windows = Windows(window, shrink)
+    naive = reference.train(naive_architecture, twin, lines, keep, windows, slow_in, slow_out, lr, stream)
     assert examples == naive[1] > 0
     assert loss == pytest.approx(naive[0], rel=1e-4)
     for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
@@ -71,8 +74,9 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     assert not w_in[:, DIM:].any(), "padding of the input rows was written"
     assert not w_out[:, DIM:].any(), "padding of the output rows was written"
     if name == "nce" and options.get("learn_z"):
-        np.testing.assert_allclose(fast.log_z, twin.log_z, atol=0.02 * np.abs(twin.log_z).max())
-        assert twin.log_z.any()
+        log_z = twin.learned["log_z"]
+        np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
+        assert log_z.any()
 
 
 def test_repeated_words_keep_all_their_updates(rng, architecture):
@@ -83,7 +87,7 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
     w_in, w_out = matrices(rng, 3, size=3)
     slow_in, slow_out = w_in[:3, :DIM].astype(float), w_out[:3, :DIM].astype(float)
     start = slow_in.copy(), slow_out.copy()
-    scratch = make_scratch(w_in, w_out, 0, 1, 5, 7, 100)
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(5, 7, 100))
     one, keep = np.zeros(1, np.int64), keep_thresholds(counts, 0)
     bounds = np.array([0, len(tokens)])
     train_chunks(
@@ -94,8 +98,7 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
         bounds,
         one,
         one,
-        w_in,
-        w_out,
+        Matrices(w_in, w_out),
         DIM,
         keep,
         1e-6,
@@ -106,10 +109,9 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
         0,
         scratch,
     )
-    reference.train(
-        model.split("-")[0], reference.Neg(objective), lines, keep, 5, True, slow_in, slow_out, 1e-6,
-        reference.Stream.of_chunk(1, 0, 0), model == "cbow-corrected",
-    )  # fmt: skip
+    twins = reference.twin_of("architectures", model)(5, {}), reference.twin_of("objectives", "neg")(objective)
+    stream = reference.Stream.of_chunk(1, 0, 0)
+    reference.train(*twins, lines, keep, Windows(), slow_in, slow_out, 1e-6, stream)
     for fast, slow, before in ((w_in, slow_in, start[0]), (w_out, slow_out, start[1])):
         change = np.abs(slow - before).max()
         np.testing.assert_allclose(fast[:3, :DIM] - before, slow - before, atol=0.02 * change)
@@ -178,11 +180,11 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
     results = []
     for parts in ([[0, 1, 2]], [[0], [1], [2]], [[0, 1], [2]]):
         w_in, w_out = matrices(np.random.default_rng(1), SIZE)
-        scratch = make_scratch(w_in, w_out, 0, 1, 5, objective.candidate_limit, 100)
+        scratch = make_scratch(w_in, w_out, 0, 1, Extent(5, objective.candidate_limit, 100))
         for part in parts:
             chunks = np.array(part)
             train_chunks(
-                SKIPGRAM, objective, Windows(), tokens, starts, chunks, starts[chunks], w_in, w_out, DIM,
+                SKIPGRAM, objective, Windows(), tokens, starts, chunks, starts[chunks], Matrices(w_in, w_out), DIM,
                 keep_thresholds(counts, 0.1), 0.1, 0.01, float(len(tokens)), 0.0, 3, 0, scratch,
             )  # fmt: skip
         results.append(w_in.tobytes() + w_out.tobytes())

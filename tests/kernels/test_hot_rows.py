@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from reference import chunks, problem_of, topics
 
-from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.architectures.cbow import Cbow
+from w2vtrain.architectures.skipgram import SkipGram
+from w2vtrain.architectures.vlbl import Vlbl
+from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.kernels import hot_rows
 from w2vtrain.kernels.hot_rows import HOTTEST
@@ -61,7 +64,7 @@ def engine_of(model, threads, name="hs"):
     starts, words = chunks(tokens, 50)
     weights = padded_rows(2 * WINDOW, DIM)
     weights[:] = 1
-    architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW, False), "weighted": Weighted(WINDOW, weights)}
+    architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW), "vlbl": Vlbl(WINDOW, weights)}
     problem, schedule = problem_of(counts, dim=DIM), Schedule(threads=threads, alpha=0.05, sample=0.0)
     objective = objective_class(name).build(problem)
     text = Text(tokens, starts, words, counts)
@@ -69,7 +72,7 @@ def engine_of(model, threads, name="hs"):
 
 
 @pytest.mark.parametrize("name", ["hs", "nce", "neg"])
-@pytest.mark.parametrize("model", ["skipgram", "cbow", "weighted"])
+@pytest.mark.parametrize("model", ["skipgram", "cbow", "vlbl"])
 def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
     """Shared rows to the same bits, hot ones nearly; the hottest take their share of the change, in either thread."""
     order, before = np.array([2]), np.array([1000.0])

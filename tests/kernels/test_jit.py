@@ -12,7 +12,12 @@ import pytest
 from reference import problem_of
 
 import w2vtrain
-from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
+from w2vtrain.architectures.cbow import Cbow
+from w2vtrain.architectures.skipgram import SkipGram
+from w2vtrain.architectures.vlbl import Vlbl
+from w2vtrain.engines.context import Windows
+from w2vtrain.engines.scratch import Extent, make_scratch
+from w2vtrain.engines.step import Matrices
 from w2vtrain.engines.window import train_chunks
 from w2vtrain.kernels import jit
 from w2vtrain.kernels.llvm import LANES
@@ -33,15 +38,15 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 def llvm(request):
     """The LLVM code of the window kernel for one objective, both architectures."""
     codes = []
-    for architecture in (SkipGram(2), Cbow(2, False), Weighted(2, padded_rows(4, 16))):
+    for architecture in (SkipGram(2), Cbow(2), Vlbl(2, padded_rows(4, 16))):
         counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
         objective = objective_class(request.param).build(problem_of(counts))
         w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
-        scratch = make_scratch(w_in, w_out, 0, 1, 2, objective.candidate_limit, 10)
+        scratch = make_scratch(w_in, w_out, 0, 1, Extent(2, objective.candidate_limit, 10))
         tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
         arguments = (
-            architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float), w_in, w_out, 16,
-            keep, 0.1, 0.1, 3.0, 0.0, 1, 0, scratch,
+            architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float),
+            Matrices(w_in, w_out), 16, keep, 0.1, 0.1, 3.0, 0.0, 1, 0, scratch,
         )  # fmt: skip
         signature = tuple(jit.numba.typeof(a) for a in arguments)
         fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from w2vtrain import architectures as arch
+from w2vtrain.engines import step
+from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.kernels import rows, tiles
 from w2vtrain.kernels.jit import kernel
 
@@ -59,7 +60,7 @@ def test_dots_agree_with_numpy(rng, dim, ni, nj):
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 200])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize("update", [arch.update_6, arch.update_4, arch.update_3])
+@pytest.mark.parametrize("update", [step.update_6, step.update_4, step.update_3])
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
     A, B, ai, bi = arrays(rng, dim)
@@ -77,12 +78,12 @@ def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
     A, B, _, bi = arrays(rng, 20)
     twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
     expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
-    update_call(arch.update_3, False)(A, twice, 3, B, bi, 0, G)
+    update_call(step.update_3, False)(A, twice, 3, B, bi, 0, G)
     np.testing.assert_allclose(A[4], expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])
-@pytest.mark.parametrize("update", [arch.update_one_6, arch.update_one_4, arch.update_one_3])
+@pytest.mark.parametrize("update", [step.update_one_6, step.update_one_4, step.update_one_3])
 def test_update_one_leaves_its_input_alone(rng, update, dim):
     A, B, _, bi = arrays(rng, dim)
     D, G = A[3:4].copy(), rng.normal(size=(1, 40)).astype(np.float32)
@@ -128,7 +129,9 @@ def test_padded_rows_start_on_cache_lines():
 
 
 def test_arrays_of_threads_share_no_cache_line():
-    scratches = [arch.make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, 5, 6, 100) for t in (0, 1)]
+    scratches = [
+        make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, Extent(5, 6, 100)) for t in (0, 1)
+    ]
     used = []
     for scratch in scratches:
         spans = [(a.ctypes.data, a.nbytes) for a in scratch if isinstance(a, np.ndarray)]

@@ -70,7 +70,7 @@ def models(texts):
 
 def windows_of(settings, end):
     """Which words are context, written down anew."""
-    from w2vtrain.architectures import Windows
+    from w2vtrain.engines.context import Windows
 
     pads = 0 if end < 0 else settings["window"] if settings["context_weights"] else 1
     left, right = settings["context"] != "right", settings["context"] != "left"
@@ -83,14 +83,16 @@ def naive(model, path):
     windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
     known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
     keep = np.full(len(index), 2**32 - 1)
-    found = reference.examples([k for k in known if k], keep, windows, s["model"] == "skipgram", reference.Stream())
-    weights = model.arrays["context_weights"].astype(float) if s["context_weights"] else None
+    name = "skipgram" if s["model"] == "skipgram" else "vlbl" if s["context_weights"] else "cbow"
+    arrays = {k: model.arrays[k].astype(float) for k in model.arrays if k == "context_weights"}
+    architecture = reference.twin_of("architectures", name)(s["window"], arrays)
+    found = reference.examples([k for k in known if k], keep, windows, architecture, reference.Stream())
     output = model.output.astype(float)
     if s["bias"]:
         output = np.column_stack([output, model.arrays["bias"].astype(float)])
     raw, log_z = [], []
-    for target, near, _ in found:
-        h = reference.hidden(near, model.input.astype(float), weights, s["bias"])
+    for target, context, left, number, _ in found:
+        h = reference.with_bias(architecture.hidden(model.input.astype(float), context, left, number), s["bias"])
         if s["objective"] == "hs":
             start, nodes, codes = (model.arrays[f"tree.{part}"] for part in ("start", "nodes", "codes"))
             path_of = range(start[target], start[target + 1])
@@ -164,23 +166,24 @@ def test_progress_of_scoring_is_finer_than_chunks(models, texts):
 
 
 def parts_of(model, texts, lines=None):
-    """What `score` takes of a model and the held-out text, or so many lines of it: scorer, mixing, windows, text."""
+    """What `score` takes of a model and the held-out text, or so many lines of it: scorer, layer, windows, text."""
     settings, vocabulary, found = model_predictor(model)
     path = texts[1]
     if lines:
         path = path.with_name(f"{lines} lines.txt")
         path.write_text("".join(texts[1].read_text().splitlines(keepends=True)[:lines]))
-    return found.scorer, found.mixing, found.windows, heldout_text([str(path)], settings, vocabulary)[0]
+    return found.scorer, found.layer, found.windows, heldout_text([str(path)], settings, vocabulary)[0]
 
 
-def pairs_of(mixing, windows, text, first=0, last=None):
+def pairs_of(layer, windows, text, first=0, last=None):
     """Hidden vectors and targets of all pairs of tokens[first:last], found by a loop."""
     sentences = np.split(text.tokens[first:last], np.flatnonzero(text.tokens[first:last] < 0))
     sentences = [[int(word) for word in line if word >= 0] for line in sentences]
     keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
-    found = reference.examples([line for line in sentences if line], keep, windows, True, reference.Stream())
-    H = mixing.rows[[near[0][0] for _, near, _ in found], : mixing.dim]
-    return np.column_stack([H, *[np.ones(len(H), H.dtype)] * mixing.bias]), np.array([t for t, _, _ in found], np.int32)
+    twin = reference.twin_of("architectures", "skipgram")(windows.size, {})
+    found = reference.examples([line for line in sentences if line], keep, windows, twin, reference.Stream())
+    H = layer.rows[[context[number] for _, context, _, number, _ in found], : layer.dim]
+    return np.column_stack([H, *[np.ones(len(H), H.dtype)] * layer.bias]), np.array([t for t, *_ in found], np.int32)
 
 
 SKIPGRAM = {"model": "skipgram", "epochs": 1, "vector_size": 8, "alpha": 0.02}
@@ -206,35 +209,35 @@ def skipgram(texts):
 @pytest.mark.parametrize("name", objectives())
 def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
     monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
-    scorer, mixing, windows, text = parts_of(skipgram(name, ended), texts, 180)
+    scorer, layer, windows, text = parts_of(skipgram(name, ended), texts, 180)
     assert len(text.words) > 1
-    H, targets = pairs_of(mixing, windows, text)
+    H, targets = pairs_of(layer, windows, text)
     if hasattr(scorer, "affordable"):
         monkeypatch.setattr(type(scorer), "affordable", len(text.words) * len(targets))
     raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
-    found = scoring.score(scorer, mixing, windows, text)
+    found = scoring.score(scorer, layer, windows, text)
     assert found.examples == found.normalised == len(targets) > 5_000
     assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
     assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
-    other = scoring.score(scorer, mixing, windows, text, 3)
+    other = scoring.score(scorer, layer, windows, text, 3)
     assert vars(other) | {"seconds": 0} == vars(found) | {"seconds": 0}
 
 
 def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
     """The sample is as large as the scorer says, and drawn by chunk and block alone."""
     monkeypatch.setattr(scoring, "BLOCK", 48)
-    scorer, mixing, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
+    scorer, layer, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
     chunks = len(text.words)
     monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
     sample = []
     for chunk in range(chunks):
-        H, targets = pairs_of(mixing, windows, text, text.starts[chunk], text.starts[chunk + 1])
+        H, targets = pairs_of(layer, windows, text, text.starts[chunk], text.starts[chunk + 1])
         second = 48 + np.random.default_rng([chunk, 48]).permutation(48)[:12]
         few = np.concatenate([np.arange(48), second])
         sample += scorer.scores(H[few], targets[few])[1].tolist()
-    found = scoring.score(scorer, mixing, windows, text, 2)
+    found = scoring.score(scorer, layer, windows, text, 2)
     assert found.normalised == len(sample) == 60 * chunks < found.examples
     assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
     assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)

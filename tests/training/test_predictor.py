@@ -11,14 +11,22 @@ from hypothesis import strategies as st
 from reference import problem_of
 
 from w2vtrain import objectives
-from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows, make_scratch
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures.cbow import Cbow
+from w2vtrain.architectures.cbow_corrected import CorrectedCbow
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
+from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.scratch import Extent, make_scratch
+from w2vtrain.engines.step import Matrices, learn
 from w2vtrain.engines.weights import STRIPES, initial_input, initial_output
 from w2vtrain.engines.window import train_chunks
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 from w2vtrain.text.corpus import Corpus
@@ -34,14 +42,13 @@ COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 VARIANTS = {"nce": [{"negative": 4}, {"negative": 2, "learn_z": True}]}
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
-MODELS = ["skipgram", "cbow", "cbow-corrected", "weighted"]
+MODELS = list(architectures())
 
 
-def architecture_with(model, bias, weights):
-    column = DIM if bias else -1
-    if model == "skipgram":
-        return SkipGram(WINDOW, column)
-    return Weighted(WINDOW, weights, column) if model == "weighted" else Cbow(WINDOW, model == "cbow-corrected", column)
+def built_architecture(name, bias, weights=None):
+    """An architecture; weights: position weights, if it has any."""
+    arrays = {} if weights is None else {"context_weights": weights}
+    return architecture_class(name).build(Layout(WINDOW, DIM, DIM + bias), arrays)
 
 
 def parameters_of(rng, rows, bias, spread=0.5):
@@ -79,34 +86,32 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
     objective = objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options)
     rows = objective.output_rows(SIZE)
     w_in, w_out, weights = (array.astype(np.float64) for array in parameters_of(rng, rows, bias))
-    scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, objective.candidate_limit, 50)
-    wide = {field: getattr(scratch, field).astype(np.float64) for field in ("labels", "shifts", "logits", "hidden")}
-    scratch = scratch._replace(**wide)
-    scratch.rng[0], scratch.left[0] = 12, left
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, objective.candidate_limit, 50))
+    fields = ("labels", "shifts", "logits", "hidden", "gradient")
+    wide = {field: getattr(scratch, field).astype(np.float64) for field in fields}
+    scratch = scratch._replace(**wide, bias=DIM if bias else -1)
+    scratch.rng[0] = 12
     sentence = np.array([0, 2, 1], np.int32)
     m = objective.candidates(sentence, 1, scratch.rng, scratch.rows[0], scratch.labels[0], scratch.shifts[0])
     found = list(zip(scratch.rows[0][:m].tolist(), scratch.labels[0][:m], scratch.shifts[0][:m], strict=True))
     scratch.context[: len(context)] = context
-    z = rng.normal(size=SIZE) * 0.3 if options.get("learn_z") else np.zeros(SIZE)
     if options.get("learn_z"):
-        objective.log_z[:] = z
-        z = objective.log_z.astype(np.float64)
-    near = [(c, left - 1 - i if i < left else WINDOW + i - left) for i, c in enumerate(context)]
-    groups = [[pair] for pair in near] if model == "skipgram" else [near]
+        objective.log_z[:] = rng.normal(size=SIZE) * 0.3
+    twin = reference.twin_of("objectives", name)(objective)
+    architecture = built_architecture(model, bias, weights)
 
     def loss(a, o, c):
+        naive = reference.twin_of("architectures", model)(WINDOW, {"context_weights": c[:, :DIM]})
         total = 0.0
-        for group in groups:
-            h = reference.hidden(group, a[:, :DIM], c[:, :DIM] if model == "weighted" else None, bias)
-            total += reference.loss_of_line(h, found, o[:, : DIM + bias], z[[word for word, _ in group]].mean())
+        for number, words in reference.parts(naive, context, left):
+            h = reference.with_bias(naive.hidden(a[:, :DIM], context, left, number), bias)
+            total += reference.line_of(h, o[:, : DIM + bias], found, twin, words)
         return total
 
     a, o, c, lr = w_in.copy(), w_out.copy(), weights.copy(), 1e-5
-    architecture = architecture_with(model, bias, weights)
-    got = architecture.learn(
-        objective, w_in, w_out, scratch.context, len(context), scratch.rows[0], scratch.labels[0], scratch.shifts[0],
-        m, lr, scratch,
-    )  # fmt: skip
+    candidates = Candidates(scratch.rows[0], scratch.labels[0], scratch.shifts[0], m)
+    window = Window(scratch.context, len(context), left)
+    got = learn(architecture, objective, Matrices(w_in, w_out), window, candidates, lr, scratch)
     assert got == pytest.approx(loss(a, o, c), rel=1e-6)
     whole = len(context) if model == "cbow" else 1  # word2vec.c gives each context row the whole gradient of the mean
     for r, k in itertools.product(set(context), range(DIM)):
@@ -116,7 +121,7 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
         expected = -slope(lambda w: loss(a, w, c), o, (r, k))
         assert (w_out[r, k] - o[r, k]) / lr == pytest.approx(expected, abs=2e-3), (r, k)
     for place, k in itertools.product(range(2 * WINDOW), range(DIM)):
-        expected = -0.1 * slope(lambda w: loss(a, o, w), c, (place, k)) if model == "weighted" else 0
+        expected = -0.1 * slope(lambda w: loss(a, o, w), c, (place, k)) if model == "vlbl" else 0
         assert (weights[place, k] - c[place, k]) / lr == pytest.approx(expected, abs=2e-4), (place, k)
     assert (w_in[:, DIM:] == a[:, DIM:]).all(), "the column of ones, or padding, has learned"
     assert (weights[:, DIM:] == 0).all()
@@ -125,66 +130,11 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
 # a chunk of text by the kernel, draw for draw
 
 
-def naive_chunk(model, twin, sentences, keep, windows, a, o, c, bias, lr, stream):
-    """One chunk as the window engine walks it, each window from its own old values. Returns (loss, examples)."""
-    loss = examples = 0
-    z = getattr(twin, "log_z", None)
-    for words in sentences:
-        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        ahead = Ahead(stream, twin, kept, windows)
-        for target, near, _ in reference.contexts(kept, windows, ahead):
-            found = ahead.found.pop(0)
-            assert found[0][0] == target or not isinstance(twin, reference.Neg)
-            groups = [[pair] for pair in near] if model == "skipgram" else [near] if near else []
-            steps = []
-            for group in groups:
-                h = reference.hidden(group, a, c if model == "weighted" else None, bias)
-                log_z = 0.0 if z is None else np.mean([z[w] for w, _ in group])
-                loss += reference.loss_of_line(h, found, o, log_z)
-                examples += 1
-                g = [y - reference.sigmoid(o[r] @ h - s - log_z) for r, y, s in found]
-                steps.append((group, h, g, sum(g_r * o[r] for g_r, (r, _, _) in zip(g, found, strict=True))[:DIM]))
-            for group, h, g, dh in steps:
-                for g_r, (r, _, _) in zip(g, found, strict=True):
-                    o[r] += lr * g_r * h
-                for w, place in group:
-                    if z is not None:
-                        z[w] -= lr * sum(g) / len(group)
-                    if model == "weighted":
-                        row = a[w].copy()
-                        a[w] += lr * dh * c[place]
-                        c[place] += 0.1 * lr * dh * row
-                    else:
-                        a[w] += lr * dh * (1 / len(group) if model == "cbow-corrected" else 1)
-    return loss, examples
-
-
-class Ahead:
-    """The stream as `reference.contexts` asks it for reaches: the next target's candidates are drawn before each.
-
-    Where windows do not shrink nobody asks: then candidates are drawn in turn as they are.
-    """
-
-    def __init__(self, stream, twin, kept, windows):
-        self.stream = stream
-        targets = kept + [windows.end] * (windows.end >= 0)
-        self.coming = iter([*targets[1:], None])
-        self.twin = twin
-        self.found = [twin.candidates(targets[0], stream)] if targets else []
-        if not windows.shrink:
-            self.found += [twin.candidates(target, stream) for target in targets[1:]]
-
-    def below(self, n):
-        if (target := next(self.coming)) is not None:
-            self.found.append(self.twin.candidates(target, self.stream))
-        return self.stream.below(n)
-
-
 KERNELS = [
-    *((name, options, "weighted", True) for name, options in CASES),
+    *((name, options, "vlbl", True) for name, options in CASES),
     *((name, {"negative": 30} if name == "nce" else {}, "skipgram", True) for name in WINDOWS if name != "hs"),
     *((name, {}, model, True) for name in WINDOWS for model in ("cbow", "cbow-corrected")),
-    ("nce", {"negative": 4}, "weighted", False),
+    ("nce", {"negative": 4}, "vlbl", False),
 ]
 
 
@@ -196,7 +146,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
     fast, twin = (
         objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options) for _ in "ab"
     )
-    twin, keep, rows = reference.TWINS[name](twin), keep_thresholds(COUNTS, 0.05), fast.output_rows(SIZE)
+    twin = reference.twin_of("objectives", name)(twin)
+    keep, rows = keep_thresholds(COUNTS, 0.05), fast.output_rows(SIZE)
     for left, right, shrink, end, pads in [
         (True, False, False, 4, WINDOW),
         (True, False, True, 0, 1),
@@ -208,20 +159,21 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
         w_in, w_out, weights = parameters_of(rng, rows, bias)
         starts = [array.astype(np.float64) for array in (w_in[:, :DIM], w_out[:rows, : DIM + bias], weights[:, :DIM])]
         slow = [array.copy() for array in starts]
-        scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, fast.candidate_limit, 50)
+        scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, fast.candidate_limit, 50), DIM if bias else -1)
         lr, one, bounds = 1e-4, np.zeros(1, np.int64), np.array([0, len(tokens)])
         loss, examples = train_chunks(
-            architecture_with(model, bias, weights), fast, windows, tokens, bounds, one, one, w_in, w_out, DIM,
-            keep, lr, lr, 1.0, 0.0, 5, 2, scratch,
+            built_architecture(model, bias, weights), fast, windows, tokens, bounds, one, one, Matrices(w_in, w_out),
+            DIM, keep, lr, lr, 1.0, 0.0, 5, 2, scratch,
         )  # fmt: skip
         stream = reference.Stream.of_chunk(5, 2, 0)
-        expected = naive_chunk(model, twin, lines, keep, windows, *slow, bias, lr, stream)
+        naive = reference.twin_of("architectures", model)(WINDOW, {"context_weights": slow[2]})
+        expected = reference.train(naive, twin, lines, keep, windows, *slow[:2], lr, stream, bias)
         assert examples == expected[1] > 0, windows
         assert loss == pytest.approx(expected[0], rel=1e-4), windows
         after = [w_in[:, :DIM], w_out[:rows, : DIM + bias], weights[:, :DIM]]
         for what, new, old, naive in zip(("input", "output", "weights"), after, starts, slow, strict=True):
             change = np.abs(naive - old).max()
-            assert bool(change > 1e-6) is (what != "weights" or model == "weighted")
+            assert bool(change > 1e-6) is (what != "weights" or model == "vlbl")
             np.testing.assert_allclose(new - old, naive - old, atol=0.02 * change, err_msg=f"{what}, {windows}")
         assert (w_in[:, DIM:].any(), w_out[rows].any(), weights[:, DIM:].any()) == (bias, False, False)
         assert (w_in[:, DIM : DIM + bias] == 1).all()
@@ -235,17 +187,17 @@ def test_biases_of_skipgram_learn_the_same_in_every_tile(rng):
     rows = padded_rows(SIZE, DIM + 1)
     rows[:] = w_in
     out = w_out[:SIZE, : DIM + 1].astype(np.float64)
-    scratch = make_scratch(w_in, w_out, 0, 1, WINDOW, objective.candidate_limit, 50)
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, objective.candidate_limit, 50), DIM)
     one, keep, lr = np.zeros(1, np.int64), np.full(SIZE, 2**32 - 1, np.uint32), 0.1
     windows, text = Windows(1, False, True, False), np.array([3, 7, -1], np.int32)
     train_chunks(
-        SkipGram(WINDOW, DIM), objective, windows, text, np.array([0, 3]), one, one, w_in, w_out, DIM, keep, lr, lr,
-        1.0, 0.0, 5, 2, scratch,
+        SkipGram(WINDOW), objective, windows, text, np.array([0, 3]), one, one, Matrices(w_in, w_out), DIM, keep,
+        lr, lr, 1.0, 0.0, 5, 2, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(5, 2, 0)
     for _ in range(2):
         stream.draw()
-    twin = reference.TWINS["nce"](objective)
+    twin = reference.twin_of("objectives", "nce")(objective)
     twin.candidates(3, stream)
     h, expected = np.append(rows[3, :DIM].astype(np.float64), 1), out.copy()
     for r, y, s in twin.candidates(7, stream):
@@ -268,12 +220,10 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
     """A chunk shrinks one stripe, for those that pass it over as well: each loses what the whole text takes."""
     text = words_of(rng, chunks)
     problem = problem_of(COUNTS, dim=DIM, bias=True, init=1.0, tokens=text.tokens, starts=text.starts)
-    weights = padded_rows(2 * WINDOW, DIM + 1)
-    weights[:, :DIM] = 1
     lr, decay = 1e-9, 1e6  # nothing is learned, much is forgotten
     schedule = Schedule(sample=0, alpha=lr, min_alpha=lr, epochs=1, weight_decay=decay)
     built = objectives.objective_class(objective).build(problem)
-    engine = make_engine(Weighted(WINDOW, weights, DIM), built, problem, text, Windows(WINDOW), schedule)
+    engine = make_engine(built_architecture("vlbl", True), built, problem, text, Windows(WINDOW), schedule)
     before = engine.weights()
     before = replace(before, input=before.input.copy(), output=before.output.copy(), arrays=dict(before.arrays))
     kept = {name: array.copy() for name, array in before.arrays.items()}
@@ -357,13 +307,13 @@ def test_settings_decide_which_words_are_context():
 
 
 def test_settings_decide_what_mixes_the_context():
-    assert architecture_of(settings_of(model="skipgram", bias=True)) == SkipGram(WINDOW, DIM)
-    assert architecture_of(settings_of()) == Cbow(WINDOW, False, -1)
-    assert architecture_of(settings_of(cbow_gradient="corrected", bias=True)) == Cbow(WINDOW, True, DIM)
+    assert architecture_of(settings_of(model="skipgram", bias=True)) == SkipGram(WINDOW)
+    assert architecture_of(settings_of()) == Cbow(WINDOW)
+    assert type(architecture_of(settings_of(cbow_gradient="corrected", bias=True))) is CorrectedCbow
     weighted = architecture_of(settings_of(context_weights=True, bias=True))
-    assert weighted.weights.shape == (2 * WINDOW, 16)
-    assert (weighted.weights[:, :DIM] == 1).all()
-    assert not weighted.weights[:, DIM:].any()
+    assert weighted.context_weights.shape == (2 * WINDOW, 16)
+    assert (weighted.context_weights[:, :DIM] == 1).all()
+    assert not weighted.context_weights[:, DIM:].any()
 
 
 # the end of a sentence as a word
@@ -449,7 +399,7 @@ def test_a_model_predicts_by_its_settings():
     settings, vocabulary, found = model_predictor(language_model())
     assert (settings.window, len(vocabulary)) == (WINDOW, 3)
     assert found.windows == Windows(WINDOW, False, True, False, 1, WINDOW)
-    assert found.mixing.weights.shape == (2 * WINDOW, DIM)
+    assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from reference import chunks, problem_of, topics
 
-from w2vtrain.architectures import SkipGram, Windows
+from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines import window
+from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window import WindowEngine

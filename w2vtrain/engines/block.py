@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import SkipGram, position_weights
-from w2vtrain.engines.hidden import backward, forward, gather, mixing
+from w2vtrain.engines.examples import InputLayer, gather
 from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.weights import decay, initial_input, learned_weights
 from w2vtrain.kernels.jit import kernel
@@ -35,21 +34,21 @@ class BlockEngine:
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.w_in = initial_input(problem)
-        self.mixing = mixing_of(architecture, self.w_in, problem.dim, problem.bias)
+        self.layer = InputLayer(architecture, self.w_in, problem.dim, problem.bias)
         self.work = [Workspace() for _ in range(schedule.threads)]
 
     def compile(self) -> None:
         """Load the kernels, and a step at rate 0."""
         one, work = np.array([0, 1, -1], np.int32), Workspace()
         everything = np.full_like(self.keep, 2**32 - 1)  # subsampling would leave the objective untried
-        examples = gather(one, 0, 3, everything, self.windows, self.mixing.pairs, (0, 0, 0), work)
+        examples = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
-        forward(self.mixing, examples, 0, H)
+        self.layer.hidden(examples, 0, H)
         if len(H):
             work.previous = examples.previous
             work.begin(self.schedule.seed, 0, 0)
             self.objective.step(H, examples.targets, 0.0, work)
-        backward(self.mixing, examples, 0, np.zeros_like(H), np.float32(0))
+        self.layer.learn(examples, 0, np.zeros_like(H), 0.0)
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
     def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
@@ -67,7 +66,7 @@ class BlockEngine:
         first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
         work.begin(s.seed, epoch, chunk)
         stream = (s.seed, epoch, chunk)
-        examples = gather(text.tokens, first, last, self.keep, self.windows, self.mixing.pairs, stream, work)
+        examples = gather(text.tokens, first, last, self.keep, self.windows, self.architecture, stream, work)
         if s.weight_decay:
             for matrix, columns in self.decayed():
                 _decay(matrix, columns, chunk, len(text.words), lr * s.weight_decay * (last - first))
@@ -75,10 +74,10 @@ class BlockEngine:
         for at in range(0, count, s.block):
             targets = examples.targets[at : at + s.block]
             H = work.array("hidden", (len(targets), self.problem.width))
-            forward(self.mixing, examples, at, H)
+            self.layer.hidden(examples, at, H)
             work.previous = examples.previous[at : at + s.block]
             part, dH = self.objective.step(H, targets, lr, work)
-            backward(self.mixing, examples, at, dH, np.float32(lr))
+            self.layer.learn(examples, at, dH, lr)
             loss += part
         return loss, count
 
@@ -92,8 +91,8 @@ class BlockEngine:
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
-        found = {"input": self.w_in, **position_weights(self.architecture)}
-        parts = {"learned": self.objective.parameters(), "state": getattr(self.objective, "state", {})}
+        found = {"input": self.w_in, **self.architecture.learned()}
+        parts = {"learned": self.objective.parameters(), "state": self.objective.state}
         for part, arrays in {**parts, "kept": self.objective.arrays()}.items():
             for name, array in arrays.items():
                 if not any(array is other for other in found.values()):
@@ -104,15 +103,3 @@ class BlockEngine:
         """Views of what was learned so far."""
         output, arrays = self.objective.output, self.objective.arrays()
         return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)
-
-
-def mixing_of(architecture: Any, rows: np.ndarray, dim: int, bias: bool) -> Any:
-    """How an architecture makes hidden vectors of the input rows."""
-    return mixing(
-        rows,
-        dim,
-        pairs=isinstance(architecture, SkipGram),
-        whole=not getattr(architecture, "corrected", True),
-        bias=bias,
-        weights=getattr(architecture, "weights", None),
-    )

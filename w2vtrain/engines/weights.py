@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numba import float32
 
-from w2vtrain.architectures import position_weights
 from w2vtrain.engines.schedule import Weights
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
@@ -45,7 +44,7 @@ def learned_weights(
     dim, parts = problem.dim, dict(arrays)
     if problem.bias:
         parts["bias"] = output[:, dim]
-    parts |= {name: array[:, :dim] for name, array in position_weights(architecture).items()}
+    parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}
     return Weights(rows[:, :dim], output[:, :dim], parts)
 
 

@@ -7,61 +7,19 @@ objective. Weights are shared between threads without locks (Hogwild: Niu et al.
 from typing import Any
 
 import numpy as np
-from numba import float32, int64, uint32, uint64
-from numba.extending import overload
+from numba import float32, int64
 
-from w2vtrain.architectures import Scratch, examples, gather_context, learn, make_scratch, position_weights
+from w2vtrain.engines.context import gather_context, reach_of, read_sentence
 from w2vtrain.engines.schedule import Schedule, Text, Weights
+from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
+from w2vtrain.engines.step import Matrices, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.kernels.hot_rows import SYNC_EVERY, load_replicas, make_replicas, replica_of, synchronize
-from w2vtrain.kernels.jit import FORCED, inline, kernel
+from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import padded_rows, prefetch
+from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import draw, draw_below, keep_thresholds, seed_stream
-
-
-def candidates(self, sentence, position, rng, rows, labels, shifts):
-    """The objective's own `candidates`."""
-    return self.candidates(sentence, position, rng, rows, labels, shifts)
-
-
-@overload(candidates, jit_options=FORCED)
-def _candidates(self, sentence, position, rng, rows, labels, shifts):
-    return self.instance_class.candidates
-
-
-def prefetch_from(self, rows, m):
-    """The first of the candidates rows (m,) whose row is worth asking memory for; the objective's own, or 0."""
-    return self.prefetch_from(rows, m) if hasattr(self, "prefetch_from") else 0
-
-
-@overload(prefetch_from, jit_options=FORCED)
-def _prefetch_from(self, rows, m):
-    return getattr(self.instance_class, "prefetch_from", lambda self, rows, m: 0)
-
-
-@inline
-def read_sentence(tokens, position, end, keep, windows, rng, sentence):
-    """Copy one sentence without the words that subsampling drops. Returns (next position, length).
-
-    Where sentences end with a word of their own, `windows.pads` of it come first and one comes last.
-    """
-    length = int64(0)
-    if windows.end >= 0:
-        while length < windows.pads:
-            sentence[length] = windows.end
-            length += 1
-    while position < end:
-        word = tokens[position]
-        position += 1
-        if word < 0:
-            break
-        sentence[length] = word
-        length += int64(uint32(draw(rng) >> uint64(32)) <= keep[word])
-    if windows.end >= 0:
-        sentence[length] = windows.end
-        length += 1
-    return position, length
+from w2vtrain.probability.sampling import keep_thresholds, seed_stream
 
 
 @inline
@@ -71,35 +29,35 @@ def next_candidates(objective, w_out, scratch, length, position):
         return int64(0)
     k = position & 1
     rows = scratch.rows[k]
-    m = candidates(objective, scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    for j in range(prefetch_from(objective, rows, m), m):
+    m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
+    for j in range(objective.prefetch_from(rows, m), m):
         prefetch(w_out, replica_of(scratch.hot, rows[j]))
     return int64(m)
 
 
 @inline
-def learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch):
-    """Learn every window of the sentence in scratch. Returns (loss, examples)."""
-    sentence, context, size = scratch.sentence, scratch.context, windows.size
+def learn_sentence(architecture, objective, matrices, length, windows, lr, scratch):
+    """Learn every window of the sentence in scratch. Return (loss, examples)."""
+    sentence, context = scratch.sentence, scratch.context
     loss, seen = 0.0, 0
-    coming = next_candidates(objective, w_out, scratch, length, windows.pads)
+    coming = next_candidates(objective, matrices.output, scratch, length, windows.pads)
     for position in range(windows.pads, length):
         k, m = position & 1, coming
-        coming = next_candidates(objective, w_out, scratch, length, position + 1)
-        if position + 1 + size < length:
-            prefetch(w_in, int64(sentence[position + 1 + size]))
-        reach = size - draw_below(scratch.rng, size) if windows.shrink else size
-        n, scratch.left[0] = gather_context(sentence, length, position, reach, windows, context)
+        coming = next_candidates(objective, matrices.output, scratch, length, position + 1)
+        if position + 1 + windows.size < length:
+            prefetch(matrices.input, int64(sentence[position + 1 + windows.size]))
+        reach = reach_of(windows, scratch.rng)
+        n, left = gather_context(sentence, length, position, reach, windows, context)
         if n > 0 and m > 0:
-            rows, labels, shifts = scratch.rows[k], scratch.labels[k], scratch.shifts[k]
-            loss += learn(architecture, objective, w_in, w_out, context, n, rows, labels, shifts, m, lr, scratch)
-            seen += examples(architecture, n)
+            found = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
+            loss += learn(architecture, objective, matrices, Window(context, n, left), found, lr, scratch)
+            seen += examples_of(architecture, n)
     return loss, seen
 
 
 @kernel()
 def train_chunks(
-    architecture, objective, windows, tokens, starts, order, before, w_in, w_out, dim, keep, alpha, min_alpha, total,
+    architecture, objective, windows, tokens, starts, order, before, matrices, dim, keep, alpha, min_alpha, total,
     shrinkage, seed, epoch, scratch,
 ):  # fmt: skip
     """Learn the chunks order (n,) of one epoch. Returns (loss, examples).
@@ -119,11 +77,11 @@ def train_chunks(
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
             step = lr * shrinkage * (end - position)
-            decay(w_in, dim, chunk, len(starts) - 1, step)
-            decay(w_out[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
+            decay(matrices.input, dim, chunk, len(starts) - 1, step)
+            decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
-            part, count = learn_sentence(architecture, objective, w_in, w_out, length, windows, lr, scratch)
+            part, count = learn_sentence(architecture, objective, matrices, length, windows, lr, scratch)
             loss += part
             seen += count
         if k % SYNC_EVERY == SYNC_EVERY - 1 or k == len(order) - 1:
@@ -144,24 +102,24 @@ class WindowEngine:
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.rows = objective.output_rows(len(text.counts))
         self.w_in = initial_input(problem)
-        bias = objective.initial_bias(problem) if hasattr(objective, "initial_bias") else None
-        hot = objective.hot_rows(self.rows) if hasattr(objective, "hot_rows") else range(0)
-        self.hot = hot if schedule.threads > 1 else range(0)
-        self.w_out = initial_output(problem, self.rows, schedule.threads * (len(self.hot) + 1), bias)
+        self.hot = objective.hot_rows(self.rows) if schedule.threads > 1 else range(0)
+        more = schedule.threads * (len(self.hot) + 1)
+        self.w_out = initial_output(problem, self.rows, more, objective.initial_bias(problem))
         self.threads = [self._thread(t) for t in range(schedule.threads)]
 
     def _thread(self, thread: int) -> tuple[Any, Scratch]:
-        """Architecture and working memory of one thread; of several, each has position weights of its own."""
-        threads, longest = self.schedule.threads, self.text.longest_sentence + self.windows.pads
-        architecture, replicas = self.architecture, []
+        """Architecture and working memory of one thread; of several, each has replicas of what the former learns."""
+        threads, problem = self.schedule.threads, self.problem
+        extent = Extent(
+            self.windows.size, self.objective.candidate_limit, self.text.longest_sentence + self.windows.pads
+        )
+        architecture, replicas = self.architecture, {}
         if threads > 1:
-            for shared in position_weights(architecture).values():
-                replicas.append(make_replicas(shared, padded_rows(*shared.shape), threads))
-                architecture = architecture._replace(weights=replicas[-1].own)
-        scratch = make_scratch(
-            self.w_in, self.w_out, thread, threads, self.windows.size, self.objective.candidate_limit, longest,
-            self.hot, tuple(replicas),
-        )  # fmt: skip
+            for name, shared in architecture.learned().items():
+                replicas[name] = make_replicas(shared, padded_rows(*shared.shape), threads)
+            architecture = architecture._replace(**{name: replica.own for name, replica in replicas.items()})
+        bias = problem.dim if problem.bias else -1
+        scratch = make_scratch(self.w_in, self.w_out, thread, threads, extent, bias, self.hot, tuple(replicas.values()))
         return architecture, scratch
 
     def compile(self) -> None:
@@ -174,15 +132,15 @@ class WindowEngine:
         s, (architecture, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
             architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
-            self.w_in, self.w_out, self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay, s.seed,
-            epoch, scratch,
+            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay,
+            s.seed, epoch, scratch,
         )  # fmt: skip
         return loss, examples
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
-        learned = self.objective.learned() if hasattr(self.objective, "learned") else {}
-        return {"input": self.w_in, "output": self.w_out[: self.rows], **position_weights(self.architecture), **learned}
+        learned = {**self.architecture.learned(), **self.objective.learned()}
+        return {"input": self.w_in, "output": self.w_out[: self.rows], **learned}
 
     def weights(self) -> Weights:
         """Views of what was learned so far."""

@@ -231,7 +231,7 @@ def train(job: Job) -> dict[str, Any]:
         "vocabulary": len(vocabulary),
         "width": settings.vector_size + settings.bias,
         "test": {**asdict(found), "coverage": coverage},
-        "scored_per_second": speed(predictor.scorer, predictor.mixing, predictor.windows, text),
+        "scored_per_second": speed(predictor.scorer, predictor.layer, predictor.windows, text),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
 

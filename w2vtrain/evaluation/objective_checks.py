@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.objectives import engine_of, objective_class, option_defaults
+from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 
@@ -83,10 +84,10 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     same = bool((again[:m] == rows[:m]).all() and rng[0] == other[0])
     yield Finding("the same stream draws the same candidates", same, f"stream {int(rng[0]):x}")
     start = np.random.default_rng(5).normal(size=(n, limit + 16))
-    context = np.array([3, 5, 1], np.int32)
+    window, found = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
 
     def loss(logits: np.ndarray, lr: float) -> float:
-        return float(objective.errors(logits, n, m, context, n, rows, labels, shifts, lr))
+        return float(objective.errors(logits, window, found, lr))
 
     changed = start.copy()
     cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
@@ -143,7 +144,7 @@ def _check_parameters(
     for name, array in arrays.items():
         chosen[name] = rng.permutation(array.size)[:60]
         expected[name] = -slope(loss, array, chosen[name])
-    if hasattr(objective, "gradients"):
+    if objective.gradients is not None:
         got = objective.gradients(H, targets, work())[2]
     else:
         before, rate = {name: array.copy() for name, array in arrays.items()}, 1e-6

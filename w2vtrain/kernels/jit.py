@@ -5,6 +5,7 @@ whichever kernel they end up in and stay plain Python functions that tests can c
 """
 
 import hashlib
+import inspect
 import logging
 import os
 import pickle
@@ -20,7 +21,7 @@ import numba
 import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
-from numba.extending import register_jitable
+from numba.extending import overload_method, register_jitable
 
 from w2vtrain.system.trust import open_trusted, reason, trust
 
@@ -56,6 +57,25 @@ def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
         return compiled
 
     return decorate
+
+
+def compile_methods(protocol: type, names: tuple[str, ...]) -> None:
+    """Let kernels call these methods of any NamedTuple: each class's own is compiled into the kernel by its type.
+
+    Arguments are matched by the names that the Protocol declares.
+    """
+    for name in names:
+        for kind in (numba.types.NamedTuple, numba.types.NamedUniTuple):
+            overload_method(kind, name, jit_options=FORCED)(_method(name, inspect.signature(getattr(protocol, name))))
+
+
+def _method(name: str, signature: inspect.Signature) -> Callable[..., Any]:
+    def find(self: Any, *_: Any) -> Any:
+        return getattr(self.instance_class, name, None)
+
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    find.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+    return find
 
 
 @cache

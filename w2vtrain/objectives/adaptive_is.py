@@ -20,7 +20,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "weighted": {"alpha": 0.04, "shuffle": True},
+    "vlbl": {"alpha": 0.04, "shuffle": True},
 }
 LEAST = 0.01
 """Both parts of the mixture keep this much of it: the bigram knows no word that never followed, and λ = 0 stays 0."""

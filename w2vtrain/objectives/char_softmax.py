@@ -19,7 +19,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "weighted": {"alpha": 0.07, "shuffle": True, "block": 64},
+    "vlbl": {"alpha": 0.07, "shuffle": True, "block": 64},
 }
 
 DAMPING = 100.0

@@ -18,7 +18,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "weighted": {"alpha": 0.04, "shuffle": True, "block": 64},
+    "vlbl": {"alpha": 0.04, "shuffle": True, "block": 64},
 }
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")

@@ -14,7 +14,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "weighted": {"alpha": 0.04, "shuffle": True},
+    "vlbl": {"alpha": 0.04, "shuffle": True},
 }
 
 
@@ -112,7 +112,7 @@ class DSoftmax(BandScorer):
     up, and which share of h they see. 100:100 is the softmax.
     """
 
-    engine = "blocks"
+    engine, rowless = "blocks", True
 
     def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
         super().__init__(bands, bias)

@@ -28,7 +28,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
-    "weighted": {"alpha": 0.1, "shuffle": True},
+    "vlbl": {"alpha": 0.1, "shuffle": True},
 }
 AHEAD, NODES_PER_CACHE_LINE = 4, 16
 """Targets ahead whose paths memory is asked for, and nodes in a cache line: the paths of a large tree take 4 MB."""
@@ -163,9 +163,9 @@ class Hierarchical(NamedTuple):
             first += 1
         return first
 
-    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
+    def errors(self, logits, window, candidates, lr):
         """Coefficients g_n = 1 - c_n - σ(s_n)."""
-        return logistic_errors(logits, n, m, labels, shifts, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 class TreeScorer:

@@ -24,7 +24,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.02, "shuffle": True},
     "cbow": {"alpha": 0.02, "shuffle": True},
     "cbow-corrected": {"alpha": 0.02, "shuffle": True},
-    "weighted": {"alpha": 0.02, "shuffle": True},
+    "vlbl": {"alpha": 0.02, "shuffle": True},
 }
 LIKELIHOODS = ("unnormalised", "full")
 

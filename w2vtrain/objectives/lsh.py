@@ -18,7 +18,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "weighted": {"alpha": 0.07, "shuffle": True},
+    "vlbl": {"alpha": 0.07, "shuffle": True},
 }
 BUCKETS = 1 << 20
 """Most buckets a table may have."""

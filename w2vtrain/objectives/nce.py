@@ -15,7 +15,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.075, "shuffle": True},
     "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "weighted": {"alpha": 0.1, "shuffle": True},
+    "vlbl": {"alpha": 0.1, "shuffle": True},
 }
 
 
@@ -55,10 +55,6 @@ class NoiseContrastive(NamedTuple):
         return cls(
             *alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z, share_noise
         )
-
-    def output_rows(self, size: int) -> int:
-        """One row a word."""
-        return size
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
         """log P(w) by counts alone: scores are to be log-probabilities, and so they are near them from the start."""
@@ -105,19 +101,20 @@ class NoiseContrastive(NamedTuple):
             shifts[j] = self.log_kq[rows[j]]
         return self.negative + 1
 
-    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
+    def errors(self, logits, window, candidates, lr):
         """Coefficients g = D - σ(s - log kQ - log Z); log Z is the context word's, or the mean for CBOW's one line."""
+        n, m, context = len(logits), candidates.m, window.context
         if self.learn_z:
-            share = width // n
+            share = window.n // n
             for i in range(n):
                 z = float32(0)
                 for c in range(i * share, (i + 1) * share):
                     z += self.log_z[context[c]] / float32(share)
                 for j in range(m):
                     logits[i, j] -= z
-        loss = logistic_errors(logits, n, m, labels, shifts, lr)
+        loss = logistic_errors(logits, n, m, candidates.labels, candidates.shifts, lr)
         if self.learn_z:
-            share = width // n
+            share = window.n // n
             for i in range(n):
                 step = float32(0)
                 for j in range(m):

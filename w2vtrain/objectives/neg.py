@@ -1,13 +1,12 @@
 """Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalised in any sense."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import float32
 
 from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_alias, noise_distribution
 
@@ -15,7 +14,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.075, "shuffle": True},
     "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "weighted": {"alpha": 0.05, "shuffle": True},
+    "vlbl": {"alpha": 0.05, "shuffle": True},
 }
 
 REDRAWS = 1000
@@ -40,10 +39,6 @@ class Negative(NamedTuple):
         accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(accept, alias, negative)
 
-    def output_rows(self, size: int) -> int:
-        """One row a word."""
-        return size
-
     def hot_rows(self, rows: int) -> range:
         """The most frequent words: noise, most of all."""
         return range(min(HOT, rows))
@@ -56,13 +51,6 @@ class Negative(NamedTuple):
     def arrays(self) -> dict[str, np.ndarray]:
         """The noise distribution's alias table."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
-
-    @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
-        """Scores by a trained model's arrays; they were not trained to be log-probabilities."""
-        return RowScorer(output)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """The target, then `negative` noise words, if they are found, other than the target."""
@@ -78,9 +66,9 @@ class Negative(NamedTuple):
                 left -= 1
         return m
 
-    def errors(self, logits, n, m, context, width, rows, labels, shifts, lr):
+    def errors(self, logits, window, candidates, lr):
         """Coefficients g = label - σ(s)."""
-        return logistic_errors(logits, n, m, labels, shifts, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 OBJECTIVE = Negative

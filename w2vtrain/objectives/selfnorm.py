@@ -11,7 +11,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": True},
     "cbow": {"alpha": 0.025, "shuffle": True},
     "cbow-corrected": {"alpha": 0.025, "shuffle": True},
-    "weighted": {"alpha": 0.02, "shuffle": True},
+    "vlbl": {"alpha": 0.02, "shuffle": True},
 }
 
 

@@ -11,7 +11,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "weighted": {"alpha": 0.04, "shuffle": True},
+    "vlbl": {"alpha": 0.04, "shuffle": True},
 }
 
 

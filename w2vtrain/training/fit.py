@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights, bounded
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.blas import one_thread
-from w2vtrain.objectives import checked_options, engine_of, objective_class, objective_defaults
+from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import peak_memory, threads_of, versions
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
@@ -25,7 +26,14 @@ from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.perplexity import PerplexityScore, score
-from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
+from w2vtrain.training.predictor import (
+    architecture_name,
+    architecture_of,
+    model_predictor,
+    predictor,
+    problem_of,
+    windows_of,
+)
 from w2vtrain.training.preflight import check_memory
 from w2vtrain.training.run_folder import Run
 from w2vtrain.training.suspicions import suspicions, thinned
@@ -59,7 +67,9 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     ConfigError if the objective or one of its options does not exist.
     """
     options = checked_options(settings.objective, settings.options)
-    defaults = objective_defaults(settings.objective)[_variant(settings)]
+    name = architecture_name(settings)
+    known = objective_defaults(settings.objective)
+    defaults = known.get(name, known[architecture_class(name).like()])
     alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
     if alpha == 0:
         raise ConfigError("alpha: 0 would learn nothing")
@@ -81,13 +91,6 @@ def effective(settings: Settings) -> tuple[Settings, str]:
 def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:
     """The text that the sources name, to be read as the settings say."""
     return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
-
-
-def _variant(settings: Settings) -> str:
-    """The model in the words of the objectives' DEFAULTS."""
-    if settings.model == "cbow" and settings.context_weights:
-        return "weighted"
-    return "cbow-corrected" if (settings.model, settings.cbow_gradient) == ("cbow", "corrected") else settings.model
 
 
 def fit(
@@ -168,7 +171,7 @@ class _Fit:
         self.heldout = heldout_text(heldout, settings, ids.vocabulary, folder)[0] if heldout else None
         self.text = text_of(ids, settings)
         problem = problem_of(settings, ids.vocabulary, self.text)
-        objective = objective_class(settings.objective).build(problem, **settings.options)
+        objective = build(settings.objective, problem, settings.options)
         windows = windows_of(settings, ids.vocabulary)
         schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
         self.schedule, self.objective = schedule, objective
@@ -339,7 +342,7 @@ def _named(weights: Weights) -> dict[str, np.ndarray]:
 
 def _parameters(objective: Any, weights: Weights) -> int:
     """How many numbers the output layer learned."""
-    if hasattr(objective, "parameters"):
+    if objective.engine == "blocks":
         return sum(array.size for array in objective.parameters().values())
     return weights.output.size + (weights.arrays["bias"].size if "bias" in weights.arrays else 0)
 
@@ -378,4 +381,4 @@ def perplexity(
 
 def _score(found: Any, text: Text, s: Schedule, watch: Watch) -> PerplexityScore:
     watch = watch._replace(stall_timeout=s.stall_timeout)
-    return score(found.scorer, found.mixing, found.windows, text, s.threads, watch)
+    return score(found.scorer, found.layer, found.windows, text, s.threads, watch)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.hidden import Examples, Mixing, forward, gather
+from w2vtrain.engines.examples import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Text
 from w2vtrain.errors import DataError
 from w2vtrain.probability.dense import Workspace
@@ -50,7 +50,7 @@ class PerplexityScore:
 
 
 def score(
-    scorer: Any, mixing: Mixing, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
 ) -> PerplexityScore:
     """Score every target of a text in full windows.
 
@@ -62,7 +62,7 @@ def score(
     The result does not depend on the number of threads. Raises DataError if the text has no word with a context,
     Interrupted if `watch.stop` asks for it, and Stalled.
     """
-    work = _Work(scorer, mixing, windows, text)
+    work = _Work(scorer, layer, windows, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
     n, raw, normalised, z, z2 = work.totals(sums)
     if n == 0:
@@ -90,12 +90,12 @@ class _Work:
     A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
     """
 
-    def __init__(self, scorer: Any, mixing: Mixing, windows: Any, text: Text) -> None:
-        self.scorer, self.mixing, self.text = scorer, mixing, text
+    def __init__(self, scorer: Any, layer: InputLayer, windows: Any, text: Text) -> None:
+        self.scorer, self.layer, self.text = scorer, layer, text
         self.windows = windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
         self.sampled = hasattr(scorer, "affordable")
-        self.by_word = mixing.pairs and hasattr(scorer, "raw") and not self.sampled
+        self.by_word = layer.architecture.in_place() and hasattr(scorer, "raw") and not self.sampled
         # By context word: in how many examples it is, and its log Z.
         self.lock = threading.Lock()
         self.examples = np.zeros(len(text.counts), np.int64)
@@ -125,16 +125,16 @@ class _Work:
         """Yield blocks part, part + parts, part + 2 parts, ... of a chunk: all its words, in full windows."""
         first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
         stream = (0, 0, chunk)  # nothing is drawn from it: all words are kept, no window shrinks
-        pairs = self.mixing.pairs
-        examples = gather(self.text.tokens, first, last, self.keep, self.windows, pairs, stream, work)
+        architecture = self.layer.architecture
+        examples = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
         for at in range(part * BLOCK, len(examples.targets), parts * BLOCK):
             block = slice(at, at + BLOCK)
             targets = examples.targets[block]
-            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.contexts[block])
+            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block))
 
     def _hidden(self, examples: Examples, first: int, count: int) -> np.ndarray:
-        H = np.empty((count, self.mixing.dim + self.mixing.bias), np.float32)
-        forward(self.mixing, examples, first, H)
+        H = np.empty((count, self.layer.width), np.float32)
+        self.layer.hidden(examples, first, H)
         return H
 
     def _exact(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
@@ -171,8 +171,9 @@ class _Work:
 
     def _log_z_of(self, words: np.ndarray, work: Workspace, check: Check) -> np.ndarray:
         check()
-        places = np.arange(len(words) + 1)
-        H = self._hidden(Examples(words, np.zeros_like(words), places, words, words), 0, len(words))
+        none = np.zeros_like(words)
+        alone = Examples(words, np.arange(len(words)), none + 1, none, none, words, words)
+        H = self._hidden(alone, 0, len(words))
         self.log_z[words] = _quietly(self.scorer.scores, H, words)[1]  # log Z is the same for any target
         return np.zeros(5)
 
@@ -181,7 +182,7 @@ class _Work:
         units: list[Unit] = []
         share_of_chunk = -(-self.scorer.affordable // max(1, len(self.text.words)))
         for chunk, tokens in enumerate(np.diff(self.text.starts).tolist()):
-            most = tokens * 2 * self.windows.size if self.mixing.pairs else tokens
+            most = tokens * 2 * self.windows.size if self.layer.architecture.pairs() else tokens
             quota = min(share_of_chunk, most)
             for at in range(0, quota, BLOCK):
                 size = min(BLOCK, quota - at)
@@ -197,7 +198,7 @@ class _Work:
             n = len(block.targets)
             some = np.random.default_rng([chunk, at]).permutation(n)[:size] if size < n else np.arange(n)
             times = np.ones(len(some), np.int64)
-            if self.mixing.pairs:  # examples of one context word have one log Z
+            if self.layer.architecture.in_place():  # examples of one context word have one log Z
                 _, first, times = np.unique(block.words[some], return_index=True, return_counts=True)
                 some = some[first]
             some, times = some[share], times[share]
@@ -213,9 +214,9 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
         return scores(H, targets)
 
 
-def speed(scorer: Any, mixing: Mixing, windows: Any, text: Text, seconds: float = 2.0) -> float:
+def speed(scorer: Any, layer: InputLayer, windows: Any, text: Text, seconds: float = 2.0) -> float:
     """Targets a second that one thread scores in the objective's own cheapest way, measured for so many seconds."""
-    work = _Work(scorer, mixing, windows, text)
+    work = _Work(scorer, layer, windows, text)
     H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     scorer.log_prob(H, targets)  # the first call compiles and builds tables
     rounds, started = 0, time.perf_counter()

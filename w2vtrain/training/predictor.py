@@ -3,19 +3,20 @@
 It reads no text and trains nothing: fit.py does.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import Cbow, SkipGram, Weighted, Windows
+from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.block import mixing_of
-from w2vtrain.engines.hidden import Mixing
+from w2vtrain.engines.context import Windows
+from w2vtrain.engines.examples import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.model import Model
-from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
@@ -26,7 +27,7 @@ class Predictor:
     """Scores targets by their context: see training.perplexity.score."""
 
     scorer: Any
-    mixing: Mixing
+    layer: InputLayer
     windows: Windows
 
 
@@ -36,24 +37,26 @@ def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
 
 
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
-    """Which words are a target's context."""
-    end = end_of(settings, vocabulary)
-    pads = 0 if end < 0 else settings.window if settings.context_weights else 1  # position weights want all positions
+    """Return which words are a target's context."""
+    end, fixed = end_of(settings, vocabulary), architecture_class(architecture_name(settings)).fixed_positions()
+    pads = 0 if end < 0 else settings.window if fixed else 1
     left, right = settings.context != "right", settings.context != "left"
     return Windows(settings.window, bool(settings.shrink_windows), left, right, end, pads)
 
 
-def architecture_of(settings: Settings, weights: np.ndarray | None = None) -> Any:
-    """The architecture; weights (2 window, d or more): trained position weights, by default all 1."""
-    bias = settings.vector_size if settings.bias else -1
+def architecture_name(settings: Settings) -> str:
+    """The architecture by its name."""
     if settings.model == "skipgram":
-        return SkipGram(settings.window, bias)
-    if not settings.context_weights:
-        return Cbow(settings.window, settings.cbow_gradient == "corrected", bias)
-    if weights is None:
-        weights = padded_rows(2 * settings.window, settings.vector_size + settings.bias)
-        weights[:, : settings.vector_size] = 1
-    return Weighted(settings.window, weights, bias)
+        return "skipgram"
+    if settings.context_weights:
+        return "vlbl"
+    return "cbow-corrected" if settings.cbow_gradient == "corrected" else "cbow"
+
+
+def architecture_of(settings: Settings, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
+    """Build the architecture; arrays: a trained model's, by name."""
+    layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias)
+    return architecture_class(architecture_name(settings)).build(layout, arrays or {})
 
 
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:
@@ -68,12 +71,11 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
     arrays, output = weights.arrays, weights.output
     if settings.bias:
         output = np.concatenate([output, arrays["bias"][:, None]], axis=1)
-    positions = arrays.get("context_weights")
     problem = problem_of(settings, vocabulary)
     cls = objective_class(settings.objective)
     return Predictor(
         cls.scorer(problem, settings.options, output, arrays),
-        mixing_of(architecture_of(settings, positions), weights.input, settings.vector_size, settings.bias),
+        InputLayer(architecture_of(settings, arrays), weights.input, settings.vector_size, settings.bias),
         windows_of(settings, vocabulary),
     )
 
@@ -112,8 +114,8 @@ def _check_shapes(settings: Settings, model: Model) -> None:
     expected: dict[str, tuple[int, ...]] = {}
     if settings.bias:
         expected["bias"] = (len(model.output),)
-    if settings.context_weights:
-        expected["context_weights"] = (2 * settings.window, settings.vector_size)
+    for name, array in architecture_of(settings).learned().items():
+        expected[name] = (len(array), settings.vector_size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

@@ -52,7 +52,7 @@ def make_engine(
     architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
 ) -> Engine:
     """The engine that the objective is made for."""
-    engine = BlockEngine if getattr(objective, "engine", "windows") == "blocks" else WindowEngine
+    engine = BlockEngine if objective.engine == "blocks" else WindowEngine
     return engine(architecture, objective, problem, text, windows, schedule)
 
 

@@ -1,0 +1,185 @@
+"""Examples, hidden vectors and their gradients against a naive version, over sentences, windows, sides and ends."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.engines.context import Windows
+from w2vtrain.engines.examples import Examples, InputLayer, gather
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.probability.dense import Workspace
+
+SIZE, DIM = 7, 5
+WORK = Workspace()  # one for all: what an earlier call left there must not show
+KEEPS = {"all": np.full(SIZE, 2**32 - 1, np.uint32), "some": np.linspace(0, 2**32 - 1, SIZE).astype(np.uint32)}
+
+NAMES = list(architectures())
+ARCHITECTURES = {name: architecture_class(name).build(Layout(4, DIM, DIM), {}) for name in NAMES}
+TWINS = {name: reference.twin_of("architectures", name) for name in NAMES}
+
+SENTENCES = st.lists(st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=9), min_size=1, max_size=5)
+
+
+@st.composite
+def all_windows(draw):
+    left, right = draw(st.sampled_from([(True, True), (True, False), (False, True)]))
+    size, end = draw(st.integers(1, 4)), draw(st.sampled_from([-1, 2]))
+    pads = draw(st.integers(0, size)) if end >= 0 else 0
+    return Windows(size, draw(st.booleans()), left, right, end, pads)
+
+
+def stream_of(sentences):
+    return np.concatenate([[*words, -1] for words in sentences]).astype(np.int32)
+
+
+def listed(found):
+    """Examples as the reference lists them."""
+    columns = (found.starts, found.sizes, found.lefts, found.numbers, found.targets, found.previous)
+    return [
+        (target, found.contexts[start : start + n].tolist(), left, number, previous)
+        for start, n, left, number, target, previous in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+
+
+@given(SENTENCES, all_windows(), st.sampled_from(["skipgram", "vlbl"]), st.sampled_from(list(KEEPS)), st.data())
+@settings(max_examples=300)
+def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, data):
+    """Any whole sentences of a text, an example per context word or per window."""
+    tokens, stream = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1)
+    ends = [0, *(np.flatnonzero(tokens < 0) + 1).tolist()]
+    a, b = sorted((data.draw(st.integers(0, len(sentences))), data.draw(st.integers(0, len(sentences)))))
+    found = gather(tokens, ends[a], ends[b], KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK)
+    twin = reference.Stream.of_chunk(*stream)
+    expected = reference.examples(sentences[a:b], KEEPS[keep], windows, TWINS[name](4, {}), twin)
+    assert listed(found) == expected
+    if name == "skipgram":
+        assert found.words(slice(1, None)).tolist() == [context[k] for _, context, _, k, _ in expected[1:]]
+
+
+def test_a_text_may_end_without_the_end_of_a_sentence():
+    whole, cut = np.array([1, 2, 0, -1], np.int32), np.array([1, 2, 0], np.int32)
+    windows, vlbl = Windows(2, False, end=4, pads=2), ARCHITECTURES["vlbl"]
+    found = [listed(gather(t, 0, len(t), KEEPS["all"], windows, vlbl, (0, 0, 0), WORK)) for t in (whole, cut)]
+    assert found[0] == found[1]
+    assert found[0][0] == (1, [4, 4, 2, 0], 2, 0, 4)
+    assert found[0][-1] == (4, [2, 0], 2, 0, 0), "the end of the sentence is predicted from the left alone"
+
+
+def test_left_contexts_see_nothing_of_the_future():
+    words = list(range(SIZE))
+    for windows in (Windows(3, False, right=False), Windows(3, False, right=False, end=0, pads=3)):
+        found = gather(stream_of([words]), 0, SIZE + 1, KEEPS["all"], windows, ARCHITECTURES["vlbl"], (0, 0, 0), WORK)
+        before = {}
+        for target, context, left, _, previous in listed(found)[: SIZE - 1]:
+            assert all(c <= target for c in context)
+            assert left == len(context)
+            assert context[-1] == previous, "the nearest word comes last"
+            before[target] = context
+        assert len(before) == SIZE - 1
+
+
+def case(rng, name, bias, lines=9):
+    """An input layer over rows with padding behind, examples with repeated words, and their twin's windows."""
+    rows = padded_rows(SIZE, DIM + bias)
+    rows[:, :DIM] = rng.normal(size=(SIZE, DIM))
+    rows[:, DIM : DIM + bias] = 1
+    architecture = architecture_class(name).build(Layout(3, DIM, DIM + bias), {})
+    for array in architecture.learned().values():
+        array[:, :DIM] = rng.normal(size=(len(array), DIM))
+    windows = []
+    for _ in range(lines):
+        left, right = rng.integers(4, size=2)
+        context = rng.integers(4, size=max(1, left + right)).tolist()
+        number = int(rng.integers(len(context))) if architecture.pairs() else 0
+        windows.append((context, int(min(left, len(context))), number))
+    sizes = np.array([len(context) for context, _, _ in windows], np.int32)
+    contexts = np.array([word for context, _, _ in windows for word in context], np.int32)
+    starts, lefts, numbers = np.cumsum(sizes) - sizes, *np.array([w[1:] for w in windows], np.int32).T.copy()
+    none = np.zeros(lines, np.int32)
+    examples = Examples(contexts, starts, sizes, lefts, numbers, none, none)
+    return InputLayer(architecture, rows, DIM, bias), examples, windows
+
+
+def twin_of(layer, name, dtype=np.float64):
+    """The naive twin with the layer's arrays."""
+    arrays = {key: array[:, :DIM].astype(dtype) for key, array in layer.architecture.learned().items()}
+    return TWINS[name](3, arrays)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_hidden_vectors_are_those_of_the_twin(rng, name, bias):
+    layer, examples, windows = case(rng, name, bias)
+    twin = twin_of(layer, name)
+    for first, count in ((0, 9), (4, 3), (8, 1), (3, 0)):
+        H = np.full((count, DIM + bias), np.nan, np.float32)
+        layer.hidden(examples, first, H)
+        expected = [
+            reference.with_bias(twin.hidden(layer.rows[:, :DIM].astype(float), *windows[first + b]), bias)
+            for b in range(count)
+        ]
+        np.testing.assert_allclose(H, np.reshape(expected, H.shape), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_of_a_file_need_no_padding(rng, name):
+    """Scoring reads a model's rows as they are: (V, d) without padding, or a view of padded ones."""
+    layer, examples, _ = case(rng, name, False)
+    expected = np.zeros((9, DIM), np.float32)
+    layer.hidden(examples, 0, expected)
+    for rows in (layer.rows[:, :DIM], np.ascontiguousarray(layer.rows[:, :DIM])):
+        arrays = {key: np.ascontiguousarray(a[:, :DIM]) for key, a in layer.architecture.learned().items()}
+        found = np.zeros_like(expected)
+        layer._replace(rows=rows, architecture=layer.architecture._replace(**arrays)).hidden(examples, 0, found)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_learn_what_the_twin_says(rng, name, bias):
+    layer, examples, windows = case(rng, name, bias)
+    twin, rows = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
+    first, lr, dH = 2, 1e-2, rng.normal(size=(5, DIM + bias)).astype(np.float32)
+    before, arrays = rows.copy(), {key: array.copy() for key, array in twin.arrays.items()}
+    layer.learn(examples, first, dH, lr)
+    for b in range(5):
+        twin.learn(rows, *windows[first + b], dH[b, :DIM].astype(float), lr)
+    np.testing.assert_allclose(layer.rows[:, :DIM] - before, rows - before, atol=1e-6)
+    assert np.abs(rows - before).max() > 1e-3
+    for key, array in layer.architecture.learned().items():
+        np.testing.assert_allclose(array[:, :DIM] - arrays[key], twin.arrays[key] - arrays[key], atol=1e-6)
+        assert np.abs(twin.arrays[key] - arrays[key]).max() > 1e-4
+    if bias:
+        assert (layer.rows[:, DIM] == 1).all(), "the column of ones has learned"
+    assert not layer.rows[:, DIM + bias :].any()
+
+
+FACTORS = {("cbow", "rows"): len, ("vlbl", "context_weights"): lambda context: 0.1}
+"""What is not the slope: word2vec.c learns the whole gradient of the mean, vLBL's positions at a tenth of the rate."""
+
+
+def loss_of(twin, rows, dh, window):
+    return -dh @ twin.hidden(rows, *window)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_twin_learns_is_the_slope_of_its_hidden_vector(rng, name):
+    """By differences of L = -dh·h, in float64, but for FACTORS."""
+    layer, _, windows = case(rng, name, False)
+    for context, left, number in windows:
+        twin, rows, dh = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)
+        arrays = {"rows": rows, **twin.arrays}
+        loss = partial(loss_of, twin, rows, dh, (context, left, number))
+        expected = {key: -reference.slopes(loss, array) for key, array in arrays.items()}
+        before = {key: array.copy() for key, array in arrays.items()}
+        twin.learn(rows, context, left, number, dh, 1e-3)
+        for key, array in arrays.items():
+            factor = FACTORS.get((name, key), lambda context: 1)(context)
+            np.testing.assert_allclose((array - before[key]) / 1e-3, factor * expected[key], atol=1e-2)
+        assert np.abs(expected["rows"]).max() > 0.01

@@ -1,0 +1,17 @@
+"""CBOW as in word2vec.c: the mean of the context; each row takes the mean's whole gradient."""
+
+import numpy as np
+
+
+class Twin:
+    pairs = False
+
+    def __init__(self, window, arrays):
+        self.arrays = arrays
+
+    def hidden(self, rows, context, left, number):
+        return np.mean(rows[context], axis=0)
+
+    def learn(self, rows, context, left, number, dh, rate):
+        for word in context:
+            rows[word] += rate * dh

@@ -1,0 +1,17 @@
+"""Hierarchical softmax, one target at a time: the nodes of its path."""
+
+from reference import logistic_loss
+
+
+class Twin:
+    def __init__(self, objective):
+        self.objective, self.learned = objective, {}
+
+    def candidates(self, target, stream):
+        o = self.objective
+        tree = o.arrays()
+        path = range(o.start[target], o.start[target + 1])
+        return [(int(tree["tree.nodes"][p]), 1.0 - int(tree["tree.codes"][p]), 0.0) for p in path]
+
+    def loss(self, scores, found, words):
+        return logistic_loss(scores, found)

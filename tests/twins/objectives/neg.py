@@ -1,0 +1,26 @@
+"""Negative sampling, one target at a time."""
+
+from reference import logistic_loss
+
+
+class Twin:
+    """Candidates (row, label, shift) of a target in the order of the stream's draws, and the loss of their scores.
+
+    learned: arrays by context word that the loss depends on.
+    """
+
+    def __init__(self, objective):
+        self.objective, self.learned = objective, {}
+
+    def candidates(self, target, stream):
+        o = self.objective
+        found = [(target, 1.0, 0.0)]
+        while len(found) <= o.negative:
+            word = stream.alias(o.accept, o.alias)
+            if word != target:
+                found.append((word, 0.0, 0.0))
+        return found
+
+    def loss(self, scores, found, words):
+        """scores (..., m) of the candidates against one hidden vector, made of these context words."""
+        return logistic_loss(scores, found)

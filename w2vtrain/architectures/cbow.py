@@ -1,0 +1,47 @@
+"""CBOW as in word2vec.c: the mean of the context predicts the target. Positions have no meaning."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32
+
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.jit import inline
+from w2vtrain.kernels.rows import add_to_rows, sum_rows
+
+
+class Cbow(NamedTuple):
+    """h = Σ_c r_c / n over the n context words; each row takes all of -dL/dh, as in word2vec.c, not its 1/n.
+
+    Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space".
+    """
+
+    window: int
+
+    @staticmethod
+    def like() -> str:
+        """It is the shipped one."""
+        return "cbow"
+
+    @classmethod
+    def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Cbow":
+        """There is nothing to learn but the rows."""
+        return cls(layout.window)
+
+    def forward(self, w_in, window, example, hidden):
+        """The mean of the context words' rows."""
+        mean_of_rows(hidden, w_in, window)
+
+    def backward(self, w_in, window, example, gradient, step):
+        """The whole gradient, to each row."""
+        add_to_rows(w_in, window.context, window.n, gradient, step)
+
+
+@inline
+def mean_of_rows(hidden, w_in, window):
+    """Write the mean of the context words' rows to hidden[0]."""
+    sum_rows(hidden, w_in, window.context, window.n, float32(1) / float32(window.n))
+
+
+ARCHITECTURE = Cbow

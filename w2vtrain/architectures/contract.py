@@ -1,0 +1,94 @@
+"""What an architecture must have and may have, as a Protocol whose bodies are the defaults.
+
+An architecture says how the input rows of a window's context words become hidden vectors, and how the gradient of a
+hidden vector comes back to the rows: once, for both engines and for scoring. It knows no objective.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.jit import compile_methods
+from w2vtrain.registry import Contract
+
+
+class Layout(NamedTuple):
+    """What an architecture is built for: words on either side of a target, and the columns of an input row."""
+
+    window: int
+    dim: int
+    width: int  # dim, and one more if there are biases
+
+
+class Architecture(Protocol):
+    """An architecture; a NamedTuple of arrays and numbers, whose type decides what is compiled."""
+
+    @staticmethod
+    def pairs() -> bool:
+        """Return True if each context word makes an example with a hidden vector of its own, False if a window does."""
+        return False
+
+    @staticmethod
+    def in_place() -> bool:
+        """Return True if the hidden vector of an example is the input row of its context word.
+
+        The window engine then learns rows where they are, and scoring computes log Z once per word. It implies `pairs`.
+        """
+        return False
+
+    @staticmethod
+    def fixed_positions() -> bool:
+        """Return True if positions have a meaning of their own.
+
+        Windows then do not shrink by default, and sentences that end with a word begin with as many of it as a window
+        has positions on a side.
+        """
+        return False
+
+    @staticmethod
+    def like() -> str:
+        """Return the shipped architecture whose learning rates serve where an objective names none for this one."""
+        return "cbow-corrected"
+
+    @classmethod
+    def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
+        """Return an instance; arrays: those of a trained model, by the names of `learned`, or none."""
+        raise NotImplementedError
+
+    def learned(self) -> dict[str, np.ndarray]:
+        """Return the matrices (., columns of an input row) that the architecture learns, each by the name of its field.
+
+        They are made by kernels.rows.padded_rows. With several threads, each has replicas of them.
+        """
+        return {}
+
+    def forward(self, w_in, window, example, hidden):
+        """Compiled. Write the hidden vector of one example of a window to hidden[0].
+
+        w_in (V, columns) float32: input rows; hidden (1, at least as many columns) float32; window: see
+        objectives.contract.Window; example: which context word with `pairs`, else 0. A column of ones for biases is
+        set by the caller.
+        """
+        raise NotImplementedError
+
+    def backward(self, w_in, window, example, gradient, step):
+        """Compiled. Learn the input rows, and the architecture's own arrays, from gradient[0] = -dL/dhidden.
+
+        Rows change by step times minus the slope of the loss. gradient (1, columns) float32.
+        """
+        raise NotImplementedError
+
+
+COMPILED = ("forward", "backward")
+CONTRACT = Contract(Architecture, COMPILED, named_tuple=True)
+compile_methods(Architecture, COMPILED)
+
+
+def verify(module: Any, what: str) -> None:
+    """ConfigError for a module whose ARCHITECTURE is not as this contract says."""
+    cls = module.ARCHITECTURE
+    CONTRACT.verify(cls, what)
+    if cls.in_place() and not cls.pairs():
+        raise ConfigError(f"{what}: in_place implies pairs, which is False")

@@ -1,0 +1,49 @@
+"""Skip-gram: each context word predicts the target. It mixes nothing: a hidden vector is an input row."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.rows import add_to_rows, sum_rows
+
+
+class SkipGram(NamedTuple):
+    """h = r_c, the input row of one context word c; -dL/dr_c = -dL/dh.
+
+    Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space".
+    """
+
+    window: int
+
+    @staticmethod
+    def pairs() -> bool:
+        """Each context word makes an example."""
+        return True
+
+    @staticmethod
+    def in_place() -> bool:
+        """A hidden vector is a row."""
+        return True
+
+    @staticmethod
+    def like() -> str:
+        """It is the shipped one."""
+        return "skipgram"
+
+    @classmethod
+    def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "SkipGram":
+        """There is nothing to learn but the rows."""
+        return cls(layout.window)
+
+    def forward(self, w_in, window, example, hidden):
+        """The row of one context word."""
+        sum_rows(hidden, w_in, window.context[example:], 1, np.float32(1))
+
+    def backward(self, w_in, window, example, gradient, step):
+        """The whole gradient, to that row."""
+        add_to_rows(w_in, window.context[example:], 1, gradient, step)
+
+
+ARCHITECTURE = SkipGram

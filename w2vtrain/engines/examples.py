@@ -1,0 +1,130 @@
+"""Blocks of examples for the block engine and for scoring: which there are, their hidden vectors, and the way back.
+
+How rows become a hidden vector is the architecture's business; what a hidden vector is compared with is not known here.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64
+
+from w2vtrain.engines.context import gather_context, reach_of, read_sentence
+from w2vtrain.engines.step import examples_of
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.rows import ROW, padded_rows
+from w2vtrain.objectives.contract import Window
+from w2vtrain.probability.sampling import seed_stream
+
+
+class Examples(NamedTuple):
+    """Examples of a stretch of text; example e is number numbers[e] of its window.
+
+    That window has the context words contexts[starts[e] : starts[e] + sizes[e]], of which the first lefts[e] come
+    before the target. contexts (n,), sizes, lefts, numbers, targets and previous (E,), all int32; starts (E,) int64.
+    previous: the word before the target in its sentence, or -1.
+    """
+
+    contexts: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+    lefts: np.ndarray
+    numbers: np.ndarray
+    targets: np.ndarray
+    previous: np.ndarray
+
+    def words(self, part: slice) -> np.ndarray:
+        """Return the context word that each example of a part is made of, (B,): for architectures with `pairs`."""
+        return np.asarray(self.contexts[self.starts[part] + self.numbers[part]])
+
+
+class InputLayer(NamedTuple):
+    """What makes hidden vectors: an architecture and the input rows (V, dim or more columns) float32.
+
+    bias: whether a hidden vector ends with a 1.
+    """
+
+    architecture: Any
+    rows: np.ndarray
+    dim: int
+    bias: bool
+
+    @property
+    def width(self) -> int:
+        """Columns of a hidden vector."""
+        return self.dim + self.bias
+
+    def hidden(self, examples: Examples, first: int, H: np.ndarray) -> None:
+        """Write the hidden vectors of the examples from `first` on to H (B, width)."""
+        _forward(self, examples, first, H, padded_rows(1, self.width))
+
+    def learn(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
+        """Learn the rows, and the architecture's own arrays, from dH = -dL/dH (B, width) at rate lr."""
+        _backward(self, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
+
+
+def gather(
+    tokens: np.ndarray, first: int, last: int, keep: np.ndarray, windows: Any, architecture: Any, stream: Any, work: Any
+) -> Examples:
+    """Return the examples of tokens[first:last], whole sentences.
+
+    stream: (seed, epoch, chunk) of the random numbers. The arrays are the workspace's, good until the next call.
+    """
+    n = last - first + 2
+    width = n * 2 * windows.size
+    most = width if architecture.pairs() else n
+    arrays = Examples(
+        work.array("contexts", (width + ROW,), np.int32),
+        work.array("starts", (most,), np.int64),
+        *(work.array(name, (most,), np.int32) for name in ("sizes", "lefts", "numbers", "targets", "before")),
+    )
+    sentence = work.array("sentence", (last - first + windows.pads + ROW,), np.int32)
+    rng = np.zeros(1, np.uint64)
+    count, width = _gather(architecture, tokens, first, last, keep, windows, *stream, rng, sentence, arrays)
+    return Examples(arrays.contexts[:width], *(array[:count] for array in arrays[1:]))
+
+
+@kernel()
+def _gather(architecture, tokens, position, end, keep, windows, seed, epoch, chunk, rng, sentence, out):
+    """Return (examples, context words)."""
+    seed_stream(rng, seed, epoch, chunk)
+    count, width = int64(0), int64(0)
+    while position < end:
+        position, length = read_sentence(tokens, position, end, keep, windows, rng, sentence)
+        for target in range(windows.pads, length):
+            reach = reach_of(windows, rng)
+            n, left = gather_context(sentence, length, target, reach, windows, out.contexts[width:])
+            for number in range(min(n, examples_of(architecture, n))):
+                out.starts[count], out.sizes[count], out.lefts[count] = width, n, left
+                out.numbers[count], out.targets[count] = number, sentence[target]
+                out.previous[count] = sentence[target - 1] if target > 0 else -1
+                count += 1
+            width += n
+    return count, width
+
+
+@inline
+def window_of(examples, e):
+    """The window of example e."""
+    return Window(examples.contexts[examples.starts[e] :], int64(examples.sizes[e]), int64(examples.lefts[e]))
+
+
+@kernel()
+def _forward(layer, examples, first, H, hidden):
+    """Hidden vectors H (B, width) of the examples from `first` on, each by way of hidden (1, columns)."""
+    for b in range(len(H)):
+        e = first + b
+        layer.architecture.forward(layer.rows, window_of(examples, e), int64(examples.numbers[e]), hidden)
+        for c in range(layer.dim):
+            H[b, c] = hidden[0, c]
+        if layer.bias:
+            H[b, layer.dim] = float32(1)
+
+
+@kernel()
+def _backward(layer, examples, first, dH, lr, gradient):
+    """Learn from dH (B, width), each line by way of gradient (1, columns), which starts as zeros."""
+    for b in range(len(dH)):
+        e = first + b
+        for c in range(layer.dim):
+            gradient[0, c] = dH[b, c]
+        layer.architecture.backward(layer.rows, window_of(examples, e), int64(examples.numbers[e]), gradient, lr)

@@ -1,0 +1,190 @@
+"""What an objective must have and may have, as two Protocols whose bodies are the defaults.
+
+`verified` checks a class against its Protocol and gives it the defaults of the members that it leaves out. Nothing here
+computes a loss, and no objective is named here.
+
+Methods that are marked "compiled" become part of the window kernel. Numba matches their arguments by name, so an
+objective must name them as the Protocol does.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.jit import compile_methods
+from w2vtrain.probability.dense import RowScorer, Workspace
+from w2vtrain.probability.problem import Problem
+from w2vtrain.registry import Contract
+
+ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
+"""The architectures for which every objective names its rate in DEFAULTS; others may take one of theirs."""
+
+
+class Window(NamedTuple):
+    """The context of one target: the words context (n,) int32, of which the first `left` come before the target.
+
+    More elements than n may follow in the array; they have no meaning.
+    """
+
+    context: np.ndarray
+    n: int
+    left: int
+
+
+class Candidates(NamedTuple):
+    """The output rows that one target is scored against, m of them; all arrays are longer than m.
+
+    rows int32: row numbers; labels float32; shifts float32: what is subtracted from each logit, zeros unless the
+    objective's `candidates` sets them.
+    """
+
+    rows: np.ndarray
+    labels: np.ndarray
+    shifts: np.ndarray
+    m: int
+
+
+class Objective(Protocol):
+    """What both kinds of objective have. Options are the keyword arguments of `build`, with their defaults."""
+
+    engine: str = "windows"
+    rowless: bool = False  # True if there are no output rows
+
+    check: Callable[[dict[str, Any]], None] | None = None
+    """Class method (options): raise ConfigError for wrong options. It opens no file and takes no memory, since models
+    may come from anywhere. By default options are checked by building for a vocabulary of two words."""
+    check_files: Callable[[dict[str, Any]], None] | None = None
+    """Class method (options): read the files that options name; InputMissing or DataError."""
+
+    @classmethod
+    def build(cls, problem: Problem, **options: Any) -> Any:
+        """Return an instance for a problem; ConfigError for an option that is out of its range."""
+        raise NotImplementedError
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> Any:
+        """Return what scores targets with a trained model: see training.perplexity.score.
+
+        output (rows, width) and arrays are the model's. By default each word has one output row: s_w = o_w·h.
+        """
+        return RowScorer(output)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the model file keeps beside the output rows, by name; by default none."""
+        return {}
+
+
+class WindowObjective(Objective, Protocol):
+    """An objective that scores a handful of output rows per target; a NamedTuple of arrays and numbers.
+
+    Its type decides what is compiled, so that the loop over windows has no branch. `self` must not keep state that
+    threads would share, except in the arrays that `learned` names.
+    """
+
+    @property
+    def candidate_limit(self) -> int:
+        """The largest number of candidates that a target can have."""
+        raise NotImplementedError
+
+    def output_rows(self, size: int) -> int:
+        """Return the number of output rows for a vocabulary of `size` words; by default one per word."""
+        return size
+
+    def learned(self) -> dict[str, np.ndarray]:
+        """Return the arrays that `errors` changes, by name; by default none."""
+        return {}
+
+    def initial_bias(self, problem: Problem) -> np.ndarray | None:
+        """Return what biases start from, (rows,), or None for zeros."""
+        return None
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the output rows that change all the time, the hottest first; each thread gets replicas of them."""
+        return range(0)
+
+    def candidates(self, sentence, position, rng, rows, labels, shifts):
+        """Compiled. Write the candidates of the target sentence[position], and return their number m.
+
+        rows int32, labels float32, shifts float32 (they start as zeros): at least candidate_limit elements each. rng:
+        rng[0] is the state of the random stream, rng[1] is for the objective's own use within a chunk.
+        """
+        raise NotImplementedError
+
+    def errors(self, logits, window, candidates, lr):
+        """Compiled. Replace each logit by lr times its coefficient, in place; return the summed loss.
+
+        logits (lines, more than m) float32, one line per hidden vector: with skip-gram line i is that of the context
+        word window.context[i], with CBOW the one line is that of all window.n. The coefficient of row r is -dL/ds_r.
+        """
+        raise NotImplementedError
+
+    def distinct(self):
+        """Compiled. Return True if no row appears twice among a target's candidates; by default False."""
+        return False
+
+    def in_turn(self):
+        """Compiled. Return True to learn the hidden vectors of a window one after the other.
+
+        By default False: all of them learn from the old values.
+        """
+        return False
+
+    def prefetch_from(self, rows, m):
+        """Compiled. Return the first of the candidates rows (m,) whose row is hardly in the cache; by default 0."""
+        return 0
+
+
+class BlockObjective(Objective, Protocol):
+    """An objective that scores many output rows or all of them; it learns blocks of examples as matrix products.
+
+    Threads share an instance: `step` keeps nothing on `self` but parameters and `state`.
+    """
+
+    engine: str = "blocks"
+    state: Mapping[str, np.ndarray] = MappingProxyType({})  # what learning adds up beside parameters (accumulators)
+    gradients: Callable[..., Any] | None = None
+    """(H, targets, work) -> (loss, -dL/dH, -dL/dparameter by name), if a step is not -lr times the slope (AdaGrad)."""
+
+    @property
+    def output(self) -> np.ndarray:
+        """The output rows for the model file, (rows, width); no rows if it has none."""
+        raise NotImplementedError
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Learn a block; return its summed loss and -dL/dH (B, width), by the old parameters.
+
+        H (B, width) are the hidden vectors, targets (B,) the words. Parameters change by -lr dL/dparameter. `work`
+        has the random stream, the words before the targets, and memory to use again.
+        """
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Return everything that is learned, by name: the arrays themselves."""
+        raise NotImplementedError
+
+
+COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetch_from")
+CONTRACTS = {
+    "windows": Contract(WindowObjective, COMPILED, named_tuple=True),
+    "blocks": Contract(BlockObjective),
+}
+compile_methods(WindowObjective, COMPILED)
+
+
+def verify(module: Any, what: str) -> None:
+    """ConfigError for a module whose OBJECTIVE or DEFAULTS are not as this contract says."""
+    cls, defaults = module.OBJECTIVE, module.DEFAULTS
+    engine = getattr(cls, "engine", "windows")
+    if engine not in CONTRACTS:
+        raise ConfigError(f"{what}: engine is {engine!r}; it can be {' or '.join(CONTRACTS)}")
+    CONTRACTS[engine].verify(cls, what)
+    if not isinstance(defaults, Mapping):
+        raise ConfigError(f"{what}: DEFAULTS must be a table of settings by architecture")
+    for name in ARCHITECTURES:
+        if missing := [key for key in ("alpha", "shuffle") if key not in defaults.get(name, {})]:
+            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has no {missing[0]!r}")

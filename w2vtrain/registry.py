@@ -1,0 +1,219 @@
+"""Find, load and verify what users may bring in modules of their own: objectives and architectures.
+
+A registry knows none of its members by name: it looks into its folder, into the entry points of other packages, and
+where a user points. It decides whether code may run, but not what the code is for.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.errors import ConfigError
+
+RESERVED = ("contract",)
+"""Modules of a registry's folder that are no members."""
+
+
+class CodeNotAllowed(ConfigError):
+    """A member that is a file or a module, and that nobody named who may run code."""
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a class must have: the members of a Protocol whose bodies raise NotImplementedError.
+
+    The others are defaults, which `verify` gives to a class that leaves them out. compiled: methods that become part
+    of a kernel, whose arguments must be named as the Protocol's. named_tuple: the class must be a NamedTuple, as all
+    that kernels take.
+    """
+
+    protocol: type
+    compiled: tuple[str, ...] = ()
+    named_tuple: bool = False
+
+    def verify(self, cls: Any, what: str) -> None:
+        """Complete a class with the Protocol's defaults; ConfigError names what is missing or wrong, and where."""
+        if not inspect.isclass(cls):
+            raise ConfigError(f"{what}: expected a class, got {cls!r}"[:300])
+        where = f"{what}: class {cls.__name__} ({_place_of(cls)})"
+        if self.named_tuple and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            raise ConfigError(f"{where} is not a typing.NamedTuple, which is what kernels can take")
+        problems = [self._problem(cls, name, member) for name, member in self._members.items()]
+        if found := [problem for problem in problems if problem]:
+            raise ConfigError(f"{where} {'; '.join(found)}")
+        for name, member in self._members.items():
+            if not (hasattr(cls, name) or isinstance(member, property)):
+                setattr(cls, name, member)
+
+    def verify_built(self, instance: Any, what: str) -> None:
+        """ConfigError for an instance that lacks an attribute of the contract."""
+        missing = [name for name, member in self._members.items() if not hasattr(instance, name)]
+        if missing:
+            raise ConfigError(f"{what}: what build returns, {type(instance).__name__}, has no {missing[0]}")
+
+    @cached_property
+    def _members(self) -> dict[str, Any]:
+        """Name -> function, property or value of all public members, those of base Protocols first."""
+        found: dict[str, Any] = {}
+        for base in reversed(self.protocol.__mro__):
+            if base.__module__ == self.protocol.__module__:
+                found |= {name: member for name, member in vars(base).items() if not name.startswith("_")}
+        return found
+
+    def _problem(self, cls: type, name: str, member: Any) -> str | None:
+        """What is wrong with one member of a class, in words, or None."""
+        function = _function_of(member)
+        if not hasattr(cls, name):
+            required = function is not None and "NotImplementedError" in function.__code__.co_names
+            later = isinstance(member, property) and not self.named_tuple  # set by the constructor
+            return f"has no {name}{_signature(function, member)}" if required and not later else None
+        if function is None or isinstance(member, property):
+            return None
+        own = getattr(cls, name)
+        if not callable(own):
+            return f"has a {name} that is no method"
+        if not _fits(own, function, name in self.compiled):
+            return f"needs {name}{_signature(function, member)}, and has {name}{inspect.signature(own)}"
+        return None
+
+
+def _function_of(member: Any) -> Any:
+    """The function behind a method, a class method or a property; None for a plain value."""
+    if isinstance(member, property):
+        return member.fget
+    return getattr(member, "__func__", member if inspect.isfunction(member) else None)
+
+
+def _signature(function: Any, member: Any) -> str:
+    """How a method is declared, without annotations; nothing for a property."""
+    return "" if isinstance(member, property) else f"({', '.join(inspect.signature(function).parameters)})"
+
+
+def _fits(own: Any, declared: Any, by_name: bool) -> bool:
+    """Whether a method takes the arguments that are declared, if `by_name` by the same names."""
+    names = [p.name for p in inspect.signature(declared).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    parameters = inspect.signature(own).parameters
+    if inspect.ismethod(own):  # a class method: its class is bound
+        names = names[1:]
+    if by_name:
+        return list(parameters) == names
+    try:
+        inspect.signature(own).bind(*names)
+    except TypeError as error:
+        return "missing a required argument" not in str(error) and "too many" not in str(error)
+    return True
+
+
+def _place_of(cls: type) -> str:
+    """File and line of a class."""
+    try:
+        return f"{Path(inspect.getsourcefile(cls) or '').name}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return str(cls.__module__)
+
+
+class Registry:
+    """The members of one kind by name: modules of a folder, of entry points, or that a user names.
+
+    package: the folder's name, which is the group of entry points, too; kind: "objective"; attributes: what a module
+    must have. `verify(module, name)` raises ConfigError for a module that does not keep its contract.
+    """
+
+    def __init__(
+        self, package: str, kind: str, attributes: tuple[str, ...], verify: Callable[[Any, str], None]
+    ) -> None:
+        self.package, self.kind, self.attributes, self._verify = package, kind, attributes, verify
+        self._allowed: set[str] = set()
+        self._checked: dict[str, Any] = {}
+        self._names: dict[str, type] = {}
+
+    @cached_property
+    def loaders(self) -> Mapping[str, Callable[[], Any]]:
+        """Name -> what imports the module: a run needs one of them."""
+        path = sys.modules[self.package].__path__
+        names = [info.name for info in pkgutil.iter_modules(path) if info.name not in RESERVED]
+        ours = {name.replace("_", "-"): partial(importlib.import_module, f"{self.package}.{name}") for name in names}
+        return {entry.name: entry.load for entry in entry_points(group=self.package)} | ours
+
+    def modules(self) -> dict[str, Any]:
+        """Name -> module, of every registered member: all are imported."""
+        return {name: self.module(name) for name in self.loaders}
+
+    def module(self, name: str) -> Any:
+        """Return the module of a member: registered, or a file, or a module that Python finds.
+
+        ConfigError if there is none, if it cannot be imported or does not keep the contract, and CodeNotAllowed.
+        """
+        if name not in self.loaders and not is_code(name):
+            raise ConfigError(f"{self.kind} {name!r}: choose one of {', '.join(sorted(self.loaders))}")
+        self.require_allowed(name)
+        place = name if name in self.loaders else _place(name)
+        if place not in self._checked:
+            self._checked[place] = self._verified(name, self.loaders.get(name) or partial(_outside, place, self.kind))
+        return self._checked[place]
+
+    def _verified(self, name: str, load: Callable[[], Any]) -> Any:
+        try:
+            module = load()
+        except Exception as error:  # whatever someone's module does when it is imported
+            raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
+        if missing := [part for part in self.attributes if not hasattr(module, part)]:
+            raise ConfigError(f"{self.kind} {name}: the module has no {missing[0]}")
+        self._verify(module, f"{self.kind} {name}")
+        self._rename(getattr(module, self.attributes[0]))
+        return module
+
+    def _rename(self, cls: type) -> None:
+        """Give a class whose name another one has a name of its own: Numba takes NamedTuples of one name for one type."""
+        if self._names.setdefault(cls.__name__, cls) is not cls:
+            cls.__name__ = f"{cls.__name__}_{zlib.crc32(cls.__module__.encode())}"
+
+    def allow_code(self, name: str | None) -> None:
+        """Let a member that is a file or a module run.
+
+        Settings, models and run folders may come from anywhere, and naming such a member runs its code. So only a
+        name that the user gave, on the command line or as an argument in Python, comes here.
+        """
+        if name and name not in self.loaders:
+            self._allowed.add(_place(name))
+
+    def require_allowed(self, name: str, folder: str | Path = ".") -> None:
+        """Raise CodeNotAllowed for a file, relative to `folder`, or a module that `allow_code` was not told of."""
+        if name not in self.loaders and is_code(name) and _place(name, folder) not in self._allowed:
+            raise CodeNotAllowed(
+                f"{self.kind} {name} is code: it runs only if the command line says --{self.kind} {name}"
+            )
+
+
+def is_code(name: str) -> bool:
+    """Whether a name is that of a file or of a module, not of a registered member."""
+    return name.endswith(".py") or "." in name
+
+
+def _place(name: str, folder: str | Path = ".") -> str:
+    """Return the absolute path of a file; of a module, its name."""
+    return str(Path(folder, name).resolve()) if name.endswith(".py") and "\0" not in name else name
+
+
+@cache
+def _outside(name: str, kind: str) -> Any:
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name)
+    own = f"{kind}_{zlib.crc32(str(path).encode())}"  # a name that no other module has, the same in every process
+    spec = importlib.util.spec_from_file_location(own, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[own] = module  # where kernels look for the source that they are compiled from
+    spec.loader.exec_module(module)
+    return module

@@ -97,51 +97,9 @@ def test_update_one_leaves_its_input_alone(rng, update, dim):
     assert (A[3:4] != D).any()
 
 
-@pytest.mark.parametrize("dim", [1, 16, 70, 200, 300])
-@pytest.mark.parametrize("n", [0, 1, 5, 9])
-def test_sums_of_rows_and_adding_to_rows(rng, dim, n):
-    A, B, ai, _ = arrays(rng, dim)
-    ai[-1] = ai[0]  # a row that stands twice counts twice
-    T, before = np.full((1, A.shape[1]), 9, np.float32), A.copy()
-
-    @kernel()
-    def call(A, ai, n, T, B):
-        rows.prefetch(A, 2)
-        rows.sum_rows(T, A, ai, n, np.float32(0.25))
-        rows.add_to_rows(A, ai, n, B, np.float32(0.5))
-
-    call(A, ai, n, T, B)
-    expected, total = before.copy(), np.empty_like(T)
-    rows.sum_rows(total, before, ai, n, np.float32(0.25))
-    rows.add_to_rows(expected, ai, n, B, np.float32(0.5))
-    np.testing.assert_allclose(T, total, atol=1e-5)
-    np.testing.assert_allclose(A, expected, atol=1e-5)
-    np.testing.assert_allclose(total[0], 0.25 * sum((before[i] for i in ai[:n]), np.zeros(A.shape[1])), atol=1e-5)
-    assert (before != A).any() == (n > 0)
-
-
-def test_padded_rows_start_on_cache_lines():
-    for dim in (1, 16, 100):
-        m = rows.padded_rows(5, dim)
-        assert m.shape == (5, -(-dim // 16) * 16)
-        assert m.ctypes.data % 64 == 0
-        assert m.flags.c_contiguous
-
-
-def test_arrays_of_threads_share_no_cache_line():
-    scratches = [
-        make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, Extent(5, 6, 100)) for t in (0, 1)
-    ]
-    used = []
-    for scratch in scratches:
-        spans = [(a.ctypes.data, a.nbytes) for a in scratch if isinstance(a, np.ndarray)]
-        used.append({line for start, size in spans for line in range(start // 128, (start + size - 1) // 128 + 1)})
-    assert not used[0] & used[1]
-
-
 @pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
 def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
-    """The tests of this file and of the windows, compiled for a processor without AVX-512 and FMA."""
+    """Run the kernels' and the window engine's tests, compiled for a processor without AVX-512 or without FMA."""
     if os.environ.get("NUMBA_CPU_NAME"):
         pytest.skip("already inside")
     features = "" if cpu == "generic" else "+avx,+avx2,+fma"
@@ -157,6 +115,8 @@ def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
     tests = Path(__file__).parents[1]
     named = [
         f"{tests}/kernels/test_tiles.py",
+        f"{tests}/kernels/test_rows.py",
+        f"{tests}/kernels/test_softmax.py",
         f"{tests}/kernels/test_logistic.py",
         f"{tests}/engines/test_window.py::test_kernel_agrees_with_the_naive_trainer",
     ]

@@ -1,12 +1,13 @@
-"""Arithmetic on vectors of float32 in LLVM code: operators, exp, log. What is computed with it, others decide."""
+"""Arithmetic on vectors of float32 in LLVM code: operators, exp, log.
+
+It holds no operation that kernels call; logistic.py and softmax.py are written with it.
+"""
 
 from typing import Any
 
 from llvmlite import ir
 
-from w2vtrain.kernels.llvm import I32, LANES, VECTOR
-
-INTEGERS = ir.VectorType(I32, LANES)
+from w2vtrain.kernels.llvm import INTEGERS, LANES, VECTOR, integers
 
 
 class Lanes:
@@ -31,20 +32,20 @@ class Lanes:
         return Lanes(self.builder, self.builder.fdiv(self.value, self._of(other)))
 
     def above(self, other: "Lanes | float") -> Any:
-        """Mask of the lanes that are greater; not those that are not a number."""
+        """Return the mask of the lanes that are greater; NaN never is."""
         return self.builder.fcmp_ordered(">", self.value, self._of(other))
 
-    def no_number(self) -> Any:
-        """Mask of the lanes that are not a number."""
+    def is_nan(self) -> Any:
+        """Return the mask of the lanes that are NaN."""
         return self.builder.fcmp_unordered("uno", self.value, self.value)
 
     def where(self, mask: Any, other: "Lanes | float") -> "Lanes":
-        """These lanes where the mask is set, the other's elsewhere."""
+        """Return these lanes where the mask is set, the other's elsewhere."""
         return Lanes(self.builder, self.builder.select(mask, self.value, self._of(other)))
 
 
 def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
-    """Horner's scheme, highest power first."""
+    """Evaluate a polynomial by Horner's scheme, highest power first."""
     result = x * coefficients[0]
     for coefficient in coefficients[1:-1]:
         result = (result + coefficient) * x
@@ -52,30 +53,29 @@ def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
 
 
 def exp(builder: Any, x: Lanes) -> Lanes:
-    """The exponential of x <= 0, not below 2^-126, which is also what not a number gives.
+    """Return the exponential of x <= 0, never less than 2^-126; NaN gives 2^-126, too.
 
-    Relative error below 1e-6 to x = -15, beyond that |x| 2^-24: that much is lost when x is rounded.
+    The relative error is below 1e-6 for x >= -15 and |x| 2^-24 below that, where rounding x costs as much.
     """
     z = x * 1.4426950408889634
     z = z.where(z.above(-126.0), -126.0)
     n = builder.fptosi((z - 0.5).value, INTEGERS)  # cuts towards 0, hence rounds z <= 0 to nearest
     r = z - Lanes(builder, builder.sitofp(n, VECTOR))
-    bits = builder.shl(builder.add(n, _integers(127)), _integers(23))
+    bits = builder.shl(builder.add(n, integers(127)), integers(23))
     # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
     taylor = [1.540353e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0]
     return Lanes(builder, builder.bitcast(bits, VECTOR)) * _polynomial(r, taylor)
 
 
 def log(builder: Any, y: Lanes) -> Lanes:
-    """The logarithm of 1 <= y < 2^127, error below 1e-6: the exponent, and 2 artanh(u), u <= 1/3, of the mantissa."""
+    """Return the logarithm of 1 <= y < 2^127, with an error below 1e-6.
+
+    It is the exponent times log 2, plus 2 artanh(u) with u = (m - 1) / (m + 1) <= 1/3 for the mantissa m.
+    """
     bits = builder.bitcast(y.value, INTEGERS)
-    exponent = builder.sub(builder.lshr(bits, _integers(23)), _integers(127))
-    mantissa = builder.or_(builder.and_(bits, _integers(0x7FFFFF)), _integers(127 << 23))
+    exponent = builder.sub(builder.lshr(bits, integers(23)), integers(127))
+    mantissa = builder.or_(builder.and_(bits, integers(0x7FFFFF)), integers(127 << 23))
     m = Lanes(builder, builder.bitcast(mantissa, VECTOR))
     u = (m - 1.0) / (m + 1.0)
     artanh = u * _polynomial(u * u, [2 / 11, 2 / 9, 2 / 7, 2 / 5, 2 / 3, 2.0])
     return Lanes(builder, builder.sitofp(exponent, VECTOR)) * 0.6931471805599453 + artanh
-
-
-def _integers(n: int) -> ir.Constant:
-    return ir.Constant(INTEGERS, [n] * LANES)

@@ -1,42 +1,56 @@
-"""The words in which the SIMD code is written: vectors, addresses of rows, the step from Python to LLVM.
+"""The vocabulary of the SIMD code: vectors, addresses of rows, loops, and the link from a NumPy twin to its emitter.
 
-It computes nothing by itself; tiles.py, rows.py and logistic.py do.
+It holds no operation; those are in tiles.py, rows.py, indices.py, logistic.py and softmax.py.
+
+Each SIMD operation has two definitions, side by side. The twin is a Python function that states with NumPy what is
+computed; Python calls it, and tests compare with it. The emitter writes the LLVM code that kernels run in its place.
+`emitter_of` ties the two:
+
+    def negate(row, n):  # the twin
+        row[:n] *= -1
+
+    @emitter_of(negate)
+    def _emit_negate(context, builder, signature, args): ...
 """
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.core.registry import cpu_target
+from numba.extending import intrinsic, overload
+
+from w2vtrain.kernels.jit import FORCED
 
 
 def lanes() -> int:
-    """Float32 in a vector register of the processor that Numba compiles for."""
+    """Return how many float32 fit a vector register of the processor that Numba compiles for."""
     features = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
     return 16 if "+avx512f" in features else 8 if "+avx" in features else 4
 
 
 LANES = lanes()
-"""Twelve accumulators of a 2 x 6 tile just fit the 16 registers of SSE, AVX and half of NEON's 32."""
+"""Float32 per vector. The 12 accumulators of a 2 x 6 tile just fit the 16 registers of SSE and AVX, half of NEON's."""
 
 F32, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-VECTOR = ir.VectorType(F32, LANES)
+VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
 
 
 def constant(n: int) -> ir.Constant:
-    """A 64-bit integer."""
+    """Return a 64-bit integer constant."""
     return ir.Constant(I64, n)
 
 
 def check_bounds(context: Any, builder: Any, struct: Any, index: Any) -> None:
-    """Code that raises IndexError for an index outside an array's first axis, where NUMBA_BOUNDSCHECK asks for it."""
+    """Emit a check that raises IndexError for an index outside an array's first axis, if NUMBA_BOUNDSCHECK is set."""
     if config.BOUNDSCHECK:
         cgutils.do_boundscheck(context, builder, index, cgutils.unpack_tuple(builder, struct.shape)[0])
 
 
 def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
-    """LLVM code for the address of a row of a 2-d array, as an integer."""
+    """Return the address of a row of a 2-d array, as an integer."""
     struct = context.make_array(kind)(context, builder, array)
     check_bounds(context, builder, struct, row)
     stride = cgutils.unpack_tuple(builder, struct.strides)[0]
@@ -44,28 +58,33 @@ def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
 
 
 def row_bytes(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """LLVM code for the bytes of a row of a 2-d array of float32."""
+    """Return the bytes per row of a 2-d array of float32."""
     shape = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, array).shape)
     return builder.mul(shape[1], constant(4))
 
 
 def element(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    """Element i of a 1-d int32 array, widened to 64 bits."""
+    """Return element i of a 1-d int32 array, widened to 64 bits."""
     struct = context.make_array(kind)(context, builder, array)
     check_bounds(context, builder, struct, i)
     return builder.sext(builder.load(builder.gep(struct.data, [i])), I64)
 
 
 def pointer(builder: Any, address: Any, offset: Any, kind: ir.Type) -> Any:
-    """The address plus offset bytes, as a pointer to `kind`."""
+    """Return the address plus offset bytes, as a pointer to `kind`."""
     return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
 
 
-def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
-    """Code for rows of `size` bytes, so many vectors at a time: body takes their offsets.
+def vector_at(builder: Any, address: Any, j: Any) -> Any:
+    """Return a pointer to the vector that begins at element j of the float32 at an address."""
+    return pointer(builder, address, builder.mul(j, constant(4)), VECTOR)
 
-    blocks: how many, the first as often as they fit, then the next; the last is 1. A row of 200 columns is 13 vectors:
-    a loop over them one by one is left by a branch that is often mispredicted, at the price of four of them.
+
+def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
+    """Emit loops over the `size` bytes of a row, in blocks of vectors; body takes the offsets of a block's vectors.
+
+    blocks: vectors per block, the first size as often as it fits, then the next; the last is 1. A row of 200 columns
+    is 13 vectors: leaving a loop over single vectors mispredicts a branch, which costs as much as four of them.
     """
     first = constant(0)
     for block in blocks:
@@ -77,30 +96,64 @@ def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[
 
 
 def multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """The value of a * b + c: one instruction where the processor has it, two (not a library call) where it has not."""
+    """Return a * b + c: one instruction if the processor has it, two if not, never a call of a library."""
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32"), [a, b, c])
 
 
 def sum_lanes(builder: Any, vector: Any) -> Any:
-    """LLVM code for the sum over a vector's lanes."""
+    """Return the sum of a vector's lanes."""
     kind = ir.FunctionType(F32, [F32, VECTOR])
     add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fadd.v{LANES}f32")
     return builder.call(add, [ir.Constant(F32, 0.0), vector], fastmath=("fast",))
 
 
 def splat(builder: Any, scalar: Any, kind: Any = None) -> Any:
-    """A vector (of float32, or `kind`) with the scalar in every lane."""
+    """Return a vector (of float32, or `kind`) with the scalar in every lane."""
     kind = kind or VECTOR
     vector = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(I32, 0))
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
 
 
-def native(emit: Callable[..., None], *kinds: Any) -> Any:
-    """What an intrinsic returns: its signature, every integer as int64, and the code that `emit` writes."""
+def integers(n: int) -> ir.Constant:
+    """Return a vector of int32 with n in every lane."""
+    return ir.Constant(INTEGERS, [n] * LANES)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        emit(context, builder, signature, args)
-        return context.get_dummy_value()
 
-    return types.void(*(types.int64 if isinstance(k, types.Integer) else k for k in kinds)), codegen
+Emitter = TypeVar("Emitter", bound=Callable[..., Any])
+
+
+def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
+    """Let kernels run the code of the decorated emitter wherever they call `twin`.
+
+    The emitter takes Numba's (context, builder, signature, args) and returns the LLVM value of type `returns`, or
+    nothing for void. Integers arrive as int64 and floats as float32, everything else as the caller has it. Arguments
+    are positional. In a factory, the twin must close over every value that the emitter closes over: the cache of
+    machine code sees the twin only.
+    """
+    parameters = [inspect.Parameter("typingctx", inspect.Parameter.POSITIONAL_ONLY)]
+    parameters += inspect.signature(twin).parameters.values()
+
+    def decorate(emit: Emitter) -> Emitter:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = emit(context, builder, signature, args)
+            return context.get_dummy_value() if returns == types.void else value
+
+        def typed(typingctx: Any, *kinds: Any) -> Any:
+            return returns(*map(_widened, kinds)), code
+
+        typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        compiled = intrinsic(typed)
+        # The code gets a function of its own, which LLVM optimizes before it inlines it. Written directly into the
+        # kernel, the same code of CBOW grew by 3%.
+        overload(twin, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
+        return emit
+
+    return decorate
+
+
+def _widened(kind: Any) -> Any:
+    """Return the type in which an emitter receives an argument of this type."""
+    if isinstance(kind, types.Integer):
+        return types.int64
+    return types.float32 if isinstance(kind, types.Float) else kind

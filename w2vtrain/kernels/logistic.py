@@ -1,6 +1,6 @@
-"""The logistic loss over a block of logits: what hs, neg and nce have in common, as explicit SIMD.
+"""The logistic loss over a block of logits, which hs, neg and nce share, as explicit SIMD.
 
-It decides no labels and draws no candidates: that is what tells those objectives apart.
+It chooses no labels and draws no candidates: that is what distinguishes those objectives.
 """
 
 from typing import Any
@@ -8,15 +8,47 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
 
-from w2vtrain.kernels.jit import FORCED
-from w2vtrain.kernels.lanes import INTEGERS, Lanes, exp, log
-from w2vtrain.kernels.llvm import I32, I64, LANES, VECTOR, address_of_row, splat, sum_lanes
+from w2vtrain.kernels.lanes import Lanes, exp, log
+from w2vtrain.kernels.llvm import (
+    I32,
+    I64,
+    INTEGERS,
+    LANES,
+    VECTOR,
+    address_of_row,
+    constant,
+    emitter_of,
+    splat,
+    sum_lanes,
+    vector_at,
+)
+
+
+def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: Any) -> Any:
+    """Replace logits (n, m) by lr * (label - sigma(logit - shift)); return the loss, summed over all of them.
+
+    The loss of a logit is log(1 + exp(x)) - label * x, with x = logit - shift. labels and shifts are (m,) float32, lr
+    is float32. All arrays hold rows.ROW columns more than m, which may be overwritten; n < 127. A logit that is NaN
+    makes the loss NaN.
+    """
+    x, y = logits[:n, :m] - shifts[:m], labels[:m]
+    e = np.exp(-np.abs(x))
+    loss = np.maximum(x, 0) + np.log1p(e) - y * x
+    logits[:n, :m] = (y - np.where(x > 0, 1, e) / (1 + e)) * lr
+    return float(loss.sum(dtype=np.float64))
+
+
+@emitter_of(logistic_errors, types.float64)
+def _emit_logistic_errors(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    block = _Block(context, builder, signature, args)
+    with cgutils.for_range_slice(builder, constant(0), args[2], constant(LANES), intp=I64) as (j, _):
+        block.columns(j)
+    return builder.fpext(sum_lanes(builder, builder.load(block.total)), ir.DoubleType())
 
 
 class _Block:
-    """The code for LANES columns of the block: labels and shifts in registers, a loop over the lines."""
+    """Emit the code for LANES columns of the logits: labels and shifts stay in registers, a loop takes the lines."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder, self.kinds, self.args = context, builder, signature.args, args
@@ -25,17 +57,13 @@ class _Block:
         self.product = cgutils.alloca_once(builder, VECTOR)
         builder.store(ir.Constant(VECTOR, [0.0] * LANES), self.total)
 
-    def pointer(self, address: Any, j: Any) -> Any:
-        at = self.builder.add(address, self.builder.mul(j, ir.Constant(I64, 4)))
-        return self.builder.inttoptr(at, VECTOR.as_pointer())
-
     def load(self, array: int, j: Any) -> Lanes:
         struct = self.context.make_array(self.kinds[array])(self.context, self.builder, self.args[array])
         address = self.builder.ptrtoint(struct.data, I64)
-        return Lanes(self.builder, self.builder.load(self.pointer(address, j), align=4))
+        return Lanes(self.builder, self.builder.load(vector_at(self.builder, address, j), align=4))
 
     def columns(self, j: Any) -> None:
-        """Lines (n) of columns j .. j + LANES; the loss's logarithm is taken once, of a product over the lines."""
+        """Emit columns [j, j + LANES) of n lines; one logarithm is taken per column, of a product over the lines."""
         builder, (logits, n, m) = self.builder, self.args[:3]
         left = splat(builder, builder.trunc(builder.sub(m, j), I32), INTEGERS)
         inside = builder.icmp_signed("<", ir.Constant(INTEGERS, list(range(LANES))), left)
@@ -43,14 +71,14 @@ class _Block:
         builder.store(ir.Constant(VECTOR, [1.0] * LANES), self.product)
         with cgutils.for_range(builder, n, intp=I64) as line:
             row = address_of_row(self.context, builder, self.kinds[0], logits, line.index)
-            cell = self.pointer(row, j)
+            cell = vector_at(builder, row, j)
             x = (Lanes(builder, builder.load(cell, align=4)) - shift).where(inside, 0.0)
             self.line(x, label, inside, cell)
         logs = log(builder, Lanes(builder, builder.load(self.product))).where(inside, 0.0)
         builder.store((Lanes(builder, builder.load(self.total)) + logs).value, self.total)
 
     def line(self, x: Lanes, label: Lanes, inside: Any, cell: Any) -> None:
-        """One vector of logits: coefficients to memory, the loss to the sum and the product."""
+        """Emit one vector of logits: store the coefficients, add the loss to the sum and the product."""
         builder = self.builder
         positive = x.above(0.0)
         e = exp(builder, x.where(positive, x * -1.0) * -1.0)
@@ -61,34 +89,3 @@ class _Block:
         linear = (x.where(positive, 0.0) - label * x).where(inside, 0.0)
         builder.store((Lanes(builder, builder.load(self.total)) + linear).value, self.total)
         builder.store((Lanes(builder, builder.load(self.product)) * one_plus).value, self.product)
-
-
-def _emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    block = _Block(context, builder, signature, args)
-    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), args[2], ir.Constant(I64, LANES), intp=I64) as (j, _):
-        block.columns(j)
-    return builder.fpext(sum_lanes(builder, builder.load(block.total)), ir.DoubleType())
-
-
-def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: Any) -> Any:
-    """In place: logits (n, m) -> lr * (label - sigma(logit - shift)). Returns the loss, summed over all cells.
-
-    Loss of a cell: log(1 + exp(x)) - label x, with x = logit - shift. labels, shifts (m,) float32; lr float32. All
-    arrays hold rows.ROW columns more than m, which may be overwritten; n < 127. A logit that is not a number makes
-    the loss not a number.
-    """
-    x, y = logits[:n, :m] - shifts[:m], labels[:m]
-    e = np.exp(-np.abs(x))
-    loss = np.maximum(x, 0) + np.log1p(e) - y * x
-    logits[:n, :m] = (y - np.where(x > 0, 1, e) / (1 + e)) * lr
-    return float(loss.sum(dtype=np.float64))
-
-
-@intrinsic
-def _native(typingctx, logits, n, m, labels, shifts, lr):
-    return types.float64(logits, types.int64, types.int64, labels, shifts, types.float32), _emit
-
-
-@overload(logistic_errors, jit_options=FORCED)
-def _logistic_errors(logits, n, m, labels, shifts, lr):
-    return lambda logits, n, m, labels, shifts, lr: _native(logits, n, m, labels, shifts, lr)

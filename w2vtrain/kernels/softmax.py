@@ -1,6 +1,6 @@
-"""Rows of logits to multiples of their softmax, one pass after the other while a row is in cache, as explicit SIMD.
+"""The softmax of rows of logits, as explicit SIMD: all passes over one row while it is in cache.
 
-It knows no targets and no loss, and float32 alone: dense.py takes NumPy for anything else.
+It knows neither targets nor losses, and float32 only: probability/dense.py uses NumPy for any other type.
 """
 
 import math
@@ -9,25 +9,37 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.lanes import Lanes, exp
-from w2vtrain.kernels.llvm import F32, I64, LANES, VECTOR, address_of_row, constant, pointer, splat, sum_lanes
+from w2vtrain.kernels.llvm import (
+    F32,
+    I64,
+    LANES,
+    VECTOR,
+    address_of_row,
+    constant,
+    emitter_of,
+    splat,
+    sum_lanes,
+    vector_at,
+)
 
 STEPS = 4
-"""Vectors that are compared at once: one comparison waits for the one before it in the same register."""
+"""Vectors that are compared at once: within one register, each comparison waits for the one before it."""
 STRIDE = STEPS * LANES
 EXACT = 4096
 """Columns that are added up in float32; their sums are added in float64."""
 LEAST = -69.0
-"""Below it exp is 0, about 1e-30 of the largest: no product then meets the numbers that processors are slow with."""
+"""Exponent below which exp is 0, 1e-30 of the largest: so no product is denormal, which is slow on processors."""
 
 
-def _vector(builder: Any, address: Any, j: Any) -> Any:
-    return pointer(builder, address, builder.mul(j, constant(4)), VECTOR)
+def _largest(logits: Any, row: Any, last: Any) -> Any:
+    """Return the largest of columns [0, last) of a row, ignoring NaN; last is a multiple of STRIDE."""
+    return np.fmax.reduce(logits[row, :last], initial=-np.inf)
 
 
+@emitter_of(_largest, types.float32)
 def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     logits, row, last = args
     address = address_of_row(context, builder, signature.args[0], logits, row)
@@ -36,7 +48,7 @@ def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(ir.Constant(VECTOR, [float(-np.inf)] * LANES), top)
     with cgutils.for_range_slice(builder, constant(0), last, constant(STRIDE), intp=I64) as (j, _):
         for i, top in enumerate(kept):
-            at = _vector(builder, address, builder.add(j, constant(i * LANES)))
+            at = vector_at(builder, address, builder.add(j, constant(i * LANES)))
             x, best = Lanes(builder, builder.load(at, align=4)), Lanes(builder, builder.load(top))
             builder.store(x.where(x.above(best), best).value, top)
     kind = ir.FunctionType(F32, [VECTOR])
@@ -48,12 +60,14 @@ def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.call(across, [best.value])
 
 
-@intrinsic
-def _largest(typingctx, logits, row, last):
-    """Largest of columns 0 .. last, a multiple of STRIDE, of a row; what is not a number is passed over."""
-    return types.float32(logits, types.int64, types.int64), _emit_largest
+def _exp(logits: Any, row: Any, first: Any, last: Any, top: Any) -> Any:
+    """Replace columns [first, last) of a row, a multiple of LANES, by exp(s - top); return their sum."""
+    x = logits[row, first:last] - top
+    logits[row, first:last] = np.where(x <= LEAST, 0, np.exp(x))
+    return logits[row, first:last].sum()
 
 
+@emitter_of(_exp, types.float32)
 def _emit_exp(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     logits, row, first, last, top = args
     address = address_of_row(context, builder, signature.args[0], logits, row)
@@ -61,23 +75,18 @@ def _emit_exp(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     total = cgutils.alloca_once(builder, VECTOR)
     builder.store(ir.Constant(VECTOR, [0.0] * LANES), total)
     with cgutils.for_range_slice(builder, first, last, constant(LANES), intp=I64) as (j, _):
-        at = _vector(builder, address, j)
+        at = vector_at(builder, address, j)
         x = Lanes(builder, builder.load(at, align=4)) - highest
-        small = x.where(x.no_number(), 0.0)
+        small = x.where(x.is_nan(), 0.0)
         e = exp(builder, x).where(x.above(LEAST), small)
         builder.store(e.value, at, align=4)
         builder.store((Lanes(builder, builder.load(total)) + e).value, total)
     return sum_lanes(builder, builder.load(total))
 
 
-@intrinsic
-def _exp(typingctx, logits, row, first, last, top):
-    """In place, s -> exp(s - top) in columns first .. last of a row, a multiple of LANES of them. Returns their sum."""
-    return types.float32(logits, types.int64, types.int64, types.int64, types.float32), _emit_exp
-
-
 @inline
 def _exponentials(logits, row):
+    """Replace a row s by exp(s - top); return (top, Σ exp(s - top)), where top is the largest s."""
     n = logits.shape[1]
     end = n // STRIDE * STRIDE
     top = _largest(logits, row, end)
@@ -96,7 +105,7 @@ def _exponentials(logits, row):
 
 @kernel()
 def log_normalizers(logits: np.ndarray, log_z: np.ndarray) -> None:
-    """Fill log_z (B,) with log Σ exp of each row; logits (B, n) are overwritten. Both float32 and contiguous."""
+    """Fill log_z (B,) with log Σ exp of each row; overwrite logits (B, n). Both are float32 and contiguous."""
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)
         log_z[row] = top + math.log(z)
@@ -106,15 +115,15 @@ def log_normalizers(logits: np.ndarray, log_z: np.ndarray) -> None:
 def scale_rows(
     logits: np.ndarray, constant: float, slope: np.ndarray, low: float, high: float, log_z: np.ndarray
 ) -> None:
-    """In place: logits (B, n) -> (constant + slope log Z) * softmax, slope (B,); fill log_z (B,). All float32.
+    """Replace logits (B, n) by (constant + slope log Z) * softmax; fill log_z (B,). All arrays are float32.
 
-    slope log Z is taken no lower than low and no higher than high.
+    slope is (B,); slope log Z is clipped to [low, high].
     """
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)
         log_z[row] = top + math.log(z)
         change = slope[row] * log_z[row]
-        if change > high:  # what is not a number stays so
+        if change > high:  # NaN fails both comparisons and stays
             change = high
         elif change < low:
             change = low

@@ -1,23 +1,20 @@
 """Small matrix products between rows of two matrices, as explicit SIMD: the inner loop of the window engine.
 
-It knows rows and coefficients only; what they mean is the architectures' and objectives' business.
+It knows rows and coefficients only; architectures and objectives know what they mean.
 
-A tile is `ni` rows of A against `nj` rows of B, picked by index arrays, so nothing is copied. Rows are float32 and
-their length is a multiple of ROW (pad with zeros). Each operation is a Python function that says what is computed, and
-an LLVM twin that Numba compiles in its place: vectors as wide as the processor's registers, accumulators kept in
-registers, each row read once. Left to LLVM's auto-vectoriser the same loops reached half the speed.
+A tile is `ni` rows of A against `nj` rows of B, selected by index arrays, so that nothing is copied. Rows are float32
+and padded with zeros to a multiple of ROW columns. Each operation has a NumPy twin and an emitter (see llvm.py), which
+uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once. LLVM's
+auto-vectorizer made the same loops half as fast.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from w2vtrain.kernels.jit import FORCED
 from w2vtrain.kernels.llvm import (
     F32,
     I32,
@@ -27,20 +24,80 @@ from w2vtrain.kernels.llvm import (
     address_of_row,
     constant,
     element,
+    emitter_of,
     in_blocks,
     multiply_add,
-    native,
     pointer,
     row_bytes,
     splat,
 )
 
 AT_ONCE = 2 if LANES == 16 else 1
-"""Vectors of six rows, old and new, that fit the registers: 32 of AVX-512, 16 of most others."""
+"""Vectors of six rows, old and new, that fit the registers: 32 with AVX-512, 16 elsewhere."""
+
+
+def make_dots(ni: int, nj: int) -> Callable[..., None]:
+    """Return the operation that multiplies ni rows of A by nj rows of B.
+
+    A (N, d) and B (R, d) are float32 matrices. ai and bi are int32 row numbers, used from positions i and j on. G is a
+    float32 matrix whose cells from (i, j) on belong to the tile.
+    """
+
+    def dots(A: Any, ai: Any, i: Any, B: Any, bi: Any, j: Any, G: Any) -> None:
+        """Set G = A . B', every row of A with every row of B; may overwrite ROW cells to the right of the tile."""
+        G[i : i + ni, j : j + nj] = A[ai[i : i + ni]] @ B[bi[j : j + nj]].T
+
+    @emitter_of(dots)
+    def _(context: Any, builder: Any, signature: Any, args: Any) -> None:
+        _emit_dots(_Tile(context, builder, signature, args, ni, nj))
+
+    return dots
+
+
+def make_update(nj: int) -> Callable[..., None]:
+    """Return the gradient step of n rows of A and nj rows of B; arguments as for `make_dots`, with A's rows ai (n,).
+
+    A row must not appear twice among the nj: it would keep only its last change.
+    """
+
+    def update(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, in_turn: Any) -> None:
+        """A += G . B and B += G' . A, both from the old values; with `in_turn`, one row of A after the other.
+
+        In turn, a row of A sees what the rows before it did to B. A constant is free: it is resolved at compile time.
+        """
+        b_rows, g = bi[j : j + nj], G[:n, j : j + nj]
+        for part in range(n) if in_turn else [slice(n)]:
+            a_rows, g_rows = np.atleast_1d(ai[part]), np.atleast_2d(g[part])
+            a, b = A[a_rows], B[b_rows]
+            np.add.at(A, a_rows, g_rows @ b)
+            B[b_rows] = b + g_rows.T @ a
+
+    @emitter_of(update)
+    def _(context: Any, builder: Any, signature: Any, args: Any) -> None:
+        _emit_update(context, builder, signature, args, nj)
+
+    return update
+
+
+def make_update_one(nj: int) -> Callable[..., None]:
+    """Return the gradient step of one row H (1, d) and nj rows of B, whose change of H goes to D (1, d)."""
+
+    def update_one(H: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
+        """D += G . B and B += G' . H, with G (1, .) from column j on."""
+        rows, g = bi[j : j + nj], G[:1, j : j + nj]
+        b = B[rows]
+        D[:1] += g @ b
+        B[rows] = b + g.T @ H[:1]
+
+    @emitter_of(update_one)
+    def _(context: Any, builder: Any, signature: Any, args: Any) -> None:
+        _emit_update_one(context, builder, signature, args, nj)
+
+    return update_one
 
 
 class _Tile:
-    """Addresses of the rows and coefficients of one tile."""
+    """The addresses of the rows and coefficients of one tile."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, ni: int, nj: int) -> None:
         at, ait, _, bt, bit, _, gt = signature.args[:7]
@@ -63,7 +120,7 @@ class _Tile:
 
 
 def _emit_dots(tile: _Tile) -> None:
-    """Accumulators for every product; where there are few, two sets in turn, since each waits for its last sum."""
+    """Emit one accumulator per product; two sets in turn if there are few, since each addition waits for the last."""
     builder, zero = tile.builder, ir.Constant(VECTOR, [0.0] * LANES)
     sets = range(2 if len(tile.ni) == 1 else 1)
     sums = [[[cgutils.alloca_once(builder, VECTOR) for _ in tile.nj] for _ in tile.ni] for _ in sets]
@@ -89,9 +146,9 @@ def _emit_dots(tile: _Tile) -> None:
 
 
 def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
-    """The sum of each vector's lanes, one after the other in as few vectors as hold them; the lanes left are waste.
+    """Return the sum of each vector's lanes, in order, packed into as few vectors as hold them; other lanes are waste.
 
-    Folding two vectors into one costs three instructions a level for all: a third of summing one by one.
+    Folding two vectors into one takes three instructions per level, a third of the cost of summing one by one.
     """
     width = LANES
     while width > 1:
@@ -105,7 +162,7 @@ def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
 
 
 def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
-    """Columns outside, rows of A inside: nj rows of B stay in registers, old and new, while all rows of A pass."""
+    """Emit columns outside, rows of A inside: nj rows of B stay in registers, old and new, while all rows of A pass."""
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
@@ -139,7 +196,7 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
-    """One row against nj: the coefficients stay in registers."""
+    """Emit one row against nj, with the coefficients in registers."""
     (ht, bt, bit, _, gt, dt), (h, b, bi, j, g, d) = signature.args, args
     first = constant(0)
     h_row, d_row = (address_of_row(context, builder, kind, array, first) for kind, array in ((ht, h), (dt, d)))
@@ -160,78 +217,3 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
             builder.store(change, d_at, align=4)
 
     in_blocks(builder, row_bytes(context, builder, ht, h), (2, 1), change)
-
-
-def make_dots(ni: int, nj: int) -> Callable[..., None]:
-    """The product of ni rows of A and nj rows of B.
-
-    A (N, d), B (R, d) float32 matrices; ai, bi int32 row numbers, of which those from i and j on are taken; G (., .)
-    float32, whose cells from (i, j) on are the tile's.
-    """
-
-    def dots(A: Any, ai: Any, i: Any, B: Any, bi: Any, j: Any, G: Any) -> None:
-        """G = A . B': every row of A with every row of B. May overwrite up to ROW cells to the right of the tile's."""
-        G[i : i + ni, j : j + nj] = A[ai[i : i + ni]] @ B[bi[j : j + nj]].T
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> None:
-        _emit_dots(_Tile(context, builder, signature, args, ni, nj))
-
-    @intrinsic
-    def compiled(typingctx, A, ai, i, B, bi, j, G):
-        return native(emit, A, ai, i, B, bi, j, G)
-
-    @overload(dots, jit_options=FORCED)
-    def _dots(A, ai, i, B, bi, j, G):
-        return lambda A, ai, i, B, bi, j, G: compiled(A, ai, i, B, bi, j, G)
-
-    return dots
-
-
-def make_update(nj: int) -> Callable[..., None]:
-    """The gradient step of n rows of A and nj rows of B; arguments as for `make_dots`, A's rows from the first on.
-
-    A row must not stand twice among the nj: it would keep its last change only.
-    """
-
-    def update(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, in_turn: Any) -> None:
-        """A += G . B and B += G' . A, both from the old values; `in_turn`, one row of A after the other.
-
-        In turn, a row of A sees what those before it did to B. A constant costs nothing: the choice is compiled away.
-        """
-        b_rows, g = bi[j : j + nj], G[:n, j : j + nj]
-        for part in range(n) if in_turn else [slice(n)]:
-            a_rows, g_rows = np.atleast_1d(ai[part]), np.atleast_2d(g[part])
-            a, b = A[a_rows], B[b_rows]
-            np.add.at(A, a_rows, g_rows @ b)
-            B[b_rows] = b + g_rows.T @ a
-
-    @intrinsic
-    def compiled(typingctx, A, ai, n, B, bi, j, G, in_turn):
-        return native(partial(_emit_update, nj=nj), A, ai, n, B, bi, j, G, in_turn)
-
-    @overload(update, jit_options=FORCED)
-    def _update(A, ai, n, B, bi, j, G, in_turn):
-        return lambda A, ai, n, B, bi, j, G, in_turn: compiled(A, ai, n, B, bi, j, G, in_turn)
-
-    return update
-
-
-def make_update_one(nj: int) -> Callable[..., None]:
-    """The gradient step of one row H (1, d) and nj rows of B, where H's change goes to D (1, d); the rest as above."""
-
-    def update_one(H: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
-        """D += G . B and B += G' . H."""
-        rows, g = bi[j : j + nj], G[:1, j : j + nj]
-        b = B[rows]
-        D[:1] += g @ b
-        B[rows] = b + g.T @ H[:1]
-
-    @intrinsic
-    def compiled(typingctx, H, B, bi, j, G, D):
-        return native(partial(_emit_update_one, nj=nj), H, B, bi, j, G, D)
-
-    @overload(update_one, jit_options=FORCED)
-    def _update_one(H, B, bi, j, G, D):
-        return lambda H, B, bi, j, G, D: compiled(H, B, bi, j, G, D)
-
-    return update_one

@@ -1,6 +1,6 @@
-"""Sixteen bytes of text at a time: where a word ends, and its bytes as two numbers.
+"""Scan text sixteen bytes at a time: where a word ends, and its bytes as two numbers.
 
-What a word is worth, and where words are kept, is word_table.py's matter.
+It stores no words; word_table.py does.
 """
 
 from typing import Any
@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
 
-from w2vtrain.kernels.jit import FORCED, inline
-from w2vtrain.kernels.llvm import I64
+from w2vtrain.kernels.jit import inline
+from w2vtrain.kernels.llvm import I64, emitter_of
 
 PIECE = 16
 BYTES = ir.VectorType(ir.IntType(8), PIECE)
+FOUND = types.Tuple([types.uint64, types.uint64, types.int64])  # type: ignore[attr-defined]
 
 
 @inline
 def is_space(byte):
-    """ASCII white space."""
+    """Return whether a byte is ASCII white space."""
     return byte == 32 or (byte >= 9 and byte <= 13)
 
 
 @inline
 def piece_by_bytes(text, at, end):
-    """`piece`, one byte after the other."""
+    """Do what `piece` does, one byte after the other."""
     low, high, n = np.uint64(0), np.uint64(0), 0
     while n < PIECE and at + n < end and not is_space(text[at + n]):
         if n < 8:
@@ -36,7 +36,25 @@ def piece_by_bytes(text, at, end):
     return low, high, n
 
 
-def _emit_piece(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+@inline
+def piece(text, at, end):
+    """Return up to 16 bytes of the word that continues at text[at], as (low, high, how many bytes).
+
+    text (n,) uint8, n >= end; `end` ends the text at the latest. low and high are the first eight bytes and the next
+    eight as little-endian numbers, with zeros beyond the word.
+    """
+    if at + PIECE <= text.size:  # bytes beyond the array must not be read
+        return _piece_by_sixteen(text, at, end)
+    return piece_by_bytes(text, at, end)
+
+
+def _piece_by_sixteen(text: Any, at: Any, end: Any) -> Any:
+    """Do what `piece` does where text holds 16 bytes from `at` on."""
+    return piece_by_bytes(text, at, end)
+
+
+@emitter_of(_piece_by_sixteen, FOUND)
+def _emit_piece_by_sixteen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     text, at, end = args
     struct = context.make_array(signature.args[0])(context, builder, text)
     where = builder.bitcast(builder.gep(struct.data, [at]), BYTES.as_pointer())
@@ -58,28 +76,3 @@ def _emit_piece(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     halves = builder.bitcast(builder.select(inside, found, all_of(0)), ir.VectorType(I64, 2))
     parts = [builder.extract_element(halves, I64(0)), builder.extract_element(halves, I64(1)), n]
     return cgutils.pack_struct(builder, parts)
-
-
-@intrinsic
-def _piece(typingctx, text, at, end):
-    found = types.Tuple([types.uint64, types.uint64, types.int64])  # type: ignore[attr-defined]
-    return found(text, types.int64, types.int64), _emit_piece
-
-
-def piece(text: Any, at: int, end: int) -> Any:
-    """Of the word that goes on at text[at], where `end` ends the text at the latest, up to 16 bytes.
-
-    text (n,) uint8, n >= end. Returns (low, high, how many): the first eight bytes and the next eight as little-endian
-    numbers, zeros behind the word.
-    """
-    return piece_by_bytes(text, at, end)
-
-
-@overload(piece, jit_options=FORCED)
-def _compiled_piece(text, at, end):
-    def by_sixteen(text, at, end):
-        if at + PIECE <= text.size:  # else bytes that are not the array's would be read
-            return _piece(text, at, end)
-        return piece_by_bytes(text, at, end)
-
-    return by_sixteen

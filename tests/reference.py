@@ -14,6 +14,7 @@ import pytest
 
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
+from w2vtrain.training import trainer
 
 MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -308,3 +309,11 @@ def chunks(tokens, size):
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.unique(np.concatenate([[0], ends[size - 1 :: size], [len(tokens)]]))
     return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])
+
+
+def trained(engine, text, schedule, **about):
+    """Compile an engine and train it to the end, as `fit` does; the records of its epochs."""
+    engine.compile()
+    *_, last = trainer.train(engine, text, schedule, **about)
+    trainer.check_finite(engine.weights(), schedule.alpha, last.epoch)
+    return last.epochs

@@ -6,7 +6,7 @@ import pytest
 import w2vtrain
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.text.vocab import Vocabulary
-from w2vtrain.training.fit import Events
+from w2vtrain.training.events import Events
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 SMALL = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0.0}

@@ -9,7 +9,8 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.objectives import allow_code
 from w2vtrain.text.vocab import Vocabulary
-from w2vtrain.training.fit import Events, effective, fit
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import Inputs, effective, fit
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -27,7 +28,7 @@ def train(
     `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. An objective's own
     options are `options={"negative": 10}`. `vocabulary` takes the place of counting; `min_count` and `max_vocab` cut
     it only if they are given. With `heldout` files the model is that of the epoch that predicts them best. `events`
-    are told how things go. Raises ConfigError for settings and other W2VError's for input.
+    are callbacks: see `training.events`. Raises ConfigError for settings and other W2VError's for input.
     """
     if vocabulary is not None:
         settings = {"min_count": 1, **settings}
@@ -36,7 +37,7 @@ def train(
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit(_paths(corpus), resolved, vocabulary=vocabulary, heldout=_paths(heldout), events=events)
+    return fit(Inputs(_paths(corpus), _paths(heldout), vocabulary), resolved, events=events)
 
 
 def _paths(files: Files) -> list[str]:

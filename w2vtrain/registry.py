@@ -173,7 +173,7 @@ class Registry:
         return module
 
     def _rename(self, cls: type) -> None:
-        """Give a class whose name another one has a name of its own: Numba takes NamedTuples of one name for one type."""
+        """Rename a class if another one has its name: Numba takes NamedTuples of one name for one type."""
         if self._names.setdefault(cls.__name__, cls) is not cls:
             cls.__name__ = f"{cls.__name__}_{zlib.crc32(cls.__module__.encode())}"
 

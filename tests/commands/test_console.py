@@ -21,6 +21,10 @@ def progress(words, epoch=1, loss=3.0, examples=2):
     return Progress(epoch, words, 1000, 0.05 * (1 - words / 1000), loss, examples)
 
 
+def log_to(path):
+    return json_lines(str(path), False, lambda name: Path(name).open("w", encoding="utf-8"))
+
+
 def test_durations():
     assert [duration(s) for s in (0.04, 9.94, 10.4, 59.4, 125, 3723)] == [
         "0.0 s", "9.9 s", "10 s", "59 s", "2:05 min", "1:02:03 h",
@@ -53,7 +57,7 @@ def test_plain_lines_have_everything_and_the_end_is_always_told(capsys):
 
 
 def test_quiet_says_nothing_but_still_logs(capsys, tmp_path):
-    with json_lines(str(tmp_path / "log")) as log:
+    with log_to(tmp_path / "log") as log:
         run = Console(quiet=True, every=0, log=log)
         run.say("hello")
         run.events().training(progress(250))
@@ -67,18 +71,18 @@ def test_quiet_says_nothing_but_still_logs(capsys, tmp_path):
 
 
 def test_a_log_that_cannot_be_written(tmp_path):
-    with pytest.raises(OutputError, match="nowhere"), json_lines(str(tmp_path / "nowhere" / "log")):
+    with pytest.raises(OutputError, match="nowhere"), log_to(tmp_path / "nowhere" / "log"):
         pass
     if Path("/dev/full").exists():
-        with pytest.raises(WriteError, match="No space left"), json_lines("/dev/full") as log:
+        with pytest.raises(WriteError, match="No space left"), log_to("/dev/full") as log:
             log({"event": "progress"})
 
 
 def test_a_log_is_json_whatever_is_in_it_also_on_standard_output(capsys, tmp_path):
     facts = {"event": "progress", "loss": float("nan"), "outputs": ["\udcff", "é"]}
-    with json_lines("-") as log:
+    with log_to("-") as log:
         log(facts)
-    with json_lines(str(tmp_path / "log")) as log:
+    with log_to(tmp_path / "log") as log:
         log(facts)
     for line in (capsys.readouterr().out, (tmp_path / "log").read_text(encoding="utf-8")):
         assert "NaN" not in line

@@ -14,7 +14,7 @@ from w2vtrain.cli import cli
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.training import checkpoint
-from w2vtrain.training.fit import Events
+from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit as pipeline_fit
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1", "--bias"]

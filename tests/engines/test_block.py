@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 import reference
-from reference import chunks, problem_of, topics
+from reference import chunks, problem_of, topics, trained
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class, architectures
@@ -256,7 +256,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
             return super().step(H, targets, lr, work)
 
     objective, lr = Told(problem.initial_rows(bias=problem.log_unigram())), 1e-3
-    schedule = Schedule(sample=0.05, alpha=lr, min_alpha=lr / 2, epochs=1, seed=3, block=block_size)
+    schedule = Schedule(sample=0.05, epochs=1, seed=3, block=block_size)
     architecture = built_architecture(model, size, bias, weights=weights)
     engine = BlockEngine(architecture, objective, problem, text, windows, schedule)
     engine.compile()
@@ -265,12 +265,11 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     starts = [array.astype(np.float64) for array in parts]
     theta = [array.copy() for array in starts]
     twin = reference.twin_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
-    order, before = np.array([4, 0, 6, 1]), np.array([0.0, 30, 60, 90])
+    order, rates = np.array([4, 0, 6, 1]), lr - lr / 2 * np.array([0.0, 0.3, 0.6, 0.9])
     told.clear()
-    loss, count = engine.learn(order, before, 100.0, 2, 0)
+    loss, count = engine.learn(order, rates, 2, 0)
     naive_loss, naive_count, expected = 0, 0, []
-    for chunk, done in zip(order, before, strict=True):
-        rate = lr + (lr / 2 - lr) * done / 100
+    for chunk, rate in zip(order, rates, strict=True):
         stream = reference.Stream.of_chunk(3, 2, int(chunk))
         keep = keep_thresholds(COUNTS, 0.05)
         state = stream.state
@@ -331,7 +330,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
     made = built_architecture(architecture, 3, bias, dim)
     text = Text(tokens, starts, words, counts)
     engine = trainer.make_engine(made, objective, problem, text, Windows(3), schedule)
-    epochs = trainer.train(engine, text, schedule)
+    epochs = trained(engine, text, schedule)
     return epochs, engine, topic
 
 
@@ -403,7 +402,7 @@ def test_an_objective_without_rows_that_diverges_is_seen(rng):
     objective = Broken(problem.initial_rows())
     engine = BlockEngine(SkipGram(3), objective, problem, text, Windows(3), schedule)
     with pytest.raises(Diverged, match="diverged in epoch 1"):
-        trainer.train(engine, text, schedule)
+        trained(engine, text, schedule)
 
 
 # identities across modules
@@ -451,16 +450,16 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(name):
         return {k: v.tobytes() for k, v in {"in": found.input, "out": found.output, **found.arrays}.items()}
 
     engine, text, schedule = made()
+    engine.compile()
     kept, slices = [], itertools.count(1)
-    whole = trainer.train(
-        engine, text, schedule, pause=lambda: next(slices) == 25,
-        on_pause=lambda state: kept.append((state, {key: array.copy() for key, array in engine.state().items()})),
-    )  # fmt: skip
+    for state in trainer.train(engine, text, schedule, pause=lambda: next(slices) == 25):
+        kept.append((state, {key: array.copy() for key, array in engine.state().items()}))
+    whole = state.epochs
     state, arrays = next((state, arrays) for state, arrays in kept if state.chunks)
     assert 0 < state.chunks < len(text.words)
     other, text, schedule = made()
     for key, array in other.state().items():
         array[...] = arrays[key]
-    rest = trainer.train(other, text, schedule, state=state)
+    rest = trained(other, text, schedule, state=state)
     assert bytes_of(other) == bytes_of(engine)
     assert [epoch.loss for epoch in rest] == [epoch.loss for epoch in whole]

@@ -55,10 +55,10 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     keep = keep_thresholds(counts, 0.05)
     scratch = make_scratch(w_in, w_out, 0, 1, Extent(window, fast.candidate_limit, 100))
     lr, seed, epoch = 1e-4, 5, 2
-    one = np.zeros(1, np.int64)
+    one, rates = np.zeros(1, np.int64), np.array([lr])
     loss, examples = train_chunks(
-        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, one,
-        Matrices(w_in, w_out), DIM, keep, lr, lr, 1.0, 0.0, seed, epoch, scratch,
+        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, rates,
+        Matrices(w_in, w_out), DIM, keep, 0.0, seed, epoch, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(seed, epoch, 0)
     naive_architecture = reference.twin_of("architectures", model)(window, {})
@@ -97,13 +97,10 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
         tokens,
         bounds,
         one,
-        one,
+        np.array([1e-6]),
         Matrices(w_in, w_out),
         DIM,
         keep,
-        1e-6,
-        1e-6,
-        1.0,
         0.0,
         1,
         0,
@@ -175,7 +172,7 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
     """Streams and rates are functions of the chunk: two calls of one chunk equal one call of two."""
     _, tokens, counts = corpus(rng)
     ends = np.flatnonzero(tokens < 0) + 1
-    starts = np.array([0, ends[3], ends[7], len(tokens)])
+    starts, rates = np.array([0, ends[3], ends[7], len(tokens)]), np.array([0.1, 0.06, 0.03])
     objective = objective_class("neg").build(problem_of(counts))
     results = []
     for parts in ([[0, 1, 2]], [[0], [1], [2]], [[0, 1], [2]]):
@@ -184,8 +181,8 @@ def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
         for part in parts:
             chunks = np.array(part)
             train_chunks(
-                SKIPGRAM, objective, Windows(), tokens, starts, chunks, starts[chunks], Matrices(w_in, w_out), DIM,
-                keep_thresholds(counts, 0.1), 0.1, 0.01, float(len(tokens)), 0.0, 3, 0, scratch,
+                SKIPGRAM, objective, Windows(), tokens, starts, chunks, rates[chunks], Matrices(w_in, w_out), DIM,
+                keep_thresholds(counts, 0.1), 0.0, 3, 0, scratch,
             )  # fmt: skip
         results.append(w_in.tobytes() + w_out.tobytes())
     assert results[0] == results[1] == results[2]

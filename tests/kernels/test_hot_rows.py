@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import chunks, problem_of, topics
+from reference import chunks, problem_of, topics, trained
 
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
@@ -14,7 +14,7 @@ from w2vtrain.kernels.hot_rows import HOTTEST
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives import objective_class
-from w2vtrain.training.trainer import make_engine, train
+from w2vtrain.training.trainer import make_engine
 
 DIM, WINDOW = 16, 3
 
@@ -75,12 +75,12 @@ def engine_of(model, threads, name="hs"):
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "vlbl"])
 def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
     """Shared rows to the same bits, hot ones nearly; the hottest take their share of the change, in either thread."""
-    order, before = np.array([2]), np.array([1000.0])
+    order, rates = np.array([2]), np.array([0.04])
     one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
     start = {what: array.copy() for what, array in one.state().items()}
-    expected = one.learn(order, before, 9000.0, 0, 0)
-    assert two.learn(order, before, 9000.0, 0, 0) == expected
-    assert second.learn(order, before, 9000.0, 0, 1) == expected
+    expected = one.learn(order, rates, 0, 0)
+    assert two.learn(order, rates, 0, 0) == expected
+    assert second.learn(order, rates, 0, 1) == expected
     alone, shared = one.state(), two.state()
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])
@@ -105,6 +105,6 @@ def test_hs_learns_on_several_threads():
         schedule = Schedule(threads=threads, alpha=0.05, sample=0.0, epochs=8)
         objective = objective_class("hs").build(problem)
         engine = make_engine(SkipGram(WINDOW), objective, problem, text, Windows(WINDOW), schedule)
-        losses.append([epoch.loss for epoch in train(engine, text, schedule)])
+        losses.append([epoch.loss for epoch in trained(engine, text, schedule)])
     assert losses[1][-1] < 0.8 * losses[1][0]
     assert losses[1][-1] == pytest.approx(losses[0][-1], rel=0.15)

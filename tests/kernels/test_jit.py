@@ -46,7 +46,7 @@ def llvm(request):
         tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
         arguments = (
             architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float),
-            Matrices(w_in, w_out), 16, keep, 0.1, 0.1, 3.0, 0.0, 1, 0, scratch,
+            Matrices(w_in, w_out), 16, keep, 0.0, 1, 0, scratch,
         )  # fmt: skip
         signature = tuple(jit.numba.typeof(a) for a in arguments)
         fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)

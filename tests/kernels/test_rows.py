@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain import architectures as arch
+from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.kernels import rows
 from w2vtrain.kernels.jit import kernel
 
@@ -54,7 +54,8 @@ def test_padded_rows_start_on_cache_lines():
 
 
 def test_arrays_of_threads_share_no_cache_line():
-    scratches = [arch.make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, 5, 6, 100) for t in (0, 1)]
+    extent = Extent(5, 6, 100)
+    scratches = [make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, extent) for t in (0, 1)]
     used = []
     for scratch in scratches:
         spans = [(a.ctypes.data, a.nbytes) for a in scratch if isinstance(a, np.ndarray)]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from w2vtrain.engines import step
-from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.kernels import rows, tiles
 from w2vtrain.kernels.jit import kernel
 

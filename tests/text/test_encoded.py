@@ -245,22 +245,6 @@ def test_an_error_in_progress_ends_the_call(tmp_path):
     assert threading.active_count() == before
 
 
-def test_a_worker_that_waits_for_a_pipe_does_not_hold_up_an_error():
-    release, waited = threading.Event(), []
-
-    def wait():
-        release.wait(300)
-        waited.append(True)
-
-    def fail():
-        raise RuntimeError("injected")
-
-    with pytest.raises(RuntimeError, match="injected"):
-        counting.run_threads([wait, fail], threading.Event())
-    assert not waited
-    release.set()
-
-
 @pytest.mark.parametrize("limit", [100_000, 1_500_000])
 def test_a_full_disk_is_a_write_error(tmp_path, limit):
     corpus = Corpus(write(tmp_path, b"a b c d e\n" * 50_000))  # 1.2 MB of ids

@@ -18,19 +18,19 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-learn, steps = trainer._Run._learn, itertools.count(1)
+learn, steps = trainer._Training._learn, itertools.count(1)
 
 
-def broken(self, order, before, words, epoch, mine):
-    if epoch < 2 or mine != thread or next(steps) < step:
-        return learn(self, order, before, words, epoch, mine)
+def broken(self, order, part, mine):
+    if order.epoch < 2 or mine != thread or next(steps) < step:
+        return learn(self, order, part, mine)
     faulthandler.dump_traceback_later(120, exit=True)  # the run may not outlive its thread for long
     if how == "raise":
         raise RuntimeError("the thread broke")
     time.sleep(1000)
 
 
-trainer._Run._learn = broken
+trainer._Training._learn = broken
 # Saved is after each epoch and not after each slice, so that all threads get some.
 run_folder.Run.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]

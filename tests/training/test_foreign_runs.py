@@ -14,7 +14,7 @@ from w2vtrain import cli
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, journal
-from w2vtrain.training.fit import Events
+from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.journal import Journal
 

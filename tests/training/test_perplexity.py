@@ -13,9 +13,11 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
 from w2vtrain.formats.model import describe, load_model, save_model
 from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
+from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
 from w2vtrain.training import units
-from w2vtrain.training.fit import Events, heldout_text, perplexity
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import heldout_text, perplexity
 from w2vtrain.training.predictor import model_predictor
 from w2vtrain.training.units import Interrupted, Watch
 
@@ -295,7 +297,7 @@ def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads)
 
 
 def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
-    monkeypatch.setattr(units, "GRACE", 0.1)
+    monkeypatch.setattr(parallel, "GRACE", 0.1)
     scorer, *rest = parts_of(models("softmax"), texts)
     hangs, going, waiting = threading.Event(), threading.Event(), threading.Event()
 

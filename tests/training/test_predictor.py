@@ -162,8 +162,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
         scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, fast.candidate_limit, 50), DIM if bias else -1)
         lr, one, bounds = 1e-4, np.zeros(1, np.int64), np.array([0, len(tokens)])
         loss, examples = train_chunks(
-            built_architecture(model, bias, weights), fast, windows, tokens, bounds, one, one, Matrices(w_in, w_out),
-            DIM, keep, lr, lr, 1.0, 0.0, 5, 2, scratch,
+            built_architecture(model, bias, weights), fast, windows, tokens, bounds, one, np.array([lr]),
+            Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2, scratch,
         )  # fmt: skip
         stream = reference.Stream.of_chunk(5, 2, 0)
         naive = reference.twin_of("architectures", model)(WINDOW, {"context_weights": slow[2]})
@@ -191,8 +191,8 @@ def test_biases_of_skipgram_learn_the_same_in_every_tile(rng):
     one, keep, lr = np.zeros(1, np.int64), np.full(SIZE, 2**32 - 1, np.uint32), 0.1
     windows, text = Windows(1, False, True, False), np.array([3, 7, -1], np.int32)
     train_chunks(
-        SkipGram(WINDOW), objective, windows, text, np.array([0, 3]), one, one, Matrices(w_in, w_out), DIM, keep,
-        lr, lr, 1.0, 0.0, 5, 2, scratch,
+        SkipGram(WINDOW), objective, windows, text, np.array([0, 3]), one, np.array([lr]), Matrices(w_in, w_out), DIM,
+        keep, 0.0, 5, 2, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(5, 2, 0)
     for _ in range(2):
@@ -228,7 +228,7 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
     before = replace(before, input=before.input.copy(), output=before.output.copy(), arrays=dict(before.arrays))
     kept = {name: array.copy() for name, array in before.arrays.items()}
     order = np.arange(len(text.words))
-    engine.learn(order, np.zeros(len(order)), 1.0, 0, 0)
+    engine.learn(order, np.full(len(order), lr), 0, 0)
     stripes, tokens = min(STRIPES, chunks), np.diff(text.starts)
     expected = np.array([-lr * decay * chunks * tokens[s::stripes].mean() for s in range(stripes)])
     np.testing.assert_allclose(expected, -lr * decay * len(text.tokens), rtol=0.1)

@@ -9,7 +9,7 @@ from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
 from w2vtrain.training import fit as pipeline
 from w2vtrain.training.checkpoint import locked
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import Inputs, effective, fit
 from w2vtrain.training.run_folder import Run
 
 # Where the state is more than rows: tables that are older than rows, learned log Z, accumulators, noise that is shared.
@@ -73,10 +73,10 @@ def check_resumed(text, folder, settings, whole, stop):
         run = StopsAt(folder, stop)
         run.begin(settings, {"request": {}})
         with pytest.raises(Stopped):
-            fit([text], settings, run=run)
+            fit(Inputs([text]), settings, run=run)
         again = Run(folder)
         found = again.begin(settings, {"request": {}})
-        model = fit([text], settings, run=again, found=found)
+        model = fit(Inputs([text]), settings, run=again, found=found)
         again.finish()
     for name, array in learned(model).items():
         np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)
@@ -88,7 +88,7 @@ def check_resumed(text, folder, settings, whole, stop):
 @pytest.mark.parametrize("name", objectives())
 def test_a_resumed_run_is_the_uninterrupted_one(text, tmp_path, name, model):
     settings = settings_of(name, model)
-    whole = fit([text], settings)
+    whole = fit(Inputs([text]), settings)
     for stop in STOPS:
         check_resumed(text, tmp_path / "run", settings, whole, stop)
 
@@ -98,7 +98,7 @@ def test_there_is_no_place_where_it_is_not(text, tmp_path, name):
     """Both engines, at every place that there is."""
     assert {engine_of("neg"), engine_of("sampled-softmax")} == {"windows", "blocks"}
     settings = settings_of(name, "skipgram")
-    whole = fit([text], settings)
+    whole = fit(Inputs([text]), settings)
     places = 0
     while True:
         try:

@@ -17,7 +17,8 @@ from signalled import run_signalled, signalled
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.training import checkpoint
-from w2vtrain.training.fit import Events, effective
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import Inputs, effective
 from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.run_folder import Run
 
@@ -321,7 +322,7 @@ def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
 def test_a_checkpoint_that_knows_too_little_is_refused(corpus, about):
     settings, _ = effective(Settings(vector_size=16, threads=1))
     with pytest.raises(DataError, match="checkpoint 1: what it says about its run is not sound"):
-        pipeline_fit([str(corpus / "short.txt")], settings, found=checkpoint.Checkpoint(1, {}, about, []))
+        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, found=checkpoint.Checkpoint(1, {}, about, []))
 
 
 def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
@@ -333,14 +334,14 @@ def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
         stopped.begin(settings, {})
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stopping", epoch.epoch == 1))
         with pytest.raises(Stopped):
-            pipeline_fit(text, settings, heldout=text, run=stopped, events=events)
+            pipeline_fit(Inputs(text, text), settings, run=stopped, events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
                 found = checkpoint.load(tmp_path)
                 array = found.arrays.pop(name)
                 found.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
-                    pipeline_fit(text, settings, heldout=text, run=Run(tmp_path), found=found)
+                    pipeline_fit(Inputs(text, text), settings, run=Run(tmp_path), found=found)
 
 
 def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):

@@ -21,9 +21,9 @@ from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.system.trust import trust
-from w2vtrain.training import checkpoint
-from w2vtrain.training import fit as pipeline
-from w2vtrain.training.fit import Events, effective, fit
+from w2vtrain.training import checkpoint, early_stopping
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import Inputs, effective, fit
 from w2vtrain.training.journal import Journal
 from w2vtrain.training.run_folder import Run, listening
 
@@ -271,9 +271,9 @@ def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypat
 
 def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatch):
     settings, _ = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
-    whole = fit([str(folder / "text.txt")], settings)
+    whole = fit(Inputs([str(folder / "text.txt")]), settings)
     monkeypatch.setattr(schedule, "MOST_EPOCHS", 10)
-    few = fit([str(folder / "text.txt")], settings)
+    few = fit(Inputs([str(folder / "text.txt")]), settings)
     assert few.input.tobytes() == whole.input.tobytes()
     records, all_records = few.record["epochs"], whole.record["epochs"]
     assert len(records) <= 10 < len(all_records)
@@ -327,7 +327,7 @@ def settings_with_heldout(folder):
 
 def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
-    whole = fit(text, settings, heldout=text)
+    whole = fit(Inputs(text, text), settings)
     place = folder / "run"
     for stop in (1, 2, 3):
         with checkpoint.locked(place):
@@ -342,14 +342,14 @@ def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folde
             told = []
             events = Events(scoring=scoring, epoch=lambda epoch, score, told=told: told.append(epoch.epoch))
             with pytest.raises(Stopped):
-                fit(text, settings, heldout=text, run=stopped, found=found, events=events)
+                fit(Inputs(text, text), settings, run=stopped, found=found, events=events)
             state = checkpoint.load(place).about
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned and not yet scored"
             assert told == []
     with checkpoint.locked(place):
         last = Run(place)
         found = last.begin(settings, {})
-        model = fit(text, settings, heldout=text, run=last, found=found)
+        model = fit(Inputs(text, text), settings, run=last, found=found)
     assert model.input.tobytes() == whole.input.tobytes()
     seconds = model.record["seconds"]
     assert seconds["scoring"] > 0
@@ -362,33 +362,34 @@ def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folde
 def test_an_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     place, seen = folder / "run", []
-    score = pipeline._score
+    score = early_stopping.score
 
     def scored(*about):
         held.settle()
         seen.append(checkpoint.load(place).about["state"]["epoch"])
         return score(*about)
 
-    monkeypatch.setattr(pipeline, "_score", scored)
+    monkeypatch.setattr(early_stopping, "score", scored)
     with checkpoint.locked(place):
         held = Run(place, every=1e9)
         held.begin(settings, {})
-        fit(text, settings, heldout=text, run=held)
+        fit(Inputs(text, text), settings, run=held)
     assert seen == [1, 2, 3]
 
 
 def test_scoring_that_takes_longer_than_learning_is_warned_of_once(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     warnings = []
-    monkeypatch.setattr(pipeline, "LONG_SCORING", 0.0)
-    score = pipeline._score
+    monkeypatch.setattr(early_stopping, "LONG_SCORING", 0.0)
+    score = early_stopping.score
 
-    def slow(found, text, schedule, watch):
+    def slow(*about):
+        *about, watch = about
         watch.on_estimate(12345.0)
-        return score(found, text, schedule, watch._replace(on_estimate=lambda seconds: None))
+        return score(*about, watch._replace(on_estimate=lambda seconds: None))
 
-    monkeypatch.setattr(pipeline, "_score", slow)
-    fit(text, settings, heldout=text, events=Events(warning=warnings.append))
+    monkeypatch.setattr(early_stopping, "score", slow)
+    fit(Inputs(text, text), settings, events=Events(warning=warnings.append))
     (warning,) = [line for line in warnings if "scoring the held-out text" in line]
     assert "12,345 s after each epoch" in warning
 
@@ -397,4 +398,4 @@ def test_a_corpus_without_an_example_raises_in_python_too(folder):
     Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
     settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):
-        fit([str(folder / "text.txt")], settings)
+        fit(Inputs([str(folder / "text.txt")]), settings)

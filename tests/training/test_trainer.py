@@ -1,31 +1,30 @@
-import contextlib
 import itertools
-import queue
 import threading
 
 import numpy as np
 import pytest
-from reference import chunks, problem_of, topics
+from reference import chunks, problem_of, topics, trained
 
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines import window
 from w2vtrain.engines.context import Windows
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.schedule import Schedule, State, Text
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window import WindowEngine
-from w2vtrain.errors import Diverged, Stalled
+from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
 from w2vtrain.training import trainer
+from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import make_engine
 
 SKIPGRAM = SkipGram(5)
 
 
-def train(architecture, objective, text, dim, schedule, **callbacks):
+def train(architecture, objective, text, dim, schedule, on_progress=lambda _: None):
     """Weights and epochs of one run."""
     problem = problem_of(text.counts, dim=dim, seed=schedule.seed)
     engine = make_engine(architecture, objective, problem, text, Windows(), schedule)
-    epochs = trainer.train(engine, text, schedule, **callbacks)
+    epochs = trained(engine, text, schedule, events=Events(training=on_progress))
     return engine.weights(), epochs
 
 
@@ -166,21 +165,15 @@ def test_pauses_change_nothing(architecture, name):
         problem = problem_of(counts, dim=8, tokens=tokens, starts=starts)
         objective = objective_class(name).build(problem)
         engine, states = make_engine(architecture[1](3), objective, problem, text, Windows(), schedule), []
+        start = None
         if go_on:
-            for mine, old in zip(learned(engine), go_on[1], strict=True):
+            start, arrays = go_on
+            for mine, old in zip(learned(engine), arrays, strict=True):
                 mine[:] = old
-
-        def on_pause(state):
+        engine.compile()
+        for state in itertools.islice(trainer.train(engine, text, schedule, state=start, pause=pause), stop_at):
             states.append(state)
-            if len(states) == stop_at:
-                raise StopIteration
-
-        epochs = None
-        with contextlib.suppress(StopIteration):
-            epochs = trainer.train(
-                engine, text, schedule, pause=pause, on_pause=on_pause, state=go_on[0] if go_on else None
-            )
-        return states, [array.copy() for array in learned(engine)], epochs
+        return states, [array.copy() for array in learned(engine)], states[-1].epochs
 
     def learned(engine):
         weights = engine.weights()
@@ -199,27 +192,47 @@ def test_pauses_change_nothing(architecture, name):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_process_that_slept_has_not_stalled(monkeypatch):
-    """Every look at the clock finds it 1000 s later: only the silence while somebody waits counts."""
-    times = itertools.count(0, 1000.0)
-    monkeypatch.setattr(trainer.time, "monotonic", lambda: next(times))
-    results = queue.SimpleQueue()
-    for found in (*[(0, trainer._Result(words=n)) for n in range(3)], (1, None), (0, None)):
-        results.put(found)
-    assert [result.words for result in trainer._watched(results, 2, 4.5)] == [0, 1, 2]
-    results.put((1, None))
-    monkeypatch.setattr(trainer, "TICK", 0.01)
-    with pytest.raises(Stalled, match=r"thread 0 has finished no chunk for 0\.05 s"):
-        list(trainer._watched(results, 2, 0.05))
-
-
-def test_a_run_that_was_ended_after_an_epoch_does_not_go_on(rng):
-    """The last state that is given out is of the whole run, so that one saved there has nothing left to learn."""
+def test_a_run_that_nobody_continues_learns_nothing_more(rng):
+    """The caller decides after each epoch: training ends where no other state is requested."""
     tokens, counts, _ = topics(rng, sentences=100)
-    text, schedule, states = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
-    built = objective_class("neg").build(problem_of(counts, dim=8))
-    about = {"on_epoch": lambda epoch, state: epoch.epoch == 2, "on_pause": states.append}
-    _, epochs = train(SKIPGRAM, built, text, 8, schedule, **about)
-    assert (len(epochs), [state.epoch for state in states]) == (2, [1, 5])
-    _, again = train(SKIPGRAM, built, text, 8, schedule, **about, state=states[-1])
-    assert (again, len(states)) == (epochs, 2)
+    text, schedule, seen = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
+    problem = problem_of(counts, dim=8)
+    engine = make_engine(SKIPGRAM, objective_class("neg").build(problem), problem, text, Windows(), schedule)
+    states = trainer.train(engine, text, schedule, events=Events(training=seen.append))
+    assert not seen, "nothing happens before the first state is requested"
+    assert [next(states).epoch, next(states).epoch] == [1, 2]
+    states.close()
+    assert {at.epoch for at in seen} == {1, 2}
+    ended = State(epoch=5)
+    assert list(trainer.train(engine, text, schedule, state=ended)) == []
+
+
+def test_the_rate_is_a_straight_line_from_alpha_to_min_alpha():
+    schedule = Schedule(alpha=0.1, min_alpha=0.02)
+    rates = schedule.rate(np.array([0.0, 0.25, 0.5, 1.0]))
+    np.testing.assert_allclose(rates, [0.1, 0.08, 0.06, 0.02], rtol=1e-15)
+    assert rates.dtype == np.float64
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_chunk_is_learned_at_the_rate_of_its_place_in_the_run(rng, threads):
+    """Chunks of the second epoch come after all words of the first; which thread learns them makes no difference."""
+    tokens, counts, _ = topics(rng, sentences=100)
+    text, schedule = Text(tokens, *chunks(tokens, 2), counts), Schedule(alpha=0.1, epochs=2, threads=threads)
+    found = {}
+
+    class Told:
+        slice = 3
+
+        def learn(self, order, rates, epoch, thread):
+            found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})
+            return 0.0, 1
+
+    for _ in trainer.train(Told(), text, schedule):
+        pass
+    total, before, expected = 2 * text.words.sum(), 0, {}
+    for epoch in range(2):
+        for chunk in window.chunk_order(schedule.seed, epoch, len(text.words)).tolist():
+            expected[epoch, chunk] = schedule.alpha - (schedule.alpha - schedule.min_alpha) * before / total
+            before += text.words[chunk]
+    assert found == pytest.approx(expected, rel=1e-12)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, TextIO
 
 from w2vtrain.config import Settings
@@ -22,7 +21,7 @@ from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.machine import versions
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
-from w2vtrain.training.fit import Events
+from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore
 
 LINE_EVERY = 30.0
@@ -49,14 +48,8 @@ def warn(text: str) -> None:
     echo(one_line(text), err=True)
 
 
-def _create(path: str) -> TextIO:
-    return Path(path).open("w", encoding="utf-8")
-
-
 @contextmanager
-def json_lines(
-    path: str | None, wait_for_disk: bool = False, opened: Callable[[str], TextIO] = _create
-) -> Iterator[Log]:
+def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
     """Give what writes an object per line, with the time, at once; `-` is standard output, opened: opens other files.
 
     Raises OutputError if the file cannot be created, WriteError if it cannot be written; wait_for_disk: lines for which
@@ -132,7 +125,7 @@ class Console:
         self.shown = Interval(BAR_EVERY if self.terminal else every)
         self.logged = Interval(every)
         self.bar: Any = None
-        self.patience: threading.Timer | None = None
+        self.notice: threading.Timer | None = None
 
     def say(self, text: str) -> None:
         """One line."""
@@ -179,13 +172,13 @@ class Console:
 
     def _expect(self, text: str) -> None:
         """Say this after a second, unless `_unexpect` comes before."""
-        self.patience = threading.Timer(1.0, self.say, [text])
-        self.patience.daemon = True
-        self.patience.start()
+        self.notice = threading.Timer(1.0, self.say, [text])
+        self.notice.daemon = True
+        self.notice.start()
 
     def _unexpect(self) -> None:
-        if self.patience:
-            self.patience.cancel()
+        if self.notice:
+            self.notice.cancel()
 
     def close(self) -> None:
         """Leave the terminal tidy, also after an error."""

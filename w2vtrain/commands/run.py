@@ -36,7 +36,7 @@ from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import Inputs, effective, fit
 from w2vtrain.training.journal import CONFIG
 from w2vtrain.training.run_folder import Run, listening, stored
 from w2vtrain.training.writer import SLOW
@@ -146,17 +146,10 @@ def _train(
         vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
     if run:
         run.prepare()
-    model = fit(
-        request.sources,
-        settings,
-        vocabulary=vocabulary,
-        heldout=request.heldout,
-        folder=Path(request.cache_dir) if request.cache_dir else cache_folder(request.output),
-        events=console.events(),
-        run=run,
-        found=found,
-        allow_changed=request.allow_changed,
-    )
+    cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
+    inputs = Inputs(request.sources, request.heldout, vocabulary, cache)
+    events, changed = console.events(), request.allow_changed
+    model = fit(inputs, settings, events=events, run=run, found=found, allow_changed=changed)
     started = time.monotonic()
     with rescued(run):
         if run:

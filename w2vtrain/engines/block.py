@@ -51,12 +51,11 @@ class BlockEngine:
         self.layer.learn(examples, 0, np.zeros_like(H), 0.0)
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
-    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn these chunks in this thread. Returns the summed loss and how many examples."""
-        s, loss, seen = self.schedule, 0.0, 0
+    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn chunks `order` (n,) in this thread, at `rates` (n,). Return the summed loss and how many examples."""
+        loss, seen = 0.0, 0
         with np.errstate(all="ignore"):  # who calls looks whether the loss is finite
-            for chunk, done in zip(order.tolist(), before.tolist(), strict=True):
-                lr = s.alpha + (s.min_alpha - s.alpha) * (done / total)
+            for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
                 part, count = self._chunk(chunk, lr, epoch, self.work[thread])
                 loss, seen = loss + part, seen + count
         return loss, seen

@@ -34,6 +34,11 @@ class Schedule:
     seconds: float | None = None
     stall_timeout: float = 600.0
 
+    def rate(self, done: np.ndarray) -> np.ndarray:
+        """Return the learning rates (n,) float64 at some points of a run. done (n,): its part that is over, 0 to 1."""
+        # rate = alpha + (min_alpha - alpha) done
+        return self.alpha + (self.min_alpha - self.alpha) * done
+
 
 @dataclass(frozen=True)
 class Progress:

@@ -57,15 +57,14 @@ def learn_sentence(architecture, objective, matrices, length, windows, lr, scrat
 
 @kernel()
 def train_chunks(
-    architecture, objective, windows, tokens, starts, order, before, matrices, dim, keep, alpha, min_alpha, total,
-    shrinkage, seed, epoch, scratch,
+    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, shrinkage, seed, epoch,
+    scratch,
 ):  # fmt: skip
     """Learn the chunks order (n,) of one epoch. Returns (loss, examples).
 
-    tokens int32, -1 ends a sentence; starts (chunks + 1,) int64, where chunks begin in tokens; before (n,) int64, words
-    that precede each chunk in the whole run, of which there are `total`: the rate falls with them, linearly from alpha
-    to min_alpha, and stays the same through a chunk. Random numbers depend on (seed, epoch, chunk) alone. shrinkage:
-    weight decay, of the first `dim` columns.
+    tokens int32, -1 ends a sentence; starts (chunks + 1,) int64, where chunks begin in tokens; rates (n,) float64, the
+    learning rate of each chunk. Random numbers depend on (seed, epoch, chunk) alone. shrinkage: weight decay, of the
+    first `dim` columns.
     """
     loss, seen = 0.0, 0
     load_replicas(scratch.replicas)
@@ -73,7 +72,7 @@ def train_chunks(
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
         scratch.rng[1] = scratch.rng[0]
-        lr = float32(alpha + (min_alpha - alpha) * (before[k] / total))
+        lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
             step = lr * shrinkage * (end - position)
@@ -125,15 +124,14 @@ class WindowEngine:
     def compile(self) -> None:
         """Compile the kernel or load it from disk, so that no thread waits for it later."""
         nothing = np.empty(0, np.int64)
-        self.learn(nothing, nothing.astype(np.float64), 1.0, 0, 0)
+        self.learn(nothing, nothing.astype(np.float64), 0, 0)
 
-    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn these chunks in this thread. Returns the summed loss and how many examples."""
+    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn chunks `order` (n,) in this thread, at `rates` (n,). Return the summed loss and how many examples."""
         s, (architecture, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
-            architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, before,
-            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.alpha, s.min_alpha, total, s.weight_decay,
-            s.seed, epoch, scratch,
+            architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, rates,
+            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
         return loss, examples
 

@@ -214,14 +214,14 @@ def child() -> None:
 
 def train(job: Job) -> dict[str, Any]:
     """Train one job in this process, and score it every way."""
-    from w2vtrain.training.fit import fit, heldout_text
+    from w2vtrain.training.fit import Inputs, fit, heldout_text
     from w2vtrain.training.fit import perplexity as measure
     from w2vtrain.training.perplexity import speed
     from w2vtrain.training.predictor import model_predictor
 
     # Held-out text is scored each epoch only where epochs are counted: with a budget of time they may never end.
     timed = job.settings["seconds"] is not None
-    model = fit(job.sources, Settings(**job.settings), heldout=[] if timed else [job.heldout])
+    model = fit(Inputs(job.sources, [] if timed else [job.heldout]), Settings(**job.settings))
     found, coverage = measure(model, [job.test or job.heldout], int(job.settings["threads"]))
     settings, vocabulary, predictor = model_predictor(model)
     text, _ = heldout_text([job.heldout], settings, vocabulary)

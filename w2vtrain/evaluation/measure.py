@@ -94,7 +94,7 @@ class Clock:
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
     from w2vtrain.formats.vectors import write_vectors
-    from w2vtrain.training.fit import Events
+    from w2vtrain.training.events import Events
 
     clocks: list[Clock] = []
     options = {"negative": job.negative} if job.objective in ("neg", "nce") else {}

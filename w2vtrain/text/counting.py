@@ -8,15 +8,15 @@ worker. Numbers of words are the worker's own until `Types` brings all tables to
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, WriteError
+from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary, require_words, select
@@ -115,7 +115,6 @@ class Counting:
         self.corpus, self.folder, self.reader = corpus, folder, corpus.read()
         self.workers: list[Worker] = []
         self.records: dict[int, Record] = {}
-        self.stop = threading.Event()
         self._turn, self._next = threading.Lock(), 0
         try:
             for _ in range(max(1, threads)):
@@ -143,7 +142,10 @@ class Counting:
             if progress:
                 progress(self.reader.bytes_read, self.corpus.size, self.total(word_table.TOKENS))
 
-        run_threads([partial(self._work, number) for number in range(len(self.workers))], self.stop, tick)
+        with parallel(self._work, len(self.workers), "w2vtrain reader", TICK) as records:
+            for record in records:
+                if record is None:
+                    tick()
         tick()
         assert self.corpus.size in (None, self.reader.bytes_read), "not every byte was read"
 
@@ -151,9 +153,10 @@ class Counting:
         """Sum of one entry of the tokeniser's state over all blocks so far."""
         return sum(int(worker.totals[what]) for worker in self.workers)
 
-    def _work(self, number: int) -> None:
+    def _work(self, number: int, _: threading.Event) -> Iterator[Record]:
+        """Number block after block in one thread, and yield where each one's numbers are."""
         worker = self.workers[number]
-        while not self.stop.is_set():
+        while True:
             with self._turn:
                 block = next(self.reader, None)
                 index, self._next = self._next, self._next + 1
@@ -163,7 +166,8 @@ class Counting:
             worker.add(block)
             state = worker.state.tolist()
             written, lines, tail = (state[part] for part in (word_table.WRITTEN, word_table.LINES, word_table.TAIL))
-            self.records[index] = Record(number, offset, written, lines, tail)
+            self.records[index] = record = Record(number, offset, written, lines, tail)
+            yield record
 
     def stats(self, types: "Types", words: int, cut: int = 0, sentences: int = 0) -> CorpusStats:
         """What was met, given how many tokens are in the vocabulary."""
@@ -232,45 +236,6 @@ class Types:
         else:
             ids[: len(given)] = np.arange(len(given), dtype=np.int32)
         return given, ids
-
-
-def run_threads(
-    works: Iterable[Callable[[], None]], stop: threading.Event, tick: Callable[[], None] | None = None
-) -> None:
-    """Run functions in a thread each until all return, calling `tick` from this thread now and then.
-
-    The first exception in one of them, or in `tick`, sets `stop` and is raised here at once; a thread that does not
-    look at `stop`, since it waits for a pipe say, is left behind.
-    """
-    works = list(works)
-    errors: list[BaseException] = []
-    ended = threading.Semaphore(0)
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-            stop.set()
-        ended.release()
-
-    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
-    try:
-        for thread in threads:
-            thread.start()
-        left = len(threads)
-        while left and not errors:
-            if ended.acquire(timeout=TICK):
-                left -= 1
-            elif tick:
-                tick()
-    finally:
-        stop.set()
-        for thread in threads:
-            if thread.ident:
-                thread.join(1)
-    if errors:
-        raise errors[0]
 
 
 def temporary(folder: Path | None) -> IO[bytes]:

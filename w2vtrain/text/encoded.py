@@ -11,16 +11,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from w2vtrain.errors import DataError, WriteError
+from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, count, run_threads, temporary
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, count, temporary
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
@@ -83,7 +83,9 @@ def encode(
         vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
         with temporary(first.folder) as file:
             second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
-            run_threads([partial(second.work, worker) for worker in range(len(first.workers))], second.stop)
+            with parallel(second.work, len(first.workers), "w2vtrain encoder") as blocks:
+                for _ in blocks:
+                    pass
             if not second.words:
                 raise DataError(f"no token of {corpus.name} is in the vocabulary ({types.tokens} tokens)")
             if sentence_end and SENTENCE_END not in vocabulary.index:
@@ -124,7 +126,6 @@ class _Mapping:
     """Workers that map blocks side by side and write them in turn."""
 
     def __init__(self, first: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
-        self.stop = threading.Event()
         self.words = self.cuts = self.written = 0
         self._first, self._ids, self._limit, self._file = first, ids, limit, file
         self._turn, self._done, self._open = threading.Condition(), 0, False
@@ -133,8 +134,8 @@ class _Mapping:
             record = first.records[index]
             self._places.append(record.tail + (0 if record.lines else self._places[-1]))
 
-    def work(self, worker: int) -> None:
-        """Map every so manieth block."""
+    def work(self, worker: int, ended: threading.Event) -> Iterator[int]:
+        """Map every n-th block in one of n threads, and yield the blocks' numbers."""
         out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
         for index in range(worker, len(self._first.records), len(self._ids)):
             record = self._first.records[index]
@@ -146,12 +147,13 @@ class _Mapping:
             written = word_table.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)
             with self._turn:
                 while self._done != index:
-                    if self.stop.is_set():
+                    if ended.is_set():
                         return
                     self._turn.wait(TICK)
                 self._append(out[:written], *result.tolist())
                 self._done += 1
                 self._turn.notify_all()
+            yield index
 
     def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
         """Write the next block's sentences behind those of the last; an end without a word before it is left out."""

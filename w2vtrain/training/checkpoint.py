@@ -1,6 +1,6 @@
 """The state of a run on disk: whole or not at all, the newest that is sound, two of them kept.
 
-What the arrays mean, and when it is time to save, is the trainer's and the pipeline's business.
+It does not know what the arrays mean, nor when it is time to save: fit.py and run_folder.py do.
 
 A checkpoint is a folder, RUN/ckpt-000123, with `state.safetensors` and `manifest.json`. It is written under another
 name, every file synced to the disk, the manifest with the checksum last, and then renamed: a run that is killed at any
@@ -52,70 +52,74 @@ class Checkpoint:
 
 
 def save(
-    run: Path, number: int, arrays: Mapping[str, np.ndarray], about: dict[str, Any], of: Mapping[str, Any] | None = None
+    folder: Path,
+    number: int,
+    arrays: Mapping[str, np.ndarray],
+    about: dict[str, Any],
+    request: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there.
 
-    of: "cwd", "request" and "settings" of the run, for `described`.
+    request: "cwd", "request" and "settings" of the run, for `described`.
     """
-    temporary, final = run / f".tmp-{number:06d}-{os.getpid()}", run / f"ckpt-{number:06d}"
+    temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", folder / f"ckpt-{number:06d}"
     try:
         temporary.mkdir(0o775)
         write_safetensors(temporary / STATE, arrays, {"about": json_text(about)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
-        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(of or {})}
+        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
         manifest = sealed(facts).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
             file.write(manifest)
         temporary.rename(final)
-        sync_folder(run)
+        sync_folder(folder)
     except OSError as error:
         raise WriteError(f"{final} cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    for old in numbers(run)[:-KEPT]:
-        remove(run, old)
+    for old in numbers(folder)[:-KEPT]:
+        remove(folder, old)
     return final
 
 
-def load(run: Path) -> Checkpoint | None:
-    """The newest sound checkpoint; None where there is none at all, DataError where none is sound."""
+def load(folder: Path) -> Checkpoint | None:
+    """Return the newest sound checkpoint; None if there is none at all. Raise DataError if none is sound."""
     skipped: list[str] = []
-    for number in reversed(numbers(run)):
+    for number in reversed(numbers(folder)):
         try:
-            arrays, about = _read(run, number)
+            arrays, about = _read(folder, number)
         except W2VError as error:
             skipped.append(str(error))
             continue
         except OSError as error:
-            skipped.append(f"{run / f'ckpt-{number:06d}'}: {reason(error)}")
+            skipped.append(f"{folder / f'ckpt-{number:06d}'}: {reason(error)}")
             continue
         return Checkpoint(number, arrays, about, skipped)
     if skipped:
-        raise DataError(f"{run}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
+        raise DataError(f"{folder}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
     return None
 
 
-def described(run: Path) -> tuple[int, dict[str, Any]] | None:
+def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number of the newest checkpoint with a sound manifest and what run it is of; None without one."""
-    for number in reversed(numbers(run)):
+    for number in reversed(numbers(folder)):
         with suppress(W2VError, OSError):
-            return number, _manifest(run, number)["run"]
+            return number, _manifest(folder, number)["run"]
     return None
 
 
-def numbers(run: Path) -> list[int]:
-    """The checkpoints that are there, oldest first."""
+def numbers(folder: Path) -> list[int]:
+    """Return the numbers of the checkpoints that are there, oldest first."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        entries = [entry for entry in run.iterdir() if not entry.is_symlink()]
+        entries = [entry for entry in folder.iterdir() if not entry.is_symlink()]
         return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
     return []
 
 
-def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    manifest, state = _manifest(run, number), run / f"ckpt-{number:06d}" / STATE
+def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    manifest, state = _manifest(folder, number), folder / f"ckpt-{number:06d}" / STATE
     try:
-        with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(run, DataError)), "rb") as file:
+        with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(folder, DataError)), "rb") as file:
             about = os.fstat(file.fileno())
     except PermissionError as error:
         raise DataError(f"{state} is not used: {reason(error)}") from error
@@ -129,16 +133,16 @@ def _read(run: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]
         return {name: box.array(name) for name in box.names}, facts
 
 
-def _manifest(run: Path, number: int) -> dict[str, Any]:
+def _manifest(folder: Path, number: int) -> dict[str, Any]:
     """Read a manifest; DataError unless it is whole and of this number."""
-    folder = run / f"ckpt-{number:06d}"
-    path = folder / MANIFEST
+    place = folder / f"ckpt-{number:06d}"
+    path = place / MANIFEST
     try:
-        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(folder, DataError)), f"{path} is")
+        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
     except OSError as error:
         raise DataError(f"{path}: {reason(error)}") from error
     if found.get("schema") != SCHEMA:
-        raise DataError(f"{folder}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
+        raise DataError(f"{place}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
     if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
         raise DataError(f"{path}: damaged: its digest does not match")
     return found
@@ -158,17 +162,17 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def remove(run: Path, number: int) -> None:
+def remove(folder: Path, number: int) -> None:
     """Delete a checkpoint: renamed first, for a folder that is half deleted may not look like one."""
-    doomed = run / f".del-{number:06d}-{os.getpid()}"
+    doomed = folder / f".del-{number:06d}-{os.getpid()}"
     with suppress(OSError):
-        (run / f"ckpt-{number:06d}").rename(doomed)
+        (folder / f"ckpt-{number:06d}").rename(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
 
 
-def sweep(run: Path) -> None:
+def sweep(folder: Path) -> None:
     """Delete what killed runs left half written or half deleted. Only for the holder of the lock."""
-    for entry in list(run.iterdir()):
+    for entry in list(folder.iterdir()):
         if LEFTOVER.fullmatch(entry.name):
             if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
@@ -176,39 +180,40 @@ def sweep(run: Path) -> None:
                 entry.unlink(missing_ok=True)
 
 
-def require_own(run: Path, trusted: Trusted) -> None:
+def require_own(folder: Path, trusted: Trusted) -> None:
     """Raise OutputError or DataError unless a folder is empty, but for what a killed run leaves, or a run's.
 
-    A run deletes files of fixed names in its folder: in any other folder they would be somebody's.
+    A run deletes files of fixed names in its folder: in any other folder they would be somebody's. This looks before
+    the lock is made, which is a file, too; `Run.begin` reads again, since the holder of the lock may have written.
     """
     with suppress(OtherSchema):  # a run of another version: its settings decide
-        if Journal.read(run, trusted) is not None:
+        if Journal.read(folder, trusted) is not None:
             return
-        for entry in run.iterdir():
+        for entry in folder.iterdir():
             if entry.name != LOCK and not BEGUN.fullmatch(entry.name):
-                raise OutputError(f"{run}: is not empty, and no run's folder: name another with --run")
+                raise OutputError(f"{folder}: is not empty, and no run's folder: name another with --run")
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Hold RUN/lock, made with the folder if need be.
 
     OutputError says who else holds it, and since when, or why the folder is not to be trusted. The system drops the
     lock with the process, so that the next run takes over a killed run's lock at once.
     """
     try:
-        if not run.is_dir():
-            run.mkdir(0o775, exist_ok=True)
-            sync_folder(run.parent)
+        if not folder.is_dir():
+            folder.mkdir(0o775, exist_ok=True)
+            sync_folder(folder.parent)
     except FileNotFoundError:
-        raise OutputError(f"{run}: the run's folder cannot be made: there is no folder {run.parent}") from None
+        raise OutputError(f"{folder}: the run's folder cannot be made: there is no folder {folder.parent}") from None
     except OSError as error:
-        raise OutputError(f"{run}: the run's folder cannot be made: {reason(error)}") from error
-    trusted = require_trust(run, OutputError)
-    require_own(run, trusted)
-    lock = Lock(run / LOCK, str(run), trusted)
+        raise OutputError(f"{folder}: the run's folder cannot be made: {reason(error)}") from error
+    trusted = require_trust(folder, OutputError)
+    require_own(folder, trusted)
+    lock = Lock(folder / LOCK, str(folder), trusted)
     try:
-        sweep(run)
+        sweep(folder)
         yield
     finally:
         lock.release()

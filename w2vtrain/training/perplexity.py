@@ -215,7 +215,7 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
 
 
 def speed(scorer: Any, layer: InputLayer, windows: Any, text: Text, seconds: float = 2.0) -> float:
-    """Targets a second that one thread scores in the objective's own cheapest way, measured for so many seconds."""
+    """Return the targets per second that one thread scores in the objective's own cheapest way. seconds: to measure."""
     work = _Work(scorer, layer, windows, text)
     H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     scorer.log_prob(H, targets)  # the first call compiles and builds tables

@@ -1,7 +1,7 @@
 """A run's folder while it learns: what it is a run of, when to save, what signals ask for.
 
-It knows neither engine nor trainer: the pipeline hands in arrays, and gets them back. checkpoint.py knows how a
-checkpoint lies on the disk, journal.py what the folder says of its run.
+It knows neither engine nor trainer: fit.py hands in arrays, and gets them back. checkpoint.py knows how a checkpoint
+lies on the disk, journal.py what the folder says of its run.
 """
 
 import json
@@ -40,21 +40,20 @@ About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """One folder, whose lock the caller holds. every: seconds between checkpoints; warn: takes lines about slow
-    storage; alarm: takes the line that results wait for room.
+    """The folder of one run, whose lock the caller holds.
 
-    Checkpoints are written while training goes on, from copies of its arrays, one at a time; without enough memory
-    for copies, training waits. wait_for_disk: a disk without room for a checkpoint is reported, and training goes on.
-    journal: the record of the run, from `begin` on.
+    every: seconds between checkpoints; wait_for_disk: report a disk without room for a checkpoint, and continue; warn:
+    takes lines about storage; alarm: takes the line that results wait for room.
+
+    Checkpoints are written while training continues, from copies of its arrays, one at a time. Without enough memory
+    for copies, training waits.
     """
-
-    journal: Journal
 
     def __init__(self, folder: Path, every: float = 600.0, wait_for_disk: bool = False) -> None:
         self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
         self.stopping = self.saving = self.preparing = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
-        self.of: dict[str, Any] = {}  # what the run was asked for
+        self._journal: Journal | None = None
         self.is_new = False  # nothing was known of the run before `begin`
         self.unsaved: tuple[Arrays, About] | None = None
         self.behind: tuple[Arrays, About] | None = None  # what the writer is writing, or could not
@@ -63,6 +62,17 @@ class Run:
         self.writer = Writer(
             lambda line: self.warn(f"{line}: the storage is slow or hangs; training goes on meanwhile")
         )
+
+    @property
+    def journal(self) -> Journal:
+        """The record of the run, from `begin` on."""
+        assert self._journal is not None, "the run has not begun"
+        return self._journal
+
+    @property
+    def _about(self) -> Mapping[str, Any]:
+        """What was requested, for checkpoints."""
+        return self._journal.about if self._journal else {}
 
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
         """Record what the folder is a run of, and load the checkpoint to resume from, if there is one.
@@ -78,7 +88,7 @@ class Run:
                 raise
             before = None
             self.forget()
-        self.of, self.journal, self.is_new = now, Journal(self.folder, trusted, now), before is None
+        self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
         if before:
             self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
             newest = checkpoint.described(self.folder)
@@ -121,7 +131,7 @@ class Run:
             checkpoint.remove(self.folder, number)
 
     def check_room(self, words: int, width: int) -> None:
-        """WriteError if checkpoints will not fit on the disk; a warning for a run that waits for room."""
+        """Raise WriteError if checkpoints will not fit on the disk; warn instead if the run waits for room."""
         try:
             check_disk(self.folder, words, width)
         except WriteError as error:
@@ -142,7 +152,7 @@ class Run:
             self._without(error)
 
     def due(self) -> bool:
-        """Whether training should pause for `pause`; asked by any thread."""
+        """Return whether training should come to `pause`. Any thread may ask."""
         if self.stopping or self.saving or self.writer.failed:
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
@@ -151,7 +161,7 @@ class Run:
         """Save if it is time, if that was requested, or at a milestone; raise Stopped if that was requested.
 
         arrays and about are called only then. At the end of an epoch, which is when this is called without a request,
-        it is time after a tenth of the interval. What went wrong with an earlier checkpoint is raised here.
+        it is time after a tenth of the interval. The error of an earlier checkpoint is raised here.
         """
         self.unsaved = arrays, about
         self._written(0)
@@ -164,7 +174,7 @@ class Run:
             self._save_behind(arrays(), about())
 
     def _written(self, timeout: float | None = None) -> None:
-        """Raise what went wrong with the last checkpoint; or, where room is to be made, say so."""
+        """Raise the error of the last checkpoint, or report it if the run waits for room on the disk."""
         try:
             self.writer.wait(timeout)
         except (WriteError, OutputError) as error:
@@ -172,6 +182,7 @@ class Run:
             self._without(error)
 
     def _without(self, error: W2VError) -> None:
+        """Report that training continues without a checkpoint, or raise the error if the run does not wait for room."""
         if not self.wait_for_disk or not disk_is_full(error):
             raise error
         self.last = time.monotonic()
@@ -186,7 +197,7 @@ class Run:
         if self.unsaved:
             arrays, about = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), about(), self.of)
+            checkpoint.save(self.folder, self.number, arrays(), about(), self._about)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_behind(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
@@ -202,13 +213,13 @@ class Run:
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, about, self.of),
+            lambda: checkpoint.save(self.folder, number, copies, about, self._about),
         )
 
     def await_room(self, error: W2VError) -> bool:
-        """Whether results without room on the disk shall be written again: after a while, unless asked to stop.
+        """Return whether to write results again that had no room on the disk: after a while, unless asked to stop.
 
-        Meanwhile what was learned is saved, if there is room for that.
+        Meanwhile save what was learned, if there is room for that.
         """
         if not self.wait_for_disk or not disk_is_full(error):
             return False
@@ -226,13 +237,13 @@ class Run:
         """Return whether the folder has something to resume from, or a file outside that is known only here."""
         if self.writer.busy or checkpoint.numbers(self.folder):
             return True
-        return hasattr(self, "journal") and self.journal.owns_any()
+        return self._journal is not None and self._journal.owns_any()
 
     def tidy(self) -> None:
         """Delete the folder if this run made it and it is not needed; one that `begin` refused stays as it is."""
         if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
-        elif not self.of and not (self.folder / CONFIG).exists():
+        elif not self._journal and not (self.folder / CONFIG).exists():
             with suppress(OSError):
                 (self.folder / checkpoint.LOCK).unlink(missing_ok=True)
                 self.folder.rmdir()

@@ -122,25 +122,23 @@ def _table(sample: bytes) -> str | None:
 class Thinning(NamedTuple):
     """What subsampling keeps.
 
-    words: of the corpus, expected per epoch; share: the same as a part of all, from 0 to 1; warning: a sentence if a
-    vocabulary of few words loses more than it should, else None.
+    share: of the words of a corpus, expected per epoch, from 0 to 1; warning: a sentence if a vocabulary of few words
+    loses more than it should, else None.
     """
 
-    words: int
     share: float
     warning: str | None
 
 
 def thinned(counts: Int64, sample: float) -> Thinning:
-    """Return how many words of a corpus subsampling keeps per epoch, on average.
+    """Return which share of a corpus subsampling keeps per epoch, on average.
 
     `counts` (V,) int64 are the words' occurrences, not all 0; `sample` is the threshold, 0 to keep all. Natural
     language loses many words too, but occurrences of its few most frequent ones. The warning is for a vocabulary of
     which most words are frequent.
     """
     kept = (keep_thresholds(counts, sample) + 1.0) / 2.0**32  # an occurrence stays when 32 bits are <= the threshold
-    words = float(counts @ kept)
-    share = words / int(counts.sum())
+    share = float(counts @ kept) / int(counts.sum())
     rarer = int(np.count_nonzero(kept < 1))
     warning = None
     if share < KEPT and 2 * rarer > len(counts):
@@ -148,4 +146,4 @@ def thinned(counts: Int64, sample: float) -> Thinning:
             f"subsampling at {sample:g} keeps only {share:.0%} of the words per epoch, because {rarer:,} of the"
             f" {len(counts):,} words of the vocabulary exceed it: keep all words with --sample 0"
         )
-    return Thinning(round(words), share, warning)
+    return Thinning(share, warning)

@@ -1,15 +1,12 @@
-"""Epochs over the encoded corpus on several threads: rate, progress, errors.
+"""Epochs over the encoded corpus on several threads: the order of chunks, their learning rates, progress, errors.
 
-It knows no objective, no architecture and no weights: an engine learns chunks, this module says which, and prints
-nothing.
+It knows no objective, no architecture and no weights: an engine learns chunks, this module says which and how fast.
 """
 
 import math
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,40 +15,41 @@ import numpy as np
 from w2vtrain.engines.block import BlockEngine
 from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights
 from w2vtrain.engines.window import WindowEngine, chunk_order
-from w2vtrain.errors import Diverged, Stalled
+from w2vtrain.errors import Diverged
 from w2vtrain.probability.problem import Problem
-
-TICK = 1.0
-"""Seconds between two looks at threads that say nothing."""
-GRACE = 1.0
-"""Seconds that threads have for the end of what they do when the run is given up: then they are left behind."""
+from w2vtrain.system.parallel import Silence, parallel
+from w2vtrain.training.events import Events
 
 SANE = 0.1
 """A rate that most objectives bear: what is far above it is not to be halved ten times."""
+STALLED = (
+    "thread {thread} has finished no chunk for {seconds:g} s: the stacks above say where it is; what was saved stays,"
+    " the same command goes on from there; if chunks are that slow, say a longer --stall-timeout"
+)
 
 
 class Engine(Protocol):
-    """What learns chunks: see WindowEngine and BlockEngine. `slice`: chunks a call."""
+    """What learns chunks: see WindowEngine and BlockEngine. `slice`: chunks per call of `learn`."""
 
     slice: int
 
     def compile(self) -> None:
-        """Make ready, so that no thread waits later."""
+        """Compile everything, so that no thread waits for it later."""
 
-    def learn(self, order: np.ndarray, before: np.ndarray, total: float, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,), each after `before` (n,) of `total` words. Returns summed loss and examples."""
+    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return summed loss and examples."""
 
     def weights(self) -> Weights:
-        """Views of what was learned so far."""
+        """Return views of what was learned so far."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        """Return the arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
 
 
 def make_engine(
     architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
 ) -> Engine:
-    """The engine that the objective is made for."""
+    """Return the engine that the objective is made for."""
     engine = BlockEngine if objective.engine == "blocks" else WindowEngine
     return engine(architecture, objective, problem, text, windows, schedule)
 
@@ -60,37 +58,28 @@ def train(
     engine: Engine,
     text: Text,
     schedule: Schedule,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-    on_ready: Callable[[], None] = lambda: None,
-    on_epoch: Callable[[Epoch, State], bool] = lambda epoch, state: False,
+    events: Events | None = None,
     state: State | None = None,
     pause: Callable[[], bool] = lambda: False,
-    on_pause: Callable[[State], None] = lambda _: None,
-) -> list[Epoch]:
-    """Train. Diverged when the loss or a weight is not finite, Stalled when a thread says nothing for too long; what
-    else goes wrong in a thread is raised here. on_ready: called once all is compiled.
+) -> Iterator[State]:
+    """Train, and yield the state whenever no thread is learning: after each epoch, and whenever `pause` asks for it.
 
-    on_epoch is called after each epoch, its time not counted, and returns whether to stop. When `pause`, asked at
-    every slice, returns True, all threads finish theirs and on_pause is called; so it is after each epoch. From a
-    `state` that it was given, and the weights of that moment, a run continues as if it had not stopped. One thread and
-    a seed give the same bytes twice. Returns the records of all epochs, or of plan.MOST_EPOCHS.
+    An epoch has ended if the state's `chunks` are 0. The time until the next state is requested does not count as
+    training; a caller that requests none ends the run there. Compile the engine first: a thread that compiles looks
+    silent, and the epoch slow. Any thread calls `pause` after each slice: if it returns True, all finish theirs.
+
+    From a state that this gave, and the weights of that moment, training continues as if it had not stopped. One thread
+    and a seed give the same bytes twice. Raise Diverged if the loss is not finite, Stalled if a thread finishes nothing
+    for too long, and any other error of a thread. The caller checks the weights at the end: see `check_finite`.
     """
-    run = _Run(engine, text, schedule, state or State(), pause)
-    engine.compile()
-    on_ready()
-    while run.state.epoch < schedule.epochs and not run.out_of_time():
-        if not run.advance(on_progress):
-            on_pause(run.state)
-            continue
-        if on_epoch(run.state.epochs[-1], run.state):
-            run.state = replace(run.state, epoch=schedule.epochs)
-        on_pause(run.state)
-    check_finite(engine.weights(), schedule.alpha, run.state.epoch)
-    return list(run.state.epochs)
+    training = _Training(engine, text, schedule, state or State(), pause)
+    while training.state.epoch < schedule.epochs and not training.is_out_of_time():
+        training.advance((events or Events()).training)
+        yield training.state
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
-    """Diverged if a weight is not a finite number; in an objective's arrays log 0 may stand."""
+    """Raise Diverged if a weight is not a finite number; an objective's arrays may hold log 0."""
     for matrix in (weights.input, weights.output):
         if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
             raise _diverged(alpha, epochs)
@@ -99,22 +88,34 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Result:
-    """What a worker has to say: a slice done, or the exception that ended it."""
+class _Slice:
+    """What a thread reports of a slice that it learned: summed loss, examples, words, and the rate at its end."""
 
-    loss: float = 0.0
-    examples: int = 0
-    words: int = 0
-    alpha: float = 0.0
-    error: BaseException | None = None
-
-
-_Results = queue.SimpleQueue[tuple[int, _Result | None]]
-"""Of a thread a result, or its end."""
+    loss: float
+    examples: int
+    words: int
+    alpha: float
 
 
-class _Run:
-    """Where one training run stands."""
+@dataclass(frozen=True)
+class _Order:
+    """The chunks of one epoch as they are learned: `chunks` (n,), each after `before` (n,) words of the whole run."""
+
+    epoch: int
+    chunks: np.ndarray
+    words: np.ndarray
+    before: np.ndarray
+
+    @classmethod
+    def of(cls, text: Text, schedule: Schedule, epoch: int) -> "_Order":
+        """Return the order of an epoch, which the seed and its number decide. epoch: from 0."""
+        chunks = chunk_order(schedule.seed, epoch, len(text.words), schedule.shuffle)
+        words = text.words[chunks]
+        return cls(epoch, chunks, words, epoch * int(words.sum()) + np.cumsum(words) - words)
+
+
+class _Training:
+    """One call of `train`."""
 
     def __init__(self, engine: Engine, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]) -> None:
         self.engine, self.text, self.schedule = engine, text, schedule
@@ -124,46 +125,62 @@ class _Run:
         self.started, self.dealt = 0.0, 0
 
     def elapsed(self) -> float:
-        """Seconds of training so far."""
+        """Return the seconds of training so far."""
         return self.spent + time.monotonic() - self.started
 
     def expected(self, done: int) -> int:
-        """Words that the run will have passed at its end: all epochs' or, by those done so far, what time allows."""
+        """Return the words of the whole run: all epochs' or, by those done so far, what the time allows."""
         if self.schedule.seconds is None:
             return self.total
         return min(self.total, max(done, round(done * self.schedule.seconds / max(self.elapsed(), 1e-9))))
 
-    def out_of_time(self) -> bool:
-        """Whether the seconds that the schedule allows are over."""
+    def is_out_of_time(self) -> bool:
+        """Return whether the seconds that the schedule allows are over."""
         return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
 
-    def advance(self, on_progress: Callable[[Progress], None]) -> bool:
-        """Learn the rest of the epoch, each chunk once, dealt to whichever thread is free, or up to a pause.
-
-        Returns whether the epoch is at its end; `state` says where it stands.
-        """
-        self.started, s = time.monotonic(), self.state
-        epoch, loss, examples = s.epoch, s.loss, s.examples
-        order = chunk_order(self.schedule.seed, epoch, len(self.text.words), self.schedule.shuffle)
-        words = self.text.words[order]
-        before = epoch * int(words.sum()) + np.cumsum(words) - words
-        self.dealt, done = s.chunks, int(before[0]) + int(words[: s.chunks].sum())
-        for result in self._results(order, before, words, epoch):
-            if not math.isfinite(result.loss):
-                raise _diverged(self.schedule.alpha, epoch + 1)
-            loss, examples, done = loss + result.loss, examples + result.examples, done + result.words
-            on_progress(Progress(epoch + 1, done, self.expected(done), result.alpha, result.loss, result.examples))
+    def advance(self, on_progress: Callable[[Progress], None]) -> None:
+        """Learn the rest of the epoch, each chunk once, in whichever thread is free, or up to a pause; set `state`."""
+        self.started, before = time.monotonic(), self.state
+        order = _Order.of(self.text, self.schedule, before.epoch)
+        self.dealt, loss, examples = before.chunks, before.loss, before.examples
+        first = int(order.before[0])
+        done = first + int(order.words[: self.dealt].sum())
+        silence = Silence(self.schedule.stall_timeout, STALLED)
+        work = self._work(order)
+        with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as slices:
+            for part in slices:
+                if part is None:
+                    continue
+                if not math.isfinite(part.loss):
+                    raise _diverged(self.schedule.alpha, order.epoch + 1)
+                loss, examples, done = loss + part.loss, examples + part.examples, done + part.words
+                expected = self.expected(done)
+                on_progress(Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples))
         seconds = time.monotonic() - self.started
         self.spent += seconds
-        seconds += s.seconds
-        if self.dealt < len(order) and not self.out_of_time():
-            self.state = replace(s, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
-            return False
-        self.state = s.after(Epoch(epoch + 1, loss / max(1, examples), examples, done - int(before[0]), seconds))
-        return True
+        seconds += before.seconds
+        if self.dealt < len(order.chunks) and not self.is_out_of_time():
+            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
+        else:
+            mean = loss / max(1, examples)
+            self.state = before.after(Epoch(order.epoch + 1, mean, examples, done - first, seconds))
 
-    def _deal(self, chunks: int) -> Iterator[slice]:
-        """Slices of an epoch's order, until there are no more, or the time is over, or there is to be a pause."""
+    def _work(self, order: _Order) -> Callable[[int, threading.Event], Iterator[_Slice]]:
+        """Return what each thread does: learn slice after slice of an epoch."""
+        turn, slices = threading.Lock(), self._slices(len(order.chunks))
+
+        def work(thread: int, _: threading.Event) -> Iterator[_Slice]:
+            while True:
+                with turn:
+                    part = next(slices, None)
+                if part is None:
+                    return
+                yield self._learn(order, part, thread)
+
+        return work
+
+    def _slices(self, chunks: int) -> Iterator[slice]:
+        """Yield slices of an epoch's order until there are no more, the time is over, or a pause is requested."""
         size = max(1, min(self.engine.slice, chunks // (8 * self.schedule.threads)))
         while self.dealt < chunks:
             if self.schedule.seconds is not None and self.elapsed() >= self.schedule.seconds:
@@ -173,73 +190,14 @@ class _Run:
             if self.pause():
                 return
 
-    def _results(self, order: np.ndarray, before: np.ndarray, words: np.ndarray, epoch: int) -> Iterator[_Result]:
-        """Results as the workers deliver them. The first exception in a worker stops all and is raised here."""
-        results: _Results = queue.SimpleQueue()
-        deal, stop, slices = threading.Lock(), threading.Event(), self._deal(len(order))
-
-        def work(thread: int) -> None:
-            try:
-                while not stop.is_set():
-                    with deal:
-                        part = next(slices, None)
-                    if part is None:
-                        break
-                    results.put((thread, self._learn(order[part], before[part], int(words[part].sum()), epoch, thread)))
-            except BaseException as error:
-                results.put((thread, _Result(error=error)))
-            finally:
-                results.put((thread, None))
-
-        names = [f"w2vtrain learner {t}" for t in range(self.schedule.threads)]
-        workers = [threading.Thread(target=work, args=(t,), name=name, daemon=True) for t, name in enumerate(names)]
-        try:
-            for worker in workers:
-                worker.start()
-            yield from _watched(results, len(workers), self.schedule.stall_timeout)
-        finally:
-            stop.set()
-            end = time.monotonic() + GRACE
-            for worker in workers:
-                if worker.ident:
-                    worker.join(max(0.0, end - time.monotonic()))
-
-    def _learn(self, order: np.ndarray, before: np.ndarray, words: int, epoch: int, thread: int) -> _Result:
-        s, done = self.schedule, before.astype(np.float64)
-        if s.seconds is not None:  # the share of the time that is over, where it is more than that of the words
-            np.maximum(done, min(1.0, self.elapsed() / s.seconds) * self.total, out=done)
-        loss, examples = self.engine.learn(order, done, float(self.total), epoch, thread)
-        return _Result(loss, examples, words, s.alpha + (s.min_alpha - s.alpha) * float(done[-1]) / self.total)
-
-
-def _watched(results: _Results, threads: int, timeout: float) -> Iterator[_Result]:
-    """Results until all threads have ended. Raises the first one's exception, and Stalled for a silent thread.
-
-    The clock stands still while nobody waits here: a process that slept for an hour has not stalled.
-    """
-    heard = dict.fromkeys(range(threads), 0.0)
-    clock, last = 0.0, time.monotonic()
-    while heard:
-        found = None
-        with suppress(queue.Empty):
-            found = results.get(timeout=TICK)
-        now = time.monotonic()
-        clock, last = clock + min(now - last, TICK), now
-        if found:
-            thread, result = found
-            heard[thread] = clock
-            if result is None:
-                del heard[thread]
-            elif result.error is not None:
-                raise result.error
-            else:
-                yield result
-        if heard and clock - min(heard.values()) > timeout:
-            raise Stalled(
-                f"thread {min(heard, key=heard.__getitem__)} has finished no chunk for {timeout:g} s: the stacks above"
-                " say where it is; what was saved stays, the same command goes on from there; if chunks are that"
-                " slow, say a longer --stall-timeout"
-            )
+    def _learn(self, order: _Order, part: slice, thread: int) -> _Slice:
+        """Learn a slice in this thread, each chunk at the rate of its place in the run."""
+        done = order.before[part] / self.total
+        if self.schedule.seconds is not None:  # the part of the time that is over, where that is more
+            np.maximum(done, min(1.0, self.elapsed() / self.schedule.seconds), out=done)
+        rates = self.schedule.rate(done)
+        loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
+        return _Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]))
 
 
 def _diverged(alpha: float, epoch: int) -> Diverged:

@@ -1,16 +1,20 @@
-"""A thread that writes while others go on: one thing at a time. What is written, and when, is its caller's business."""
+"""Write in a thread of its own while others continue, one thing at a time.
+
+It does not know what is written, and when is for its caller to decide. Nobody waits for it as callers of
+`system.parallel` wait for their threads: it warns of a task that takes long, and gives none up.
+"""
 
 import threading
 from collections.abc import Callable
 
 SLOW = 60.0
-"""Seconds after which a warning says that a thing is still being written."""
+"""Seconds after which a warning says that a task is not done."""
 
 
 class Writer:
-    """Does one task at a time; what goes wrong in it is raised by the next `wait`. warn: takes a line, once a task.
+    """Do one task at a time, and raise its error in the next `wait`. warn: takes a line, once per task.
 
-    A task that hangs holds up nothing but who waits for it: the thread ends with the process.
+    A task that hangs delays nobody but those who wait for it: the thread ends with the process.
     """
 
     def __init__(self, warn: Callable[[str], None], slow: float | None = None) -> None:
@@ -20,12 +24,12 @@ class Writer:
 
     @property
     def busy(self) -> bool:
-        """Whether a task is being done."""
+        """Return whether a task is being done."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def failed(self) -> bool:
-        """Whether a task ended with an error that nobody was told yet."""
+        """Return whether a task ended with an error that `wait` has not raised yet."""
         return self._error is not None
 
     def start(self, name: str, task: Callable[[], object]) -> None:
@@ -46,7 +50,7 @@ class Writer:
         self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until the task is done, or so many seconds; raises its error, once."""
+        """Wait until the task is done, but no longer than `timeout` seconds. Raise its error, once."""
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():

@@ -1,0 +1,192 @@
+"""Threads that do one work: reports, errors, silence, and how they end. Nothing here waits longer than it must."""
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from w2vtrain.errors import Stalled
+from w2vtrain.system import parallel as module
+from w2vtrain.system.parallel import Silence, parallel
+
+
+def counting(number, ended):
+    """Report three numbers."""
+    yield from range(3 * number, 3 * number + 3)
+
+
+def reports_of(work, threads, **about):
+    with parallel(work, threads, "worker", **about) as reports:
+        return [report for report in reports if report is not None]
+
+
+@pytest.fixture
+def let():
+    """An event that threads of a test wait for, and that is set at its end, so that none outlives it."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_report_of_every_thread_arrives_in_the_callers_thread(threads):
+    found = reports_of(counting, threads)
+    assert sorted(found) == list(range(3 * threads))
+    for number in range(threads):
+        mine = range(3 * number, 3 * number + 3)
+        assert [report for report in found if report in mine] == list(mine), "each thread's in their order"
+
+
+def test_threads_are_daemons_with_names_and_are_gone_at_the_end():
+    def work(number, ended):
+        thread = threading.current_thread()
+        yield thread.name, thread.daemon
+
+    before = threading.active_count()
+    assert sorted(reports_of(work, 3)) == [(f"worker {number}", True) for number in range(3)]
+    assert threading.active_count() == before
+
+
+def test_no_threads_have_nothing_to_report():
+    assert reports_of(counting, 0) == []
+
+
+def test_the_first_error_of_a_thread_is_raised_once_and_ends_the_others(let):
+    steps = itertools.count()
+
+    def work(number, ended):
+        if number == 1:
+            let.wait()
+            raise KeyError("first")
+        while True:
+            if next(steps) == 5:
+                let.set()
+            if ended.is_set():
+                raise ValueError("because of the first")
+            yield number
+
+    before = threading.active_count()
+    with pytest.raises(KeyError, match="first"):
+        reports_of(work, 3)
+    assert threading.active_count() == before
+
+
+def test_a_thread_ends_after_its_step_without_looking_whether_the_work_has_ended():
+    closed = []
+
+    def work(number, ended):
+        try:
+            while True:
+                yield number
+        finally:
+            closed.append(number)
+
+    with parallel(work, 2, "worker") as reports:
+        next(reports)
+    assert sorted(closed) == [0, 1]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_error_of_the_caller_ends_the_threads(error):
+    def work(number, ended):
+        while not ended.is_set():
+            yield number
+
+    def fail(report):
+        raise error
+
+    before = threading.active_count()
+    with pytest.raises(error), parallel(work, 2, "worker") as reports:
+        fail(next(reports))
+    assert threading.active_count() == before
+
+
+def test_a_thread_that_waits_for_something_else_does_not_hold_up_an_error(let, monkeypatch):
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    waited = []
+
+    def work(number, ended):
+        if number:
+            raise RuntimeError("injected")
+        let.wait()
+        waited.append(True)
+        yield None
+
+    with pytest.raises(RuntimeError, match="injected"):
+        reports_of(work, 2)
+    assert not waited
+
+
+def test_a_caller_that_waits_hears_nothing_each_tick(let):
+    """So it can draw, or see that it shall stop."""
+
+    def work(number, ended):
+        let.wait()
+        yield "done"
+
+    found = []
+    with parallel(work, 1, "worker", tick=0.01) as reports:
+        for report in reports:
+            found.append(report)
+            if len(found) == 3:
+                let.set()
+    assert found[:3] == [None] * 3
+    assert "done" in found
+
+
+def test_ticks_come_among_reports_too():
+    """Threads that report more often than each tick do not keep it away."""
+
+    def work(number, ended):
+        while not ended.is_set():
+            time.sleep(0.002)
+            yield number
+
+    with parallel(work, 1, "worker", tick=0.02) as reports:
+        found = list(itertools.takewhile(lambda report: report is not None, reports))
+    assert found
+
+
+def test_a_silent_thread_is_named_although_others_report(let):
+    def work(number, ended):
+        while number == 0 and not ended.is_set():
+            time.sleep(0.005)
+            yield number
+        yield "once"
+        let.wait()
+
+    silence = Silence(0.1, "thread {thread} was silent for {seconds:g} s")
+    with pytest.raises(Stalled, match=r"^thread 1 was silent for 0\.1 s$"):
+        reports_of(work, 2, tick=0.02, silence=silence)
+
+
+def test_a_thread_that_has_ended_is_not_silent():
+    def work(number, ended):
+        for _ in range(10 * number):
+            time.sleep(0.02)
+            yield number
+
+    assert len(reports_of(work, 2, tick=0.01, silence=Silence(0.1))) == 10
+
+
+def test_a_process_that_slept_has_not_stalled(monkeypatch):
+    """Every look at the clock finds it 1000 s later: only the seconds that the caller meant to wait count."""
+    times = itertools.count(0, 1000.0)
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(times))
+    assert len(reports_of(counting, 2, tick=0.5, silence=Silence(4.5))) == 6
+
+
+def test_the_silence_of_a_busy_caller_is_not_the_threads():
+    """Reports that wait until the caller looks again are not late."""
+
+    def work(number, ended):
+        yield from range(3)
+        while not ended.wait(0.01):
+            yield 3
+
+    with parallel(work, 1, "worker", tick=0.01, silence=Silence(0.1)) as reports:
+        next(reports)
+        time.sleep(0.3)
+        assert [next(reports) for _ in range(2)] == [1, 2]
+        assert next(report for report in itertools.islice(reports, 100) if report) == 3

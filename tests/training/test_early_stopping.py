@@ -1,0 +1,107 @@
+"""The best epoch by held-out text, patience, and what a checkpoint keeps of both."""
+
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from reference import first_lines
+
+from w2vtrain.config import Settings
+from w2vtrain.engines.schedule import Weights
+from w2vtrain.training.early_stopping import EarlyStopping
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import Inputs, effective, fit
+from w2vtrain.training.run_folder import Run
+
+
+def weights(value):
+    found = Weights(np.full((3, 2), value), np.full((3, 2), -value), {"bias": np.full(3, value)})
+    return lambda: found
+
+
+def stopping(patience=None, epochs=9):
+    return EarlyStopping(None, Settings(patience=patience, epochs=epochs), None, Events())
+
+
+def finish(early, *perplexities):
+    for epoch, perplexity in enumerate(perplexities, early.finished + 1):
+        early.finish(epoch, SimpleNamespace(perplexity=perplexity), weights(epoch))
+
+
+def test_patience_counts_epochs_since_the_best():
+    early = stopping(patience=2)
+    finish(early, 5.0, 4.0, 4.5)
+    assert (early.finished, early.waited, early.lowest) == (3, 1, 4.0)
+    assert not early.is_out_of_patience()
+    finish(early, 4.0)
+    assert early.is_out_of_patience(), "as good is no improvement"
+    assert early.chosen(weights(4)).input[0, 0] == 2
+    finish(early, 3.9)
+    assert not early.is_out_of_patience()
+    assert early.chosen(weights(5)).input[0, 0] == 5
+
+
+def test_without_patience_or_without_held_out_text_training_goes_on():
+    early = stopping()
+    finish(early, 1.0, 2.0, 3.0)
+    assert not early.is_out_of_patience()
+    early = stopping(patience=1)
+    early.finish(1, None, weights(1))
+    assert (early.finished, early.is_out_of_patience(), early.best, early.best_epoch()) == (1, False, None, None)
+
+
+def test_the_best_weights_are_a_copy_and_those_of_the_last_epoch_need_none():
+    early, learned = stopping(epochs=2), weights(1)
+    early.finish(1, SimpleNamespace(perplexity=3.0), learned)
+    for array in (learned().input, learned().output, learned().arrays["bias"]):
+        array[:] = 7
+    assert (early.best.input[0, 0], early.best.output[0, 0], early.best.arrays["bias"][0]) == (1, -1, 1)
+    early.finish(2, SimpleNamespace(perplexity=2.0), learned)
+    assert early.best is None
+    assert early.chosen(learned) is learned()
+
+
+@pytest.mark.parametrize("perplexities", [(), (5.0, 6.0), (5.0, 4.0), (math.inf,)])
+def test_a_checkpoint_keeps_everything(perplexities):
+    early, again = stopping(), stopping()
+    finish(early, *perplexities)
+    early.seconds = 1.5
+    facts = {
+        name: None if value == math.inf else value for name, value in early.facts().items()
+    }  # JSON has no infinity
+    again.restore(json.loads(json.dumps(facts)), early.arrays())
+    assert again.facts() == early.facts()
+    assert again.arrays().keys() == early.arrays().keys()
+    for name, array in early.arrays().items():
+        np.testing.assert_array_equal(again.arrays()[name], array)
+
+
+@pytest.mark.parametrize("name", ["finished", "waited", "lowest", "scoring", "best"])
+def test_facts_that_are_missing_or_of_other_types_are_refused(name):
+    facts = stopping().facts()
+    for bad in ({key: value for key, value in facts.items() if key != name}, {**facts, name: "x"}):
+        with pytest.raises((KeyError, TypeError, ValueError)):
+            stopping().restore(bad, {})
+
+
+class Told(Run):
+    """A run that saves nothing, and keeps what it would save."""
+
+    def pause(self, arrays, about, milestone=False):
+        self.told = [*getattr(self, "told", []), (milestone, about()["state"]["epoch"], about()["finished"])]
+
+
+def test_a_run_whose_patience_has_ended_is_saved_as_complete(tmp_path):
+    """Whoever resumes it has nothing left to learn."""
+    first_lines(60, tmp_path / "text.txt")
+    text = [str(tmp_path / "text.txt")]
+    settings, _ = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.5))
+    settings, run = replace(settings, patience=1, min_alpha=0.5), Told(tmp_path)
+    model = fit(Inputs(text, text), settings, run=run)
+    learned = len(model.record["epochs"])
+    assert 1 < learned < 30
+    assert run.told[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
+    assert model.record["best_epoch"] == learned - 1

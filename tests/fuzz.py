@@ -33,9 +33,9 @@ from w2vtrain import config
 from w2vtrain.commands import run
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, evaluation, report, scores
-from w2vtrain.formats import model, safetensors, vector_rows, vectors
+from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vector_rows, vectors, word2vec
 from w2vtrain.probability import trees
-from w2vtrain.system import compression, files
+from w2vtrain.system import compression, json_text, reading
 from w2vtrain.text import corpus, vocab
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
 
@@ -44,8 +44,10 @@ LONGEST = 4096  # bytes of an input
 ROOM = 256 << 20  # bytes of memory beyond the start
 SLOWEST = 20  # seconds an input
 MODULES = (
-    checkpoint, compare, compression, config, safetensors, corpus, evaluation, files, predictor, model, report, run,
-    run_folder, scores, trees, vector_rows, vectors, vocab, tomllib._parser, tomllib._re,
+    checkpoint, compare, compression, config, corpus, describe, evaluation, json_text, model, predictor,
+    reading, report, run, run_folder, safetensors, scores, sniff, trees, vector_rows, vectors, vocab, word2vec,
+    tomllib._parser, tomllib._re,
+    *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
@@ -85,7 +87,7 @@ def read_vectors(path):
         if found := refused(vectors.read_vectors, path, **options):
             assert 0 < len(found.words) == len(set(found.words)) == len(found.matrix)
             assert np.isfinite(found.matrix).all()
-    refused(model.describe, path)
+    refused(describe.describe, path)
 
 
 def read_model(path):
@@ -141,7 +143,7 @@ def read_compressed(path):
             pass
 
     def opened():
-        with files.open_input(path) as (file, _):
+        with reading.open_input(path) as (file, _):
             while file.read(1 << 20):
                 pass
 
@@ -186,7 +188,7 @@ def made(folder, write, *args, **options):
 
 def text_seeds(folder):
     yield from attacks(".txt")
-    for format in ("text", "binary"):
+    for format in vector_formats.names():
         yield made(folder, vectors.write_vectors, WORDS, ROWS, format)
     yield b"king 1 2.5 -3e-2\nman 4 5 6\n"
     yield "\ufeff2 1\r\nking\t 1.5 \r\n\u00e9t\u00e9  .5\r\n".encode()

@@ -143,7 +143,7 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The settings in a TOML file; `[objective]` may be a table with a name and a table of options."""
-    from w2vtrain.system.files import read_small  # what `--help` needs no module for
+    from w2vtrain.system.reading import read_small  # what `--help` needs no module for
 
     try:
         text = read_small(path, LARGEST, ConfigError, ": settings are short; name another file").decode()

@@ -88,3 +88,8 @@ class BelowThreshold(W2VError):
     """An evaluation that stayed below --fail-under."""
 
     exit_code = 1
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says; an OSError's text leaves out its number and its file name."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -16,7 +16,8 @@ from w2vtrain.engines.block import BlockEngine
 from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.errors import Diverged
-from w2vtrain.formats.model import Model, describe, load_model, save_model
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.model import Model, load_model, save_model
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace

@@ -12,7 +12,8 @@ import pytest
 from w2vtrain import config
 from w2vtrain.errors import DataError, InputMissing, W2VError
 from w2vtrain.evaluation import evaluation
-from w2vtrain.formats.model import describe, load_model
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.model import load_model
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.text.corpus import Corpus

@@ -12,7 +12,8 @@ from safetensors.numpy import load_file, save_file
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.evaluation import evaluation
 from w2vtrain.formats import model, safetensors, vector_rows, vectors
-from w2vtrain.formats.model import Model, describe, load_model, save_model
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.model import Model, load_model, save_model
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
 
@@ -240,7 +241,7 @@ def test_describe_vectors(tmp_path, format):
 
 
 def test_describe_reads_a_piece_of_a_big_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(model, "COUNTED", 1 << 20)
+    monkeypatch.setattr("w2vtrain.formats.describe.COUNTED", 1 << 20)
     with (tmp_path / "v").open("wb") as file:
         for _ in range(4):
             file.write(b"word 1.5 2.5\n" * 100_000)

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
-from w2vtrain.formats import vector_rows, vectors
+from w2vtrain.formats import vector_formats, vector_rows, word2vec
 from w2vtrain.formats.model import Model, save_model
+from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.vector_formats import binary, text
 from w2vtrain.formats.vectors import (
     Vectors,
     format_of,
     load_keyed_vectors,
     read_vectors,
-    sniff,
     to_keyed_vectors,
     write_vectors,
 )
@@ -32,7 +33,8 @@ MATRIX = np.array(
     [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
 )
 ROW = np.array([1, 2], "<f4").tobytes()
-each_format = pytest.mark.parametrize("format", ["text", "binary"])
+each_format = pytest.mark.parametrize("format", vector_formats.names())
+word2vec_format = pytest.mark.parametrize("format", ["text", "binary"])
 
 
 def put(folder, content, name="file"):
@@ -89,9 +91,7 @@ def test_decimals_read_back_to_the_same_bits(bits):
     values = np.array(bits, np.uint32).view(np.float32)
     values = values[np.isfinite(values)][None]
     if values.size:
-        lines = []
-        vectors._write_text(type("File", (), {"write": lines.append}), [b"w"], values)
-        assert same_bits(vector_rows.row_values(lines[0], values.size)[None], values)
+        assert same_bits(word2vec.row_values(text._lines([b"w"], values), values.size)[None], values)
 
 
 @settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)
@@ -105,7 +105,7 @@ def test_any_bytes_raise_data_errors_or_are_vectors(tmp_path, junk, start, lenie
     assert np.isfinite(found.matrix).all()
 
 
-@each_format
+@word2vec_format
 def test_gensim_reads_the_same(tmp_path, format):
     from gensim.models import KeyedVectors
 
@@ -115,7 +115,7 @@ def test_gensim_reads_the_same(tmp_path, format):
     assert same_bits(keyed.vectors, MATRIX)
 
 
-@each_format
+@word2vec_format
 def test_gensims_files_are_read(tmp_path, format):
     keyed = to_keyed_vectors(Vectors(WORDS, MATRIX))
     keyed.save_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
@@ -200,7 +200,8 @@ def test_limit_reads_the_first_rows(tmp_path, format):
 @each_format
 def test_many_blocks(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
-    monkeypatch.setattr(vector_rows, "BLOCK", 30)
+    monkeypatch.setattr(text, "BLOCK", 30)
+    monkeypatch.setattr(binary, "BLOCK", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]
     write_vectors(tmp_path / "v", names, padded[:, :7], format)
@@ -380,7 +381,7 @@ def test_reading_and_writing_import_nothing_heavy():
 
 def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
     """repr() and float() of one number at a time would take ten times as long."""
-    dumps, numbers, sizes = orjson.dumps, vector_rows.numbers, []
+    dumps, numbers, sizes = orjson.dumps, word2vec.numbers, []
     matrix = np.random.default_rng(0).standard_normal((10_000, 200)).astype("f4")
 
     def dumped(block, option):
@@ -393,8 +394,8 @@ def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
         return values
 
     write_to = {"dumps": dumped, "OPT_SERIALIZE_NUMPY": orjson.OPT_SERIALIZE_NUMPY}
-    monkeypatch.setattr(vectors, "orjson", SimpleNamespace(**write_to))
-    monkeypatch.setattr(vector_rows, "numbers", parsed)
+    monkeypatch.setattr(text, "orjson", SimpleNamespace(**write_to))
+    monkeypatch.setattr(text, "numbers", parsed)
     write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(10_000)], matrix)
     assert sum(sizes) == matrix.size
     assert same_bits(read_vectors(tmp_path / "v.txt").matrix, matrix)

@@ -23,7 +23,6 @@ from w2vtrain.commands import texts
 from w2vtrain.commands.shell import explained
 from w2vtrain.evaluation import compare
 from w2vtrain.formats.model import Model, save_model
-from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.perplexity import PerplexityScore
@@ -258,15 +257,6 @@ def strict_json(line):
         raise AssertionError(name)
 
     return json.loads(line, parse_constant=no_constant)
-
-
-@pytest.mark.parametrize("indent", [False, True])
-def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
-    about = {"a": float("nan"), "b": [float("inf"), (-float("inf"), 1.5)], "c": 2**70}
-    for name in ("plain", "\udcff", "\ud800"):
-        found = strict_json(json_text({name: name, **about}, indent))
-        assert found == {name: name, "a": None, "b": [None, [None, 1.5]], "c": 2**70}
-    assert ("\n" in json_text(about, indent)) == indent
 
 
 def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys):

@@ -132,7 +132,6 @@ def test_the_longest_words_that_a_corpus_can_have_are_read_again(tmp_path):
     assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
 
 
-def test_a_vocabulary_is_never_decompressed(tmp_path):
-    """Its first word may begin as compressed data does."""
+def test_a_first_word_may_begin_as_compressed_data_does(tmp_path):
     (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]

@@ -16,8 +16,8 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.model import Model
-from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system.files import STDOUT, disk_is_full
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import versions
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, OutputError, UsageError, W2VError, WriteError, shown
+from w2vtrain.errors import ConfigError, OutputError, UsageError, W2VError, WriteError, reason, shown
 from w2vtrain.formats.model import Model, save_model
-from w2vtrain.formats.safetensors import json_text
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.objectives import check_options
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.trust import new_files_in, reason
+from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.fit import corpus_of
 from w2vtrain.training.journal import Journal

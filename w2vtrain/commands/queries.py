@@ -13,8 +13,7 @@ from typing import Any
 
 from w2vtrain.errors import BelowThreshold, DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.evaluation import evaluation
-from w2vtrain.formats.model import describe
-from w2vtrain.formats.safetensors import json_text
+from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import read_vectors, to_keyed_vectors
 from w2vtrain.objectives import (
     allow_code,
@@ -25,6 +24,7 @@ from w2vtrain.objectives import (
     option_defaults,
 )
 from w2vtrain.system.files import STDOUT
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line, interrupts_end_imports, warning
 
 Queries = Sequence[list[str]]

@@ -13,10 +13,11 @@ from w2vtrain.errors import ConfigError, OutputError, UsageError
 from w2vtrain.evaluation.compare import Comparison, contenders, write_reports
 from w2vtrain.evaluation.compare import run as compare
 from w2vtrain.formats.model import load_model
-from w2vtrain.formats.safetensors import json_text
 from w2vtrain.objectives import allow_code, require_allowed
-from w2vtrain.system.files import check_writable, open_input
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import threads_of
+from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
 from w2vtrain.text.encoded import count
 from w2vtrain.training.fit import corpus_of, perplexity

@@ -19,8 +19,8 @@ from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation.limits import measure_limits
 from w2vtrain.evaluation.measure import SYSTEMS, Job, Measurement, installed, measure, warm_up
 from w2vtrain.evaluation.sweep import run_sweep
-from w2vtrain.formats.safetensors import json_text
 from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import versions
 from w2vtrain.system.terminal import echo
 

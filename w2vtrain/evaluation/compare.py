@@ -18,9 +18,10 @@ from typing import Any
 from w2vtrain.config import FIELDS, Settings, validated
 from w2vtrain.errors import ConfigError, DataError, W2VError
 from w2vtrain.evaluation import report
-from w2vtrain.formats.safetensors import json_object, json_text
 from w2vtrain.objectives import checked_options, objectives, option_defaults
-from w2vtrain.system.files import atomic_write, read_small
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.json_text import json_object, json_text
+from w2vtrain.system.reading import read_small
 from w2vtrain.training.fit import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.evaluation.scores import AnalogyReport, AnalogyScore, SimilarityReport
-from w2vtrain.system.files import read_lines
+from w2vtrain.system.reading import read_lines
 
 # Similarities held at a time, 64 MB: as many questions are answered together as this allows, 16 at least.
 SIMILARITIES = 1 << 24

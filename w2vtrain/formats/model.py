@@ -1,6 +1,6 @@
-"""A trained model in one safetensors file: words, counts, both matrices, an objective's own arrays, how it was made.
+"""Save and load a trained model: words, counts, both matrices, an objective's own arrays, and how it was made.
 
-How a model is trained or resumed is not known here (checkpoint.py keeps a run's state), and nothing is ever unpickled.
+It knows nothing about training or resuming (checkpoint.py keeps a run's state), and never unpickles anything.
 """
 
 from dataclasses import dataclass, field
@@ -12,22 +12,20 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats.safetensors import (
-    FORMAT,
     SafetensorsFile,
     decode_words,
     encode_words,
     first_not_finite,
-    json_object,
-    json_text,
+    is_safetensors,
     open_safetensors,
     write_safetensors,
 )
-from w2vtrain.formats.vectors import Sniff, sniff
-from w2vtrain.system.files import Claim, open_input
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.system.files import Claim
+from w2vtrain.system.json_text import json_object, json_text
 
 FIXED = ("words", "counts", "input", "output")
-# Up to this size `describe` counts the lines of a file; of a larger one it reads this much and says "about".
-COUNTED = 1 << 26
+"""Tensors that every model has; more belong to its objective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +35,8 @@ class Model:
     words: V different words, the most frequent first; counts: (V,) int64 occurrences in the corpus; input: (V, d)
     float32, the word vectors; output: (R, d) float32, the rows that contexts are scored against (R is V, or the inner
     nodes of a tree); arrays: what else the objective needs to score, by name ("tree.start", "noise.prob", ...), of
-    the dtypes in container.DTYPES and without NaN; settings: the effective settings; record: what is to be known about
-    the run (versions, corpus, curve, scores). JSON has no NaN: one in settings or record comes back as None.
+    the dtypes in safetensors.DTYPES and without NaN; settings: the effective settings; record: facts about the run
+    (versions, corpus, curve, scores). JSON has no NaN: one in settings or record comes back as None.
     """
 
     words: list[str]
@@ -82,7 +80,7 @@ def load_model(path: str | Path) -> Model:
     """
     try:
         with open_safetensors(path) as box:
-            settings, record = _about(box)
+            settings, record = settings_and_record(box)
             model = Model(
                 decode_words(box.array("words", "U8", 1).tobytes(), path),
                 box.array("counts", "I64", 1),
@@ -98,8 +96,8 @@ def load_model(path: str | Path) -> Model:
     return model
 
 
-def _about(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings and record, after the format number: a newer file may mean other things by the same names."""
+def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return settings and record, after the format number: a newer file may mean other things by the same names."""
     box.check_format()
     settings, record = (_json(box, name) for name in ("settings", "record"))
     return settings, record
@@ -135,60 +133,24 @@ def _check(model: Model, path: str | Path) -> None:
             raise DataError(f"{path}: the array {name} holds NaN")
 
 
-def describe(path: str | Path) -> dict[str, Any]:
-    """What a file is, for people: cheap for big files, because only headers and a piece of it are read.
-
-    Keys: path, kind ("text vectors", "binary vectors", "model", "vocabulary" or "unknown"), bytes (int), and as far
-    as the file says it: compression, words (V), words_exact (False where V was estimated from the file's size), dim,
-    header (bool), note; for a model also format, output_rows, arrays (name to shape), settings and record.
-    Raises InputMissing where the file cannot be opened, DataError where it is damaged.
-    """
-    found = sniff(path)
-    about: dict[str, Any] = {"path": str(path), "kind": found.kind, "bytes": found.size}
-    if found.compression:
-        about["compression"] = found.compression
-    if found.kind == "model":
-        return about | _describe_model(path)
-    if found.kind in ("text", "binary"):
-        about |= {"kind": f"{found.kind} vectors", "words": found.rows, "dim": found.dim}
-        about |= {"words_exact": True, "header": found.rows is not None}
-    if found.kind != "unknown" and found.rows is None:
-        about["words"], about["words_exact"] = _count_lines(path, found)
-    if found.note:
-        about["note"] = found.note
-    return about
+def _sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim every safetensors file: one of another program is refused by name later."""
+    return Promise() if is_safetensors(head) else None
 
 
-def _describe_model(path: str | Path) -> dict[str, Any]:
+def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read the input vectors and counts alone: a model's other matrices stay on the disk."""
     with open_safetensors(path) as box:
-        if "w2vtrain" not in box.metadata:
-            shapes = {name: list(box.shape(name)) for name in box.names}
-            return {"kind": "unknown", "note": "a safetensors file of another program", "arrays": shapes}
-        settings, record = _about(box)
-        shape = box.shape("input")
-        if len(shape) != 2:
-            raise DataError(f"{path}: the tensor input has shape {list(shape)}, expected 2 dimensions")
-        return {
-            "format": FORMAT,
-            "words": shape[0],
-            "words_exact": True,
-            "dim": shape[1],
-            "output_rows": box.shape("output")[0] if box.shape("output") else 0,
-            "arrays": {name: list(box.shape(name)) for name in box.names if name not in FIXED},
-            "settings": settings,
-            "record": record,
-        }
+        box.check_format()
+        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
+        matrix = box.array("input", "F32", 2)
+        counts = box.array("counts", "I64", 1)
+    if not len(words) == len(matrix) == len(counts):
+        raise DataError(f"{path}: {len(words):,} words, {len(matrix):,} vectors and {len(counts):,} counts do not fit")
+    if (bad := first_not_finite(matrix)) is not None:
+        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
+    return Vectors(words[:limit], matrix[:limit], found.kind, counts=counts[:limit])
 
 
-def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
-    """Number of lines, and whether it is exact: of a big file it is estimated from its beginning."""
-    lines = read = 0
-    last = b"\n"
-    with open_input(path) as (file, compression):
-        while read < COUNTED and (block := file.read(1 << 20)):
-            lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
-        if not file.read(1):
-            return lines + (last != b"\n"), True
-        if compression:
-            return lines, False  # at least so many: nothing says how much is still to come
-    return round(lines * found.size / read), False
+MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
+"""Models as a source of vectors; they cannot be written as one, since vectors alone do not make a model."""

@@ -1,11 +1,8 @@
-"""Named arrays, words and a few strings in one safetensors file, written block by block and read strictly.
+"""Write named arrays, words and a few strings to one safetensors file block by block, and read them back strictly.
 
-What the arrays mean is known to model.py, not here. There is no pickle, so that a foreign file can do no harm.
+It knows nothing about what the arrays mean: model.py does. It never unpickles, so that a foreign file can do no harm.
 """
 
-import hashlib
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +31,7 @@ ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 
 def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
-    """Slices over the first axis of `array`, each of some VALUES values, one row at least."""
+    """Yield slices over the first axis of `array`, each of about VALUES values, one row at least."""
     width = max(1, array.size // max(1, len(array)))
     step = max(1, VALUES // width)
     for start in range(0, len(array), step):
@@ -42,7 +39,7 @@ def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def first_not_finite(matrix: NDArray[Any]) -> int | None:
-    """Index of the first row with a NaN, an infinity or a value beyond float32; None if all are good."""
+    """Return the index of the first row with a NaN, an infinity or a value beyond float32; None if all are good."""
     for rows in row_blocks(matrix):
         with np.errstate(over="ignore", invalid="ignore"):
             good = np.isfinite(matrix[rows].astype(np.float32, copy=False)).reshape(rows.stop - rows.start, -1).all(1)
@@ -51,44 +48,11 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
     return None
 
 
-def json_text(about: Any, indent: bool = False) -> str:
-    """Return plain objects as JSON, in one line or indented for people; NaN and infinities become null.
-
-    File names that are not UTF-8 come back as Python had them: as escaped surrogates.
-    """
-    try:
-        return orjson.dumps(about, option=orjson.OPT_INDENT_2 if indent else None).decode()
-    except TypeError:
-        return json.dumps(_finite(about), indent=2 if indent else None)
-
-
-def _finite(about: Any) -> Any:
-    """Return a copy with None for every number that JSON does not have."""
-    if isinstance(about, dict):
-        return {_finite(name): _finite(value) for name, value in about.items()}
-    if isinstance(about, (list, tuple)):
-        return [_finite(part) for part in about]
-    return None if isinstance(about, float) and not math.isfinite(about) else about
-
-
-def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
-    """A JSON object; DataError where it is none. what: the sentence's beginning, "FILE is"; remedy: its end."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{what} not JSON: {error}{remedy}") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{what} not a JSON object{remedy}")
-    return found
-
-
-def json_digest(about: Any) -> str:
-    """Return the SHA-256 of JSON's plain objects, whatever the order of their keys."""
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-
-
 def encode_words(words: Sequence[str], where: str | Path) -> bytes:
-    """UTF-8 of the words joined by newlines; DataError for one that is empty, holds ASCII space or occurs twice."""
+    """Return the words joined by newlines as UTF-8.
+
+    Raises DataError, which begins with `where`, for a word that is empty, holds ASCII space or occurs twice.
+    """
     try:
         data = "\n".join(words).encode()
     except UnicodeEncodeError as error:
@@ -106,7 +70,7 @@ def encode_words(words: Sequence[str], where: str | Path) -> bytes:
 
 
 def decode_words(data: bytes, where: str | Path) -> list[str]:
-    """The words of `encode_words`, checked as strictly."""
+    """Return the words that `encode_words` joined, checked as strictly."""
     try:
         words = data.decode().split("\n") if data else []
     except UnicodeDecodeError as error:
@@ -124,7 +88,10 @@ def write_safetensors(
 ) -> None:
     """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically.
 
-    claim: see `files.atomic_write`.
+    safetensors.numpy.save_file would need a contiguous copy of each array and would write to a path of its own. Weights
+    in training are padded, so that copy would be a second model in memory: here each array is copied a block at a time
+    into a file that takes its name only when it is complete. Raises TypeError for another dtype, OutputError and
+    WriteError as `files.atomic_write` does, which also explains force and claim.
     """
     # Wide items first: then each tensor begins at a multiple of its item size.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
@@ -156,7 +123,7 @@ def is_safetensors(start: bytes) -> bool:
 def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
     """Open a safetensors file, its sizes, offsets and shapes checked against the file's size.
 
-    Raises InputMissing where the file cannot be opened, DataError where it is not a sound safetensors file.
+    Raises InputMissing if the file cannot be opened, DataError if it is not a sound safetensors file.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -181,7 +148,7 @@ class SafetensorsFile:
         self.names: list[str] = list(handle.keys())
 
     def check_format(self) -> None:
-        """DataError unless this package wrote the file in a format that this version knows."""
+        """Raise DataError unless this package wrote the file in a format that this version knows."""
         number = self.metadata.get("w2vtrain")
         if number is None:
             raise DataError(f"{self.path} is a safetensors file, but not one of w2vtrain: it carries no format number")
@@ -189,12 +156,12 @@ class SafetensorsFile:
             raise DataError(f"{self.path} has the format {number[:20]} of w2vtrain; this version reads format {FORMAT}")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Shape of a tensor, which must be there."""
+        """Return the shape of a tensor; DataError without it."""
         self._need(name)
         return tuple(self._handle.get_slice(name).get_shape())
 
     def array(self, name: str, dtype: str | None = None, ndim: int | None = None) -> NDArray[Any]:
-        """One tensor, read into memory; DataError unless it is there with this dtype (a key of DTYPES) and rank."""
+        """Read a tensor into memory; DataError unless it is there with this dtype (a key of DTYPES) and rank."""
         shape = self.shape(name)
         found = self._handle.get_slice(name).get_dtype()
         if found not in DTYPES or (dtype is not None and found != dtype):

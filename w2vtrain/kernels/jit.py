@@ -23,7 +23,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 from numba.extending import overload_method, register_jitable
 
-from w2vtrain.system.trust import open_trusted, reason, trust
+from w2vtrain.errors import reason
+from w2vtrain.system.trust import open_trusted, trust
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.system.files import read_lines
+from w2vtrain.system.reading import read_lines
 
 LONGEST_LINE = 1 << 20
 """Bytes of a line of a tree's file: a path may be as long as there are words."""

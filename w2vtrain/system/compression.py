@@ -1,6 +1,7 @@
-"""Streams of gzip, bzip2, xz and zstd data turned into what they hold, in pieces of bounded size.
+"""Decompress gzip, bzip2, xz and zstd data in pieces of bounded size.
 
-Nothing here opens files or looks at their names: the format is told by the first bytes alone.
+It opens no files and looks at no names: the first bytes alone tell the format. The corpus hands its pieces to
+`decompressed`; every other reader comes through `reading.open_input`, which does the same.
 """
 
 import bz2
@@ -10,16 +11,28 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-import zstandard
-
 from w2vtrain.errors import DataError
 
-OUTPUT = 1 << 20  # bytes: no piece that leaves here is longer, however well the data compress
-HEAD = 10  # bytes that `recognise` wants to see
+OUTPUT = 1 << 20
+"""Bytes of the longest piece that leaves here, however well the data compress."""
+HEAD = 10
+"""Bytes that `recognize` wants to see."""
+EXPANSION = 100
+"""Text is rarely this many times as long as its compressed file: lists of questions, the most regular text there is,
+reach a factor of 20. A file that expands further may have been made to fill the memory."""
+WINDOW = 1 << 27
+"""Bytes of history that any zstd or xz file may refer to; it is also the limit of the `zstd` command."""
+LARGEST_WINDOW = 1 << 31
+"""Bytes of history that a zstd or xz file may refer to at all: what `zstd --long=31` needs.
+
+A decoder reserves as much history as a file asks for, but that is address space only: it takes pages as text fills
+them. So a long history is accepted, and the text is held against the compressed bytes that it came from.
+"""
+_ZSTD_HEADER = 18  # bytes of the longest header of a zstd frame
 
 
 class Decoder(Protocol):
-    """One member of a compressed file: the interface of bz2 and lzma, to which the other two are fitted below."""
+    """Decode one member of a compressed file: the interface of bz2.BZ2Decompressor, which the classes below adopt."""
 
     @property
     def eof(self) -> bool: ...  # noqa: D102
@@ -49,12 +62,67 @@ class _Gzip:
         return text
 
 
+def _check_history(name: str, taken: int, given: int) -> None:
+    """Raise ValueError if `given` bytes of text, all in memory, are more than `taken` compressed bytes explain."""
+    if given > max(WINDOW, EXPANSION * taken):
+        raise ValueError(
+            f"more text than {EXPANSION} times the compressed bytes, and all of it is needed in memory:"
+            f" decompress it with {name}, and look whether it is what you expect"
+        )
+
+
+class _Xz:
+    """One xz stream."""
+
+    def __init__(self) -> None:
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW)
+        self._long = False
+        self._start = b""  # the data until the first text comes
+        self._taken = self._given = 0
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        return self._decoder.needs_input
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        self._taken += len(data)
+        if not self._given and self._taken <= 1 << 16:
+            self._start += data
+        try:
+            text = self._decoder.decompress(data, max_length)
+        except lzma.LZMAError:
+            if self._long or self._given or len(self._start) < self._taken:
+                raise
+            # The data may be sound, but ask for a longer history: no other error goes away.
+            self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW)
+            self._long = True
+            text = self._decoder.decompress(self._start, max_length)
+        self._given += len(text)
+        if self._long:
+            _check_history("xz", self._taken, self._given)
+        return text
+
+
 class _Zstd:
+    """One zstd frame."""
+
     needs_input = True
 
     def __init__(self) -> None:
-        # The default limit of 128 MiB refuses files made with `zstd --long=31`.
-        self._decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        import zstandard  # the only decoder that is not in Python: plain files do without it
+
+        self._zstd = zstandard
+        self._decoder = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj()
+        self._head = b""
+        self._taken = self._given = 0
 
     @property
     def eof(self) -> bool:
@@ -65,11 +133,19 @@ class _Zstd:
         return self._decoder.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._decoder.decompress(data)
+        try:
+            text = self._decoder.decompress(data)
+        except self._zstd.ZstdError as error:
+            raise ValueError(str(error)) from error
+        self._head = (self._head + data[:_ZSTD_HEADER])[:_ZSTD_HEADER]
+        self._taken, self._given = self._taken + len(data), self._given + len(text)
+        if self._given > WINDOW and self._zstd.get_frame_parameters(self._head).window_size > WINDOW:
+            _check_history("zstd --long=31", self._taken, self._given)
+        return text
 
 
-class Format(NamedTuple):
-    """A compressed format: its name, the bytes that it starts with, its decoder and how much to feed at a time."""
+class Compression(NamedTuple):
+    """A compressed format: its name, the bytes that it starts with, its decoder and the bytes to feed at a time."""
 
     name: str
     magic: tuple[bytes, ...]
@@ -77,18 +153,18 @@ class Format(NamedTuple):
     feed: int = 1 << 16
 
 
-FORMATS = (
-    Format("gzip", (b"\x1f\x8b",), _Gzip),
+COMPRESSIONS = (
+    Compression("gzip", (b"\x1f\x8b\x08",), _Gzip),  # 8 is the only method that gzip ever had
     # "BZh" alone could be text; the next bytes are those of pi (a block) or of its square root (an empty file).
-    Format(
+    Compression(
         "bzip2",
         tuple(b"BZh%d" % n + m for n in range(1, 10) for m in (b"1AY&SY", b"\x17rE8P\x90")),
         bz2.BZ2Decompressor,
     ),
-    Format("xz", (b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)),
-    # Its decoder knows no limit on output, so it is fed little: 1 KiB holds at most 32 MiB. The second group of
+    Compression("xz", (b"\xfd7zXZ\x00",), _Xz),
+    # Its decoder has no limit on output, so it is fed little: 1 KiB holds at most 32 MiB. The second group of
     # magic numbers starts a skippable frame, as pzstd writes.
-    Format(
+    Compression(
         "zstd",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
         _Zstd,
@@ -97,25 +173,26 @@ FORMATS = (
 )
 
 
-def recognise(head: bytes) -> Format | None:
-    """The format of data that start with `head` (at least HEAD bytes if there are so many); None if not compressed."""
-    return next((f for f in FORMATS if head.startswith(f.magic)), None)
+def recognize(head: bytes) -> Compression | None:
+    """Return the format of data that start with `head`, at least HEAD bytes of it if there are so many.
+
+    Returns None for data that are not compressed. A magic number is not enough where text could begin with it.
+    """
+    return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The contents of a file given in pieces (the first of at least HEAD bytes), whether compressed or not.
+    """Yield the contents of a file given in pieces (the first of at least HEAD bytes), whether compressed or not.
 
-    Members that follow one another (`cat a.gz b.gz`) are joined, zero bytes behind one are padding. Raises
+    Members that follow one another (`cat a.gz b.gz`) are joined, zero bytes after one are padding. Raises
     DataError, which names the file and the byte in it, if the data are damaged or end early.
     """
     head = next(pieces, b"")
-    kind = recognise(head)
-    if kind is None:
-        return chain([head], pieces)
-    return _members(chain([head], pieces), kind, name)
+    kind, pieces = recognize(head), chain([head], pieces)
+    return pieces if kind is None else _members(pieces, kind, name)
 
 
-def _members(pieces: Iterator[bytes], kind: Format, name: str) -> Iterator[bytes]:
+def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[bytes]:
     offset = 0
     decoder: Decoder | None = kind.decoder()
     for piece in pieces:
@@ -130,7 +207,7 @@ def _members(pieces: Iterator[bytes], kind: Format, name: str) -> Iterator[bytes
                     decoder = kind.decoder()
                 try:
                     text = decoder.decompress(data, OUTPUT)
-                except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError) as error:
+                except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
                     raise DataError(f"{name}: damaged {kind.name} data near byte {at}: {error}") from error
                 for cut in range(0, len(text), OUTPUT):
                     yield text[cut : cut + OUTPUT]

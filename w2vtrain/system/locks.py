@@ -1,6 +1,6 @@
-"""Lock files: one process holds each, and the text in it says which. The system drops a lock with its process.
+"""Hold lock files: one process holds each, the text in it says which, and the system drops a lock with its process.
 
-What a lock protects is known to its callers: a run's folder, an output.
+It knows nothing about what a lock protects, a run's folder or an output: its callers do.
 """
 
 import errno
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from w2vtrain.errors import OutputError
-from w2vtrain.system.trust import Trusted, open_trusted, reason
+from w2vtrain.errors import OutputError, reason
+from w2vtrain.system.trust import Trusted, open_trusted
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER = "process "
@@ -35,16 +35,16 @@ class Lock:
     def __init__(self, path: Path, what: str, trusted: Trusted, run: str = "") -> None:
         self.path, self._what, self._trusted = path, what, trusted
         self._handle = self._take()
-        while not self._has_name():  # its holder deleted the file in between: what was locked is no longer the lock
+        while not self._has_name():  # its holder has deleted the file meanwhile: what was locked is no longer the lock
             os.close(self._handle)
             self._handle = self._take()
         self.write(run)
 
     def write(self, run: str = "") -> None:
-        """Note the process, and the run that it belongs to."""
+        """Write down the process, and the run that it belongs to."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = f"{OWNER}{os.getpid()} on {socket.gethostname()} since {since}\n" + (f"{RUN}{run}\n" if run else "")
-        with suppress(OSError):  # on a full disk the lock is held, but nobody learns by whom
+        with suppress(OSError):  # on a full disk the lock is held, but its file does not say by whom
             os.ftruncate(self._handle, 0)
             os.lseek(self._handle, 0, os.SEEK_SET)
             os.write(self._handle, text.encode())
@@ -52,7 +52,7 @@ class Lock:
     def release(self, remove: bool = False) -> None:
         """Let others take the lock; remove: delete its file, while it is still held."""
         if remove and self._has_name():
-            with suppress(OSError):  # Windows deletes no open file; a lock file that stays is no harm
+            with suppress(OSError):  # Windows deletes no open file; a lock file that remains does no harm
                 self.path.unlink(missing_ok=True)
         os.close(self._handle)
 

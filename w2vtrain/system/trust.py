@@ -1,7 +1,7 @@
 """Decide by owner and mode which folders and files another user could have written, and open those that are safe.
 
-It knows no format: checkpoint.py, journal.py and jit.py say what they read. On Windows every folder is trusted: access
-lists, not modes, protect it there.
+It knows nothing about what is in them: checkpoint.py, journal.py and jit.py do. On Windows every folder is trusted,
+because access lists protect it there, not modes.
 """
 
 import os
@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from w2vtrain.errors import W2VError
+from w2vtrain.errors import W2VError, reason
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 MODE = 0o664
-"""Permissions of new files, less the umask: everyone may read them, nobody but the user and the group may write."""
+"""Permissions of new files, less the umask: everyone may read them, only the user and the group may write."""
 
 
 class Trusted(NamedTuple):
@@ -26,7 +26,7 @@ class Trusted(NamedTuple):
 
 
 def distrust(about: os.stat_result, trusted: Trusted) -> str | None:
-    """Return why a file or folder with this status is not to be trusted, None if it is."""
+    """Return why a file or folder with this status cannot be trusted, None if it can."""
     if about.st_uid not in trusted.owners:
         return f"user {_user(about.st_uid)} owns it"
     if trusted.modes and about.st_mode & stat.S_IWOTH:
@@ -37,17 +37,15 @@ def distrust(about: os.stat_result, trusted: Trusted) -> str | None:
 def trust(folder: Path) -> Trusted:
     """Return who is trusted in a folder that you or root own and that not everyone can write to.
 
-    Raises PermissionError with the reason for any other folder, OSError if it cannot be looked at. A symbolic link to
-    the folder is followed: whoever names it chose it.
+    Raises PermissionError with the reason for any other folder, OSError if its status cannot be read. A symbolic link
+    to the folder is followed: whoever names it chose it.
     """
-    if os.name != "posix":
-        return Trusted(frozenset([0]), False)
-    about, mine = folder.stat(), Trusted(frozenset([0, os.geteuid()]))
+    about, mine = folder.stat(), _root_and_me()
     if not distrust(about, mine):
         return mine
     mine = new_files_in(folder)
-    if reason := distrust(about, mine):
-        raise PermissionError(reason)
+    if problem := distrust(about, mine):
+        raise PermissionError(problem)
     return mine
 
 
@@ -56,9 +54,9 @@ def new_files_in(folder: Path) -> Trusted:
 
     Some file systems give all files one owner (NFS with root_squash) or one mode (exFAT).
     """
-    if os.name != "posix":
-        return Trusted(frozenset([0]), False)
-    mine = Trusted(frozenset([0, os.geteuid()]))
+    mine = _root_and_me()
+    if not mine.modes:
+        return mine
     path = folder / f".probe-{secrets.token_hex(8)}"
     with suppress(OSError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
@@ -69,6 +67,13 @@ def new_files_in(folder: Path) -> Trusted:
             path.unlink()
         return Trusted(mine.owners | {made.st_uid}, not made.st_mode & stat.S_IWOTH)
     return mine
+
+
+def _root_and_me() -> Trusted:
+    """Return whom every user trusts. Windows reports 0 as the owner of all files, and modes that protect nothing."""
+    if os.name != "posix":
+        return Trusted(frozenset([0]), False)
+    return Trusted(frozenset([0, os.geteuid()]))
 
 
 def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -> int:
@@ -86,12 +91,12 @@ def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -
             raise PermissionError("it is a symbolic link") from error
         raise
     about = os.fstat(handle)
-    reason = "it is not a file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
-    if not (reason or group) and trusted.modes and about.st_mode & stat.S_IWGRP:
-        reason = "its group can write to it (chmod g-w helps)"
-    if reason:
+    problem = "it is not a file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
+    if not (problem or group) and trusted.modes and about.st_mode & stat.S_IWGRP:
+        problem = "its group can write to it (chmod g-w helps)"
+    if problem:
         os.close(handle)
-        raise PermissionError(reason)
+        raise PermissionError(problem)
     return handle
 
 
@@ -105,16 +110,11 @@ def read_trusted(path: Path, limit: int, trusted: Trusted) -> bytes:
 
 
 def require_trust(folder: Path, error: type[W2VError]) -> Trusted:
-    """Do what `trust` does, and raise this class of error, with what to do about it, instead of OSError."""
+    """Do what `trust` does, but raise this class of error with a remedy instead of OSError."""
     try:
         return trust(folder)
     except OSError as found:
         raise error(f"{folder} is not used: {reason(found)}: name another folder, or a copy of yours") from found
-
-
-def reason(error: OSError) -> str:
-    """Return what an OSError says, without its number and file name."""
-    return error.strerror or str(error)
 
 
 def _user(number: int) -> str:

@@ -1,7 +1,7 @@
-"""Text files as a stream of blocks of bytes, cut between words: files, directories, globs and standard input.
+"""Read text from files, directories, globs and standard input as a stream of blocks of bytes, cut between words.
 
-Nothing here counts or looks at words, except that the tokenisers `unicode` and `simple` rewrite text so that ASCII
-white space parts them.
+It counts nothing and looks at no words, except that the tokenizers `unicode` and `simple` rewrite text so that ASCII
+white space separates them.
 """
 
 import codecs
@@ -19,14 +19,14 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from w2vtrain.errors import DataError, InputMissing, UsageError
+from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, decompressed
 
-BLOCK = 1 << 22  # bytes of text handed over at a time
-READ = 1 << 20  # bytes asked of the operating system at a time
+BLOCK = 1 << 22  # bytes of text per block
+READ = 1 << 20  # bytes requested from the operating system at a time
 SAMPLE = 1 << 20  # bytes at the beginning of the text that a pass keeps
 MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
-LONG_RUN = 1 << 16  # bytes without white space after which a tokeniser that rewrites text no longer waits for some
+LONG_RUN = 1 << 16  # bytes without white space after which a tokenizer that rewrites text stops waiting for some
 
 TOKENIZERS = ("whitespace", "unicode", "simple")
 ENCODING_ERRORS = ("replace", "strict", "ignore")
@@ -43,16 +43,16 @@ class File:
 
 
 class Corpus:
-    """What the sources name, listed and opened once so that what is missing is known at the start.
+    """The files that the sources name, listed and opened once so that a missing one is reported at the start.
 
     `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
-    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space parts words), "unicode" (so does all other
-    white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining marks
-    are words). `errors` says what becomes of bytes that are not
-    UTF-8, as in `bytes.decode`: "replace" makes U+FFFD of them, "ignore" leaves them out, "strict" is a DataError.
-    With `allow_nul` a NUL byte is white space; else it is a DataError. `block_bytes` changes no result.
+    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space separates words), "unicode" (so does all
+    other white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining
+    marks are words). `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`: "replace" turns
+    them into U+FFFD, "ignore" leaves them out, "strict" raises DataError. With `allow_nul` a NUL byte is white space;
+    otherwise it raises DataError. `block_bytes` changes no result.
 
-    Raises InputMissing if a source is not there or cannot be read, UsageError for an unknown tokeniser.
+    Raises InputMissing if a source does not exist or cannot be read, UsageError for an unknown tokenizer.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Corpus:
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk of all files together; None if one of them is a pipe."""
+        """Bytes on disk of all files together; None if one of them is not a regular file."""
         sizes = [f.size for f in self.files if f.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     @property
     def name(self) -> str:
-        """What to call the corpus in a message: its first file, and how many more there are."""
+        """Name of the corpus for messages: its first file, and how many more there are."""
         first = "standard input" if self.files[0].path == "-" else self.files[0].path
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
@@ -88,11 +88,11 @@ class Corpus:
 class Reader(Iterator[bytes]):
     """One pass over a corpus: blocks of about `block_bytes` of text.
 
-    No block ends inside a token, except one of more than MAX_TOKEN bytes, of which the rest is left out. Every
-    file's end is a line end. `bytes_read` (from the disk, compressed where the file is), `text_bytes` (what they
-    hold), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul` (bytes) and
-    `grown` (files that are longer now than when they were listed, of which the rest is left) grow as it goes.
-    `sample` is the text read so far as the tokenizer finds it, at most the first SAMPLE bytes.
+    No block ends inside a token, except one of more than MAX_TOKEN bytes, whose rest is left out. Every file ends
+    with a line end. These counters grow while it reads: `bytes_read` (from the disk, before decompression),
+    `text_bytes` (after it), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul`
+    (bytes) and `grown` (files that have become longer since they were listed, whose rest is left out).
+    `sample` is the text read so far as the tokenizer gets it, at most the first SAMPLE bytes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -104,11 +104,11 @@ class Reader(Iterator[bytes]):
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
     def __next__(self) -> bytes:
-        """The next block; raises DataError for what is not text, InputMissing if reading fails."""
+        """Return the next block; raise DataError for data that are not text, InputMissing if reading fails."""
         return next(self._blocks)
 
     def _lines(self, file: File) -> Iterator[bytes]:
-        """The text of a file, rewritten by its tokeniser, with a line end at its end."""
+        """Yield the text of a file, rewritten by the tokenizer, with a line end at its end."""
         pieces = self._text(file)
         last = b"\n"
         for piece in self._words(pieces, self._rewritten) if self._rewritten else pieces:
@@ -118,7 +118,7 @@ class Reader(Iterator[bytes]):
             yield b"\n"
 
     def _text(self, file: File) -> Iterator[bytes]:
-        """The text of a file without its byte order mark, looked through for what text does not hold."""
+        """Yield the text of a file without its byte order mark; raise DataError for bytes that text does not have."""
         name = "standard input" if file.path == "-" else file.path
         pieces = decompressed(self._raw(file), name)
         head = b""
@@ -146,7 +146,7 @@ class Reader(Iterator[bytes]):
         return piece.replace(b"\0", b" ")
 
     def _raw(self, file: File) -> Iterator[bytes]:
-        """The bytes of a file, as many as it had when it was listed: a log that grows meanwhile is no trouble."""
+        """Yield the bytes of a file, as many as it had when it was listed: a log may grow meanwhile."""
         left = sys.maxsize if file.size is None else file.size
         try:
             with _open(file.path) as stream:
@@ -156,12 +156,12 @@ class Reader(Iterator[bytes]):
                     yield data
                 self.grown += file.size is not None and not left and bool(stream.read(1))
         except OSError as error:
-            raise InputMissing(f"{file.path}: cannot be read: {error.strerror or error}") from error
+            raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
         if left and file.size is not None:
             raise DataError(f"{file.path}: became shorter while it was read, at byte {file.size - left}")
 
     def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
-        """A tokeniser that rewrites text, over pieces cut anywhere."""
+        """Yield pieces, cut anywhere, as a tokenizer rewrites them."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
             bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
@@ -171,7 +171,7 @@ class Reader(Iterator[bytes]):
 
 
 def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The same pieces; DataError at the first byte that is not UTF-8."""
+    """Yield the same pieces; raise DataError at the first byte that is not UTF-8."""
     decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     for piece in chain(pieces, [b""]):
         held = len(decoder.getstate()[0])  # the start of a character, from the piece before
@@ -187,10 +187,10 @@ def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Join pieces of text to blocks that end between tokens: of `size` bytes or more, less the token that comes next.
+    """Join pieces of text into blocks that end between tokens, each of `size` bytes or more, less the next token.
 
-    A token of more than MAX_TOKEN bytes may be cut behind them: what is left of it is dropped, and the tokeniser
-    sees that it is too long. So memory stays bounded whatever the text.
+    A token of more than MAX_TOKEN bytes may be cut after that many: its rest is dropped, and the tokenizer
+    sees that it is too long. So memory is bounded for any text.
     """
     parts: list[bytes] = []
     total, skipping = 0, False
@@ -216,7 +216,7 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _last_space(text: bytes) -> int:
-    """The place behind the last white space, 0 if the last MAX_TOKEN + 1 bytes have none."""
+    """Return the index after the last white space, 0 if the last MAX_TOKEN + 1 bytes have none."""
     tail = text[-MAX_TOKEN - 1 :]
     found = max(tail.rfind(space) for space in SPACES) + 1
     return len(text) - len(tail) + found if found else 0
@@ -225,8 +225,8 @@ def _last_space(text: bytes) -> int:
 def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Cut pieces anew so that none ends inside a character, and none inside a word unless that is very long.
 
-    str.lower looks at a whole word (final sigma), so cuts are behind white space. Text without any for LONG_RUN bytes
-    (Chinese, or not a text) is cut between two characters.
+    str.lower looks at a whole word (final sigma), so cuts follow white space. Text without any for LONG_RUN bytes
+    (Chinese, or no text at all) is cut between two characters.
     """
     rest = b""
     for piece in pieces:
@@ -246,7 +246,7 @@ def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _KeepWords(dict[int, int]):
-    """For str.translate: letters, marks and line ends stay, all else becomes a space; filled as characters come."""
+    """For str.translate: letters, marks and line ends remain, all else becomes a space; filled as characters come."""
 
     def __missing__(self, code: int) -> int:
         keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
@@ -255,7 +255,7 @@ class _KeepWords(dict[int, int]):
 
 
 _KEEP_WORDS = _KeepWords()
-_LAST_SPACE = 0x3000  # U+3000, behind which Unicode has no white space
+_LAST_SPACE = 0x3000  # Unicode has no white space after U+3000
 _ASCII_SPACES = {code: 32 for code in range(128, _LAST_SPACE + 1) if chr(code).isspace()} | dict.fromkeys(
     range(28, 32), 32
 )
@@ -267,13 +267,13 @@ REWRITING: dict[str, Callable[[str], str]] = {
 
 
 def _paths(source: str) -> list[str]:
-    """The files that a source names, in a fixed order."""
+    """Return the files that a source names, in a fixed order."""
     if source == "-":
         return ["-"]
     try:
         found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
         paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
-    except (OSError, ValueError) as error:  # a name that is too long, or a folder that may not be looked into
+    except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
         raise InputMissing(f"{source}: {'no file in this directory' if found else 'no file matches'}")
@@ -289,11 +289,11 @@ def _below(folder: str) -> list[str]:
 
 
 def _unreadable(error: OSError) -> None:
-    raise InputMissing(f"{error.filename}: cannot be read: {error.strerror}") from error
+    raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
 
 
 def _file(path: str) -> File:
-    """Look at one file; raises InputMissing if it cannot be opened. A pipe is left alone: opening it could block."""
+    """Look up one file; raise InputMissing if it cannot be opened. A pipe is not opened, which could block."""
     if path == "-":
         return File(path, None)
     try:
@@ -307,7 +307,7 @@ def _file(path: str) -> File:
 
 
 def _missing(path: str, error: Exception) -> InputMissing:
-    return InputMissing(f"{path[:500]}: {getattr(error, 'strerror', None) or error}")
+    return InputMissing(f"{path[:500]}: {reason(error)}")
 
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
@@ -315,5 +315,5 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
         return Path(path).open("rb")
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except (io.UnsupportedOperation, AttributeError):  # a stand-in for stdin, in somebody's test say
+    except (io.UnsupportedOperation, AttributeError):  # a stand-in for stdin, for example in a test
         return nullcontext(sys.stdin.buffer)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.errors import DataError
-from w2vtrain.system.files import Claim, atomic_write, read_lines
+from w2vtrain.system.files import Claim, atomic_write
+from w2vtrain.system.reading import read_lines
 from w2vtrain.text.corpus import MAX_TOKEN
 
 Int64 = npt.NDArray[np.int64]
@@ -67,14 +68,14 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read lines "word count" in any order; `</s>`, which word2vec writes first, is a word like others.
+        """Read lines "word count" in any order, plain or compressed; `</s>`, which word2vec writes first, is a word.
 
         Raises InputMissing, or DataError with file and line: for a line that is not a word and a count of at least 1
         or that has more than LONGEST_LINE bytes, a word that is not UTF-8 or occurs twice, and for fewer than 2 words.
         """
         numbers: dict[bytes, int] = {}
         counts = array("q")
-        for number, line in read_lines(path, LONGEST_LINE, compressed=False):
+        for number, line in read_lines(path, LONGEST_LINE):
             word, count = _entry(line.removesuffix(b"\n"), f"{path}:{number}")
             if numbers.setdefault(word, number) != number:
                 first = numbers[word]

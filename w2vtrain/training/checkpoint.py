@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, OutputError, W2VError, WriteError
-from w2vtrain.formats.safetensors import json_digest, json_object, json_text, open_safetensors, write_safetensors
+from w2vtrain.errors import DataError, OutputError, W2VError, WriteError, reason
+from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write, sync_folder
+from w2vtrain.system.json_text import json_digest, json_object, json_text
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, reason, require_trust
+from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
 
 SCHEMA = 2
@@ -74,7 +75,7 @@ def save(
         temporary.rename(final)
         sync_folder(folder)
     except OSError as error:
-        raise WriteError(f"{final} cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{final} cannot be written: {reason(error)}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     for old in numbers(folder)[:-KEPT]:

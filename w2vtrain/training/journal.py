@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import FIELDS
-from w2vtrain.errors import DataError, shown
-from w2vtrain.formats.safetensors import json_digest, json_object
+from w2vtrain.errors import DataError, reason, shown
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
-from w2vtrain.system.trust import Trusted, new_files_in, read_trusted, reason
+from w2vtrain.system.trust import Trusted, new_files_in, read_trusted
 
 CONFIG = "config.json"
 SCHEMA = 2

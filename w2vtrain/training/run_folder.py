@@ -19,10 +19,20 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, Stopped, W2VError, WriteError, shown
+from w2vtrain.errors import (
+    ConfigError,
+    DataError,
+    InputMissing,
+    OutputError,
+    Stopped,
+    W2VError,
+    WriteError,
+    reason,
+    shown,
+)
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
-from w2vtrain.system.trust import open_trusted, reason, require_trust
+from w2vtrain.system.trust import open_trusted, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from w2vtrain.formats.vector_rows import row_values
-from w2vtrain.formats.vectors import HEAD, VOCABULARY_LINE, sniff_head
+from w2vtrain.formats.sniff import HEAD, VOCABULARY_LINE, sniff_head
+from w2vtrain.formats.word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.vocab import Int64
 

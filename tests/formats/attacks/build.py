@@ -3,9 +3,11 @@
 None of them is used outside tests/formats/test_attacks.py.
 """
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import pickle
 import struct
@@ -115,6 +117,10 @@ FILES = {
     "newlines.txt": b"\n" * 100,
     "bomb.txt.gz": gzip.compress(b"1000000000 1000\n" + b"0" * 40_000_000, mtime=0),
     "cut.txt.gz": gzip.compress(b"2 2\nthe 1 2\nof 3 4\n" * 1000, mtime=0)[:-10],
+    "garbage.txt.bz2": bz2.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
+    "garbage.txt.xz": lzma.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
+    # A window of 2 GiB, and blocks of 4 bytes that stand for 128 KiB each.
+    "window.txt.zst": b"\x28\xb5\x2f\xfd\0\xa8\x80\0\0" + b"1000000000 1000\n" + b"\x02\0\x100" * 2000 + b"\x03\0\x100",
     "broken.zst": b"\x28\xb5\x2f\xfd" + b"\xff" * 40,
     "broken.xz": b"\xfd7zXZ\x00" + b"\x00" * 40,
     "broken.bz2": b"BZh9" + b"\x00" * 40,

@@ -1,0 +1,145 @@
+"""The registry of vector formats: what each must do, and a newcomer that is one module and nothing else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from w2vtrain.errors import DataError, UsageError
+from w2vtrain.formats import vector_formats
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.model import Model, save_model
+from w2vtrain.formats.sniff import readers, sniff
+from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
+
+WORDS = ["the", "königlich", "0.5"]
+MATRIX = np.array([[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0]], "f4")
+REPOSITORY = Path(__file__).parent.parent.parent
+
+TOY = '''
+"""A comma-separated table that begins with "#toy"."""
+
+import numpy as np
+
+from w2vtrain.formats.vector_formats.contract import Promise, VectorFormat
+from w2vtrain.formats.vector_rows import read_rows
+
+
+def sniff(head, whole):
+    line = head.partition(b"\\n")[0]
+    return Promise(int(line.split()[1]), int(line.split()[2]), len(line) + 1) if line.startswith(b"#toy ") else None
+
+
+def parse(file, rows, promised, start):
+    for number, line in enumerate(file, 2):
+        if not rows.missing(1):
+            return
+        word, *values = line.rstrip(b"\\n").split(b",")
+        rows.add([word], np.array([values], "f4"), lambda _: f":{number}")
+
+
+def read(path, found, lenient, limit):
+    return read_rows(path, found, lenient, limit, parse, lambda dim: 2 * dim + 2)
+
+
+def write(file, words, matrix):
+    file.write(b"#toy %d %d\\n" % matrix.shape)
+    for word, row in zip(words, matrix, strict=True):
+        file.write(word + b"," + ",".join(map(repr, row.tolist())).encode() + b"\\n")
+
+
+FORMAT = VectorFormat(name="toy", suffixes=(".csv",), sniff=sniff, read=read, write=write)
+'''
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A folder in which the toy format is installed for the time of a test."""
+    folder = tmp_path / "more_formats"
+    folder.mkdir()
+    (folder / "toy.py").write_text(TOY)
+    monkeypatch.setattr(vector_formats, "__path__", [*vector_formats.__path__, str(folder)])
+    yield tmp_path
+    sys.modules.pop("w2vtrain.formats.vector_formats.toy", None)
+
+
+def test_one_module_adds_a_format_to_everything(toy):
+    assert vector_formats.names() == ["text", "binary", "toy"]
+    assert format_of("vectors.CSV") == "toy"
+    write_vectors(toy / "v.csv", WORDS, MATRIX)
+    write_vectors(toy / "w", WORDS, MATRIX, "toy")
+    assert (toy / "v.csv").read_bytes().startswith(b"#toy 3 3\nthe,")
+    assert (toy / "v.csv").read_bytes() == (toy / "w").read_bytes()
+    assert sniff(toy / "w")[:3] == ("toy", 3, 3)
+    found = read_vectors(toy / "w")
+    assert (found.words, found.format, found.matrix.tobytes()) == (WORDS, "toy", MATRIX.tobytes())
+    assert read_vectors(toy / "w", limit=2).words == WORDS[:2]
+    assert describe(toy / "w") | {"path": ""} == {
+        "path": "", "kind": "toy vectors", "bytes": (toy / "w").stat().st_size, "words": 3, "dim": 3,
+        "words_exact": True, "header": True,
+    }  # fmt: skip
+
+
+def test_error_messages_name_a_new_format(toy):
+    with pytest.raises(
+        UsageError, match=r"use \.txt \(text\), \.vec \(text\), \.bin \(binary\), \.csv \(toy\), or say"
+    ):
+        format_of("a.json")
+    with pytest.raises(UsageError, match="use text or binary or toy"):
+        format_of("a", "json")
+    (toy / "cut.csv").write_bytes(b"#toy 3 2\nthe,1.25,2.25\nof,3,4\n")
+    with pytest.raises(DataError, match="promises 3 vectors, the file holds 2"):
+        read_vectors(toy / "cut.csv")
+    (toy / "huge.csv").write_bytes(b"#toy 3000000 20\nthe,1,2\nof,3,4\n")
+    with pytest.raises(DataError, match="it is cut off or its header is wrong"):
+        read_vectors(toy / "huge.csv")
+
+
+def test_the_command_line_can_offer_a_new_format(toy):
+    @click.command()
+    @click.option("--format", type=click.Choice(vector_formats.names()))
+    def command(format): ...
+
+    assert "[text|binary|toy]" in CliRunner().invoke(command, ["--help"]).output
+
+
+def test_names_are_known_without_numpy():
+    program = "import sys; from w2vtrain.formats.vector_formats import names; print(names(), 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['text', 'binary'] False\n"
+
+
+def test_every_format_keeps_the_contract():
+    known = vector_formats.formats()
+    assert all(found.name == name for name, found in known.items())
+    suffixes = [suffix for found in known.values() for suffix in found.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
+
+
+@pytest.mark.parametrize("name", vector_formats.names())
+def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name):
+    path = tmp_path / "file"
+    write_vectors(path, WORDS, np.pad(MATRIX, ((0, 0), (0, 5)))[:, :3], name)
+    data = path.read_bytes()
+    assert [reader for reader, found in readers().items() if found.sniff(data, True) is not None] == [name]
+    found = read_vectors(path)
+    assert (found.words, found.format, found.matrix.tobytes()) == (WORDS, name, MATRIX.tobytes())
+    size = vector_formats.formats()[name].size([word.encode() for word in WORDS], 3)
+    assert size in (None, len(data))
+
+
+def test_a_model_is_claimed_by_no_format(tmp_path):
+    save_model(tmp_path / "m", Model(WORDS, np.array([3, 2, 1]), MATRIX, MATRIX))
+    data = (tmp_path / "m").read_bytes()
+    assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == ["model"]
+
+
+def test_the_readme_names_every_suffix():
+    readme = (REPOSITORY / "README.md").read_text()
+    for found in vector_formats.formats().values():
+        assert all(f"`{suffix}`" in readme for suffix in found.suffixes)

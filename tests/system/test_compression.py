@@ -1,0 +1,230 @@
+"""One decompressing reader: the corpus and every other reader take the same files and refuse the same files."""
+
+import bz2
+import gzip
+import lzma
+import os
+import random
+import tempfile
+import threading
+import zlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from w2vtrain.errors import DataError
+from w2vtrain.evaluation import evaluation
+from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.probability import trees
+from w2vtrain.system import compression
+from w2vtrain.system.reading import open_input, read_lines
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.vocab import Vocabulary
+
+WINDOW_OF_2_GIB = 31
+SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
+
+
+def frame(data, window_log=WINDOW_OF_2_GIB):
+    """A zstd frame of uncompressed blocks with a window of 2^window_log bytes and no promise of its size."""
+    starts = range(0, len(data), 1000) or [0]
+    blocks = [data[start : start + 1000] for start in starts]
+    heads = [len(block) << 3 | (i == len(blocks) - 1) for i, block in enumerate(blocks)]
+    packed = b"".join(head.to_bytes(3, "little") + block for head, block in zip(heads, blocks, strict=True))
+    return b"\x28\xb5\x2f\xfd\0" + bytes([(window_log - 10) << 3]) + packed
+
+
+def stream(data, history):
+    """An xz stream that asks for a dictionary of a power of two bytes, however little it needs."""
+    packed = bytearray(lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 4096}]))
+    end = 12 + (packed[12] + 1) * 4
+    packed[16] = 2 * (history.bit_length() - 1) - 24
+    packed[end - 4 : end] = zlib.crc32(packed[12 : end - 4]).to_bytes(4, "little")
+    return bytes(packed)
+
+
+KINDS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+PACKS = {
+    **KINDS,
+    **{
+        f"{name} members": lambda data, pack=pack: pack(data[:5]) + pack(b"") + pack(data[5:])
+        for name, pack in KINDS.items()
+    },
+    **{f"{name} padded": lambda data, pack=pack: pack(data) + bytes(512) for name, pack in KINDS.items()},
+    "zstd with a long window": frame,
+    "zstd after a skippable frame": lambda data: SKIPPABLE + KINDS["zstd"](data),
+    "zstd of unknown size": zstandard.ZstdCompressor(write_content_size=False).compress,
+    "xz with a long history": lambda data: stream(data, 1 << 30),
+}
+KEYED = SimpleNamespace(vectors=np.tri(4, dtype="f4"), index_to_key=["king", "man", "queen", "woman"])
+
+
+def of_corpus(path):
+    return b"".join(Corpus([str(path)]).read())
+
+
+def of_file(path):
+    with open_input(path) as (file, _):
+        return file.read()
+
+
+def of_lines(path):
+    return b"".join(line for _, line in read_lines(path, 1 << 24))
+
+
+def of_vectors(path):
+    found = read_vectors(path)
+    return found.words, found.matrix.tolist()
+
+
+READERS = {"corpus": of_corpus, "file": of_file, "lines": of_lines}
+LOADERS = {
+    "vectors": (of_vectors, b"2 2\nthe 1 2\nof 3 4\n"),
+    "vocabulary": (lambda path: Vocabulary.load(path).words, b"the 9\nof 7\n"),
+    "questions": (lambda path: evaluation.analogies(KEYED, path).to_dict(), b": a\nking man queen woman\n"),
+    "pairs": (lambda path: evaluation.similarity(KEYED, path).to_dict(), b"king queen 9\nman woman 8\nking man 2\n"),
+    "tree": (lambda path: trees.read_paths(path), b"king 0\nman 10\nqueen 110\nwoman 111\n"),
+}
+
+
+def put(folder, data):
+    path = Path(folder) / "file"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("loader", LOADERS)
+def test_every_loader_reads_every_compressed_file_as_the_plain_one(tmp_path, loader, pack):
+    load, content = LOADERS[loader]
+    plain = load(put(tmp_path, content))
+    assert load(put(tmp_path, PACKS[pack](content))) == plain
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.text("ab \n\u00e9", max_size=200).map(str.encode), min_size=1, max_size=4),
+    kind=st.sampled_from(sorted(KINDS)),
+    padding=st.integers(0, 9),
+    block=st.integers(1, 5000),
+    read=st.integers(1, 5000),
+)
+def test_all_readers_agree_on_members_and_padding(texts, kind, padding, block, read):
+    text = b"".join(texts) + b"end\n"
+    packed = b"".join(KINDS[kind](part) + bytes(padding) for part in (*texts, b"end\n"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = put(folder, packed)
+        assert b"".join(Corpus([str(path)], block_bytes=block).read()) == text
+        with open_input(path) as (file, name):
+            assert b"".join(iter(lambda: file.read(read), b"")) == text
+        assert name == kind
+        assert of_lines(path) == text
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"BZhello world\n",
+        b"BZh9 is no block\n",
+        b"\x1f\n",
+        b"\x1f\x8b\x07 no method of gzip\n",
+        b"P*M\n",
+        b"(\xb5/\n",
+    ],
+)
+def test_text_that_begins_as_compressed_data_does_is_text(tmp_path, reader, text):
+    assert READERS[reader](put(tmp_path, text)) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_readers_refuse_the_same_damage_in_the_same_words(tmp_path, kind):
+    pack, text = KINDS[kind], random.Random(1).randbytes(150_000).hex().encode()
+    packed = pack(text)
+    middle = len(packed) * 3 // 4
+    damages = {
+        "early, at byte": [packed[:-1], packed[:middle], packed + packed[:20], pack(b"")[:-1]],
+        "near byte": [
+            packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :],
+            packed + b"this is no member" * 9,
+            packed + bytes(7) + b"this is no member" * 9,
+        ],
+    }
+    for message, files in damages.items():
+        for data in files:
+            path, told = put(tmp_path, data), set()
+            for read in READERS.values():
+                with pytest.raises(DataError, match=f"file: .*{kind} data.* {message}") as caught:
+                    read(path)
+                told.add(str(caught.value))
+            assert len(told) == 1
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_memory_behind_a_long_window_of_zstd_is_bounded_by_the_file(tmp_path, reader, monkeypatch):
+    """A window beyond WINDOW is as good as any other, until the text is far longer than the file explains."""
+    monkeypatch.setattr(compression, "WINDOW", 1 << 20)
+    text = random.Random(1).randbytes(1 << 20).hex().encode() + b"\n"
+    assert READERS[reader](put(tmp_path, frame(text))) == text
+    run = ((1 << 17 << 3) | 2).to_bytes(3, "little") + b"\n"  # a block of 4 bytes that stands for 128 KiB
+    last = ((1 << 17 << 3) | 3).to_bytes(3, "little") + b"\n"
+    long, short = (b"\x28\xb5\x2f\xfd\0" + bytes([(log - 10) << 3]) + run * 99 + last for log in (21, 20))
+    with pytest.raises(DataError, match=r"damaged zstd .* more text than 100 times the compressed bytes, .* --long=31"):
+        READERS[reader](put(tmp_path, long))
+    if reader != "lines":  # its own bound is lower
+        assert len(READERS[reader](put(tmp_path, short))) == 100 << 17
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_memory_behind_a_long_history_of_xz_is_bounded_by_the_file(tmp_path, reader):
+    text = random.Random(1).randbytes(1 << 16).hex().encode() + b"\n"
+    assert READERS[reader](put(tmp_path, stream(text, 1 << 30))) == text
+    with pytest.raises(DataError, match="file: damaged xz data near byte 0: Memory usage limit"):
+        READERS[reader](put(tmp_path, stream(text, 1 << 31)))
+    if reader == "lines":  # its own bound is lower
+        return
+    lines = b"a line\n" * 5_000_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compression, "WINDOW", 1 << 24)
+        with pytest.raises(DataError, match=r"damaged xz .* more text than 100 times the compressed bytes, .* xz,"):
+            READERS[reader](put(tmp_path, stream(lines, 1 << 30)))
+        assert READERS[reader](put(tmp_path, stream(lines, 1 << 20))) == lines
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_comes_twice_before_damage_is_found(tmp_path, kind):
+    """The end of a short file is damaged, after much of its text has been given out."""
+    text = b"".join(b"line %d\n" % i for i in range(20_000)) * 20
+    pieces = []
+    with pytest.raises(DataError, match=f"file: .*{kind} data"):
+        pieces.extend(compression.decompressed(iter([KINDS[kind](text)[:-8] + bytes(8)]), "file"))
+    assert text.startswith(b"".join(pieces))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", ["plain", *KINDS])
+def test_a_pipe_is_recognized_however_little_of_it_comes_first(tmp_path, name):
+    data = KINDS[name](b"one\ntwo\n") if name in KINDS else b"one\ntwo\n"
+    os.mkfifo(tmp_path / "pipe")
+
+    def write():
+        with (tmp_path / "pipe").open("wb", buffering=0) as pipe:
+            for at in range(len(data)):
+                pipe.write(data[at : at + 1])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with open_input(tmp_path / "pipe") as (file, found):
+        assert (file.read(), found) == (b"one\ntwo\n", None if name == "plain" else name)
+    writer.join()

@@ -1,0 +1,42 @@
+"""JSON as other programs read it, and JSON of files that anyone may have written."""
+
+import json
+
+import pytest
+
+from w2vtrain.errors import DataError
+from w2vtrain.system.json_text import json_digest, json_object, json_text
+
+
+def no_constant(name):
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("indent", [False, True])
+def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
+    about = {"a": float("nan"), "b": [float("inf"), (-float("inf"), 1.5)], "c": 2**70}
+    for name in ("plain", "\udcff", "\ud800"):
+        found = json.loads(json_text({name: name, **about}, indent), parse_constant=no_constant)
+        assert found == {name: name, "a": None, "b": [None, [None, 1.5]], "c": 2**70}
+    assert ("\n" in json_text(about, indent)) == indent
+    with pytest.raises(TypeError):
+        json_text({"a": object()}, indent)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{", "FILE is not JSON: .*; remove it$"),
+        (b"\xff", "FILE is not JSON: .*; remove it$"),
+        ("[" * 100_000, "FILE is not JSON: .*; remove it$"),
+        ("[1]", "^FILE is not a JSON object; remove it$"),
+    ],
+)
+def test_what_is_no_object_is_named(text, message):
+    with pytest.raises(DataError, match=message):
+        json_object(text, "FILE is", "; remove it")
+    assert json_object('{"a": 1}', "FILE is") == {"a": 1}
+
+
+def test_a_digest_depends_on_values_not_on_the_order_of_keys():
+    assert json_digest({"a": 1, "b": [2]}) == json_digest({"b": [2], "a": 1}) != json_digest({"a": 1, "b": [3]})

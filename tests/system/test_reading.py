@@ -1,0 +1,103 @@
+"""Reading files: compression, bounds, and what cannot be read."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+import zstandard
+
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.system import reading
+from w2vtrain.system.reading import open_input, read_lines, read_small
+
+PACKERS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+TEXT = b"".join(b"line %d\n" % i for i in range(20_000))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_compression_is_known_by_content(tmp_path, name):
+    path = tmp_path / "a.txt"
+    path.write_bytes(PACKERS[name](TEXT) + PACKERS[name](b"more"))
+    with open_input(path) as (file, compression):
+        assert compression == name
+        assert file.readline() == b"line 0\n"
+        assert file.read() == TEXT[7:] + b"more"
+
+
+def test_plain_files_and_false_suffixes(tmp_path):
+    for name, content in [("a.gz", TEXT), ("b", b""), ("c", b"\x1f")]:
+        (tmp_path / name).write_bytes(content)
+        with open_input(tmp_path / name) as (file, compression):
+            assert (file.read(), compression) == (content, None)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_damaged_compression_is_seen(tmp_path, name):
+    path = tmp_path / "a"
+    packed = PACKERS[name](TEXT)
+    middle = len(packed) // 2
+    for damaged in (packed[:-1], packed[:middle], packed[:middle] + bytes(8) + packed[middle + 8 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=name), open_input(path) as (file, _):
+            file.read()
+
+
+def test_inputs_that_are_not_there(tmp_path):
+    for path, message in [(tmp_path / "no", "No such file"), (tmp_path, "is a folder"), ("a\0", "null byte")]:
+        with pytest.raises(InputMissing, match=message), open_input(path):
+            pass
+
+
+def test_a_small_file_is_read_whole_and_no_other(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_small(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(DataError, match="a: has more than 4 bytes: name another file"):
+        read_small(tmp_path / "a", 4)
+    with pytest.raises(ConfigError, match="a: has more than 4 bytes; remove it"):
+        read_small(tmp_path / "a", 4, ConfigError, "; remove it")
+    for path in (tmp_path / "no", tmp_path):
+        with pytest.raises(InputMissing):
+            read_small(path, 5)
+
+
+def test_lines_have_numbers_and_limits(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"one\n\nthree\r\n\rx\nlast")
+    lines = [(1, b"one\n"), (2, b"\n"), (3, b"three\r\n"), (4, b"\rx\n"), (5, b"last")]
+    assert list(read_lines(path, 5, 19)) == lines
+    with pytest.raises(DataError, match=r"a:3: the line has more than 4 bytes"):
+        list(read_lines(path, 4))
+    with pytest.raises(DataError, match=r"a:5: more than 18 bytes of text: divide the file"):
+        list(read_lines(path, 5, 18))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_compressed_lines_may_not_expand_without_limit(tmp_path, name, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(PACKERS[name](TEXT))
+    assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
+    monkeypatch.setattr(reading, "EXPANDED", 100)
+    path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
+    with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
+        list(read_lines(path, 20))
+    with pytest.raises(DataError, match="100 times the size of the compressed file or 500 bytes: decompress"):
+        list(read_lines(path, 20, 500))
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_damaged_lines_are_seen(tmp_path, name):
+    (tmp_path / "a").write_bytes(PACKERS[name](TEXT)[:-1])
+    with pytest.raises(DataError, match=name):
+        list(read_lines(tmp_path / "a", 20))
+
+
+def test_the_errors_of_the_block_pass(tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+    with pytest.raises(KeyError), open_input(tmp_path / "a"):
+        raise KeyError

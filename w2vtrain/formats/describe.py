@@ -1,0 +1,77 @@
+"""Describe a file of vectors, a model or a vocabulary for people: what it is, how large, and how a model was made.
+
+It reads headers and at most a piece of the rest, so that it checks less than a reader does.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.model import FIXED, settings_and_record
+from w2vtrain.formats.safetensors import FORMAT, open_safetensors
+from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.vector_formats import names
+from w2vtrain.formats.vector_formats.contract import Sniff
+from w2vtrain.system.reading import open_input
+
+COUNTED = 1 << 26
+"""Bytes up to which the lines of a file are counted; a larger one is read this far, and the rest is estimated."""
+
+
+def describe(path: str | Path) -> dict[str, Any]:
+    """Describe a file for people; this is cheap for big files, because only headers and a piece of it are read.
+
+    Keys: path, kind ("text vectors", "binary vectors", ..., "model", "vocabulary" or "unknown"), bytes (int), and if
+    the file says so: compression, words (V), words_exact (False if V was estimated from the file's size), dim, header
+    (bool), note; for a model also format, output_rows, arrays (name to shape), settings and record.
+    Raises InputMissing if the file cannot be opened, DataError if it is damaged.
+    """
+    found = sniff(path)
+    about: dict[str, Any] = {"path": str(path), "kind": found.kind, "bytes": found.size}
+    if found.compression:
+        about["compression"] = found.compression
+    if found.kind == "model":
+        return about | _describe_model(path)
+    if found.kind in names():
+        about |= {"kind": f"{found.kind} vectors", "words": found.rows, "dim": found.dim}
+        about |= {"words_exact": True, "header": found.rows is not None}
+    if found.kind != "unknown" and found.rows is None:
+        about["words"], about["words_exact"] = _count_lines(path, found)
+    if found.note:
+        about["note"] = found.note
+    return about
+
+
+def _describe_model(path: str | Path) -> dict[str, Any]:
+    with open_safetensors(path) as box:
+        if "w2vtrain" not in box.metadata:
+            shapes = {name: list(box.shape(name)) for name in box.names}
+            return {"kind": "unknown", "note": "a safetensors file of another program", "arrays": shapes}
+        settings, record = settings_and_record(box)
+        shape = box.shape("input")
+        if len(shape) != 2:
+            raise DataError(f"{path}: the tensor input has shape {list(shape)}, expected 2 dimensions")
+        return {
+            "format": FORMAT,
+            "words": shape[0],
+            "words_exact": True,
+            "dim": shape[1],
+            "output_rows": box.shape("output")[0] if box.shape("output") else 0,
+            "arrays": {name: list(box.shape(name)) for name in box.names if name not in FIXED},
+            "settings": settings,
+            "record": record,
+        }
+
+
+def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
+    """Return the number of lines, and whether it is exact: for a big file it is estimated from its beginning."""
+    lines = read = 0
+    last = b"\n"
+    with open_input(path) as (file, compression):
+        while read < COUNTED and (block := file.read(1 << 20)):
+            lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
+        if not file.read(1):
+            return lines + (last != b"\n"), True
+        if compression:
+            return lines, False  # at least that many: nothing says how much is still to come
+    return round(lines * found.size / read), False

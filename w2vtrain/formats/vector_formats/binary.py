@@ -1,0 +1,80 @@
+"""Read and write word2vec's binary format: a line "V d", then rows of a word, a space and d little-endian float32.
+
+Rows are strict or lenient by vector_rows.py; word2vec.py tells a header's binary rows from rows of text.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
+from w2vtrain.formats.vector_rows import BLOCK, MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.word2vec import promise_of, split_binary
+
+
+def sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim a header that is followed by anything but text."""
+    found = promise_of(head, whole)
+    if found is None:
+        return None
+    promise, is_text = found
+    return None if is_text else promise
+
+
+def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read a file; a row has at least a byte of a word, a space and 4 bytes per value."""
+    return read_rows(path, found, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
+
+
+def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
+    """Write "V d" and a row per word, each with a newline at its end, as word2vec.c does."""
+    file.write(_header(*matrix.shape))
+    for names, block in float_blocks(words, matrix):
+        file.write(b"".join([b"%b %b\n" % (name, row.data) for name, row in zip(names, block, strict=True)]))
+
+
+def size(words: Sequence[bytes], dim: int) -> int:
+    """Return the bytes of a file of these words and d values each."""
+    return len(_header(len(words), dim)) + sum(map(len, words)) + len(words) * (4 * dim + 2)
+
+
+def _header(rows: int, dim: int) -> bytes:
+    return b"%d %d\n" % (rows, dim)
+
+
+def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
+    """Read rows "word", space, d little-endian float32, perhaps "\\n" into `rows`, as many as there are.
+
+    More than `promised` are an error, and so are bytes left at the end; positions in messages count from the start of
+    the (decompressed) file.
+    """
+    width, data = 4 * rows.dim, b""
+    total = 0
+    while (most := rows.missing(1 << 62 if promised is None else promised - total)) > 0:
+        more = file.read(max(4 * BLOCK, width))
+        data += more
+        names, starts, values, used = split_binary(data, width, most)
+        if names:
+            block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
+            rows.add(names, block, lambda i, at=start, offsets=starts: f", byte {at + offsets[i]:,}")  # type: ignore[misc]
+        total, start, data = total + len(names), start + used, data[used:]
+        if not names and len(data) > MAX_WORD + width:
+            raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD:,} bytes")
+        if not more:
+            break
+    if rows.limit is not None and len(rows.words) >= rows.limit:
+        return
+    data += file.read(2 + MAX_WORD)
+    if data not in (b"", b"\n"):
+        if promised is not None and total == promised:
+            problem = f"more bytes than the {promised:,} vectors that the header promises"
+        else:
+            problem = f"the file ends inside row {total + 1:,}"
+        rows.refuse(f", byte {start:,}", problem)
+
+
+FORMAT = VectorFormat(name="binary", suffixes=(".bin",), sniff=sniff, read=read, write=write, size=size)

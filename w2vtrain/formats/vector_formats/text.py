@@ -1,0 +1,107 @@
+"""Read and write vectors as text: word2vec's, and GloVe's, which is the same without the first line "V d".
+
+Rows are strict or lenient by vector_rows.py; word2vec.py tells a header's rows of text from binary ones.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
+from w2vtrain.formats.vector_rows import BLOCK, MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.word2vec import numbers, promise_of, row_values
+
+# The longest text of a float32 in common use has 16 characters; this leaves room for columns aligned with spaces.
+MAX_NUMBER = 64
+
+
+def sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim a header followed by text, and a first row of a word and two numbers or more, as GloVe writes it."""
+    if found := promise_of(head, whole):
+        promise, is_text = found
+        return promise if is_text else None
+    start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
+    row, newline, _ = head[start:].partition(b"\n")
+    dim = len(row.split()) - 1
+    if dim >= 2 and (newline or whole) and row_values(row, dim) is not None:
+        return Promise(None, dim, start)
+    return None
+
+
+def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read a file; a row has at least a word, an end, and a space and a digit per value."""
+    return read_rows(path, found, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
+
+
+def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
+    """Write "V d" and a line per word; values are the shortest decimals that read back to the same float32."""
+    file.write(b"%d %d\n" % matrix.shape)
+    for names, block in float_blocks(words, matrix):
+        file.write(_lines(names, block))
+
+
+def _lines(names: Sequence[bytes], block: NDArray[np.float32]) -> bytes:
+    # orjson prints the shortest decimals ten times as fast as repr(). "[[1.0,2.0],[3.0,4.0]]" becomes lines: searching
+    # for one byte takes a tenth of the time of searching for several, and two bytes are then left out.
+    lists = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY).replace(b",", b" ").split(b"]")[:-2]
+    return b"".join([b"%b %b\n" % (name, values[2:]) for name, values in zip(names, lists, strict=True)])
+
+
+def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
+    """Read lines into `rows` until the end of the file; more than `promised` are an error."""
+    line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header 4
+    longest = MAX_WORD + MAX_NUMBER * rows.dim
+    step = max(1, BLOCK // rows.dim)
+    while (count := rows.missing(step)) > 0:
+        lines: list[bytes] = []
+        for _ in range(count):
+            line = file.readline(longest)
+            if not line:
+                break
+            if len(line) == longest:
+                raise DataError(f"{rows.name}:{line_number + len(lines)}: a line of more than {longest:,} bytes")
+            lines.append(line.rstrip(b" \t\r\n"))
+        if promised is not None and len(rows.words) + len(lines) > promised:
+            line_number += promised - len(rows.words)
+            raise DataError(f"{rows.name}:{line_number}: more rows than the {promised:,} that the header promises")
+        if not lines:
+            return
+        _parse_lines(lines, rows, line_number)
+        line_number += len(lines)
+
+
+def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
+    pairs = [line.partition(b" ") for line in lines]
+    text = b" ".join([rest for _, _, rest in pairs])
+    # One call for all numbers, if every row surely has its own d of them: d - 1 single spaces and no other separator.
+    regular = all(rest.count(b" ") == rows.dim - 1 for _, _, rest in pairs)
+    if regular and not any(space in text for space in (b"  ", b"\t", b"\r", b"\v", b"\f")):
+        values = numbers(text)
+        if values is not None and len(values) == len(lines) * rows.dim:
+            block = values.reshape(len(lines), rows.dim)
+            rows.add([name for name, _, _ in pairs], block, lambda i: f":{line_number + i}")
+            return
+    for i, line in enumerate(lines):
+        _parse_line(line, rows, f":{line_number + i}")
+
+
+def _parse_line(line: bytes, rows: Collector, place: str) -> None:
+    """Parse a row with unusual spacing the slow way, or report what is wrong with it."""
+    fields = line.split()
+    if not fields or line[:1].isspace():
+        rows.refuse(place, "the word is empty" if fields else "the line is empty")
+    elif len(fields) != rows.dim + 1:
+        rows.refuse(place, f"{len(fields) - 1} values after the word, expected {rows.dim}")
+    elif (values := row_values(line, rows.dim)) is None:
+        bad = next(field for field in fields[1:] if numbers(field) is None)
+        rows.refuse(place, f"{bad[:60].decode(errors='replace')!r} is not a number")
+    else:
+        rows.add([fields[0]], values.reshape(1, -1), lambda _: place)
+
+
+FORMAT = VectorFormat(name="text", suffixes=(".txt", ".vec"), sniff=sniff, read=read, write=write)

@@ -1,0 +1,94 @@
+"""Parse the pieces that word2vec's text and binary formats share, and tell the two apart.
+
+Both begin with a line "V d"; what follows decides. The formats themselves are vector_formats/text.py and binary.py.
+"""
+
+import re
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.formats.vector_formats.contract import Promise
+from w2vtrain.formats.vector_rows import MAX_DIM, MAX_WORD
+
+HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
+# Bytes that text has no use for: all below space but the white space.
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+
+def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
+    """Return what a first line "V d" promises, however absurd, and whether text follows; None without such a line.
+
+    head: the first bytes of the data; whole: whether they are all there is.
+    """
+    header = HEADER.match(head)
+    if header is None:
+        return None
+    rows, dim, start = int(header[1]), int(header[2]), header.end()
+    return Promise(rows, dim, start), _is_text(head[start:], rows, dim, whole)
+
+
+def _is_text(data: bytes, rows: int, dim: int, whole: bool) -> bool:
+    """Return whether the bytes after a header are rows of text, not binary ones.
+
+    Text with a mistake in its first row is still text, so that its reader can name the line.
+    """
+    if not 0 < dim <= MAX_DIM:
+        return True
+    row, newline, _ = data.partition(b"\n")
+    if (newline or whole) and row_values(row, dim) is not None:
+        return True
+    if whole:
+        names, _, _, used = split_binary(data, 4 * dim, rows)
+        if len(names) == rows and data[used:] in (b"", b"\n"):
+            return False  # four printable bytes may be a float
+    return _looks_like_text(data)
+
+
+def _looks_like_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            return False
+    return CONTROL.search(data) is None
+
+
+def numbers(text: bytes) -> NDArray[np.float32] | None:
+    """Return the float32 values of decimals separated by white space; None if anything else is in between."""
+    try:
+        with warnings.catch_warnings():
+            # NumPy reports text that is no number as a deprecation in some versions and as an error in others.
+            warnings.simplefilter("error")
+            return np.fromstring(text, dtype=np.float32, sep=" ")
+    except (ValueError, DeprecationWarning):
+        return None
+
+
+def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
+    """Return the (dim,) float32 values of a line "word v1 ... vd"; None if it is none."""
+    fields = line.split()
+    if len(fields) != dim + 1:
+        return None
+    values = numbers(b" ".join(fields[1:]))
+    return values if values is not None and len(values) == dim else None
+
+
+def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[bytes], int]:
+    """Cut `most` whole binary rows off `data`: return words, where each begins, their values as bytes, bytes used."""
+    names: list[bytes] = []
+    starts: list[int] = []
+    values: list[bytes] = []
+    at = 0
+    while len(names) < most:
+        # word2vec.c ends a row with a newline, other writers do not; no word begins with one.
+        begin = at + 1 if data[at : at + 1] == b"\n" else at
+        space = data.find(b" ", begin, begin + MAX_WORD + 1)
+        if space < 0 or space + 1 + width > len(data):
+            break
+        names.append(data[begin:space])
+        starts.append(begin)
+        at = space + 1 + width
+        values.append(data[space + 1 : at])
+    return names, starts, values, at

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 import zstandard
 
-from w2vtrain import config
-from w2vtrain.commands import run
+from w2vtrain import aliases, config, parsers
+from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, evaluation, report, scores
 from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vector_rows, vectors, word2vec
@@ -44,9 +44,9 @@ LONGEST = 4096  # bytes of an input
 ROOM = 256 << 20  # bytes of memory beyond the start
 SLOWEST = 20  # seconds an input
 MODULES = (
-    checkpoint, compare, compression, config, corpus, describe, evaluation, json_text, model, predictor,
-    reading, report, run, run_folder, safetensors, scores, sniff, trees, vector_rows, vectors, vocab, word2vec,
-    tomllib._parser, tomllib._re,
+    aliases, checkpoint, compare, compression, config, corpus, describe, evaluation, json_text, model, parsers,
+    predictor, reading, report, request, resume, run_folder, safetensors, scores, sniff, trees, vector_rows, vectors,
+    vocab, word2vec, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
@@ -158,7 +158,7 @@ def read_run(path):
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
     if about := refused(run_folder.stored, folder):
-        refused(run.asked_before, folder, about)
+        refused(resume.asked_before, folder, about)
     refused(run_folder.Run(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
 
 
@@ -286,9 +286,11 @@ def compressed_seeds(_):
 
 
 def run_seeds(_):
-    request = run.FitRequest(["text"], {"window": "3"}, "vectors.txt")
+    asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt")
     settings = {**vars(config.Settings()), "alpha": 0.025}
-    yield json.dumps({"cwd": "/", "request": {**vars(request)}, "settings": settings}).encode()
+    yield json.dumps({"cwd": "/", "request": {**vars(asked)}, "settings": settings}).encode()
+    old = {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False}
+    yield json.dumps({"cwd": "/", "request": {**vars(asked)}, "settings": old}).encode()
     yield b'{"cwd": 3, "request": {"sources": []}, "settings": []}'
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.config import FIELDS, Settings, read_toml, resolve, validated
+from w2vtrain.config import ROWS, Settings, broken_rules, check_rules, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
 from w2vtrain.system import machine
 from w2vtrain.system.machine import automatic_threads, peak_memory, versions
@@ -63,7 +63,10 @@ def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
         "max_sentence": [0, 1],
         "threads": [0, -1, 10_000, "many"],
         "seed": [-1, 2**64],
-        "model": ["sg", "", 1],
+        "architecture": [1, None, ["cbow"]],
+        "model": ["sg", "", 1, None],
+        "cbow_gradient": ["exact", True],
+        "context_weights": ["maybe", None],
         "tokenizer": ["moses"],
         "shrink_windows": ["maybe", 3],
         "options": [3],
@@ -130,6 +133,42 @@ def test_old_line_ends_are_read(tmp_path):
     assert read_toml(tmp_path / "old.toml") == {"window": 3, "threads": 2, "epochs": 4, "options": {}}
 
 
+def test_options_have_the_origin_of_who_gave_them(tmp_path):
+    path = toml(tmp_path, "[options]\nnegative = 7\n")
+    assert resolve({"epochs": "2"}, {"W2VTRAIN_SEED": "3"}, path)[1]["options"] == str(path)
+    assert resolve({"options": {"negative": "3"}}, {})[1]["options"] == "command line"
+    assert resolve({"epochs": "2"}, {})[1]["options"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"alpha": 0}, "alpha: 0 would learn nothing"),
+        ({"seconds": "0"}, "seconds: 0 would learn nothing"),
+        ({"alpha": 0.01, "min_alpha": "0.02"}, "min-alpha: 0.02 is more than alpha, 0.01"),
+    ],
+)
+def test_rules_between_settings_hold_for_every_source(tmp_path, values, message):
+    text = "\n".join(f"{name} = {value}" for name, value in values.items())
+    for refuse in (
+        lambda: validated(values),
+        lambda: resolve(values, {}),
+        lambda: resolve({}, {f"W2VTRAIN_{name.upper()}": str(value) for name, value in values.items()}),
+        lambda: resolve({}, {}, toml(tmp_path, text)),
+        lambda: effective(Settings(**{name: float(value) for name, value in values.items()})),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            refuse()
+
+
+def test_patience_needs_heldout_text():
+    settings = validated({"patience": 3})
+    assert broken_rules(settings) == broken_rules(settings, heldout=True) == []
+    with pytest.raises(ConfigError, match="patience: needs --heldout"):
+        check_rules(settings, heldout=False)
+    assert broken_rules(Settings(), heldout=False) == []
+
+
 def test_missing_file_and_unknown_environment(tmp_path):
     with pytest.raises(InputMissing):
         read_toml(tmp_path / "none.toml")
@@ -137,7 +176,7 @@ def test_missing_file_and_unknown_environment(tmp_path):
         resolve({}, {"W2VTRAIN_WINDWO": "3"})
 
 
-@given(st.dictionaries(st.sampled_from(sorted(FIELDS)), st.one_of(st.integers(), st.floats(), st.text(), st.none())))
+@given(st.dictionaries(st.sampled_from(sorted(ROWS)), st.one_of(st.integers(), st.floats(), st.text(), st.none())))
 def test_any_value_is_taken_or_refused_in_one_line(values):
     try:
         settings = validated(values)
@@ -152,7 +191,7 @@ def test_any_value_is_taken_or_refused_in_one_line(values):
 
 def test_automatic_rates_depend_on_model_and_objective():
     rates = {
-        (m, o): effective(validated({"model": m, "objective": o}))[0].alpha
+        (m, o): effective(validated({"architecture": m, "objective": o}))[0].alpha
         for m in ("skipgram", "cbow")
         for o in ("neg", "hs")
     }

@@ -5,14 +5,34 @@ Heavy imports stay inside the commands, so that --help answers at once.
 
 import importlib
 import os
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from w2vtrain import __version__
+from w2vtrain.commands.options import (
+    COMPARING,
+    COUNTING,
+    TRAINING,
+    allow_changed_option,
+    cache_option,
+    code_option,
+    config_option,
+    debug_option,
+    force_option,
+    format_option,
+    given,
+    json_option,
+    objective_options,
+    pairs_option,
+    query_options,
+    questions_option,
+    quiet_option,
+    restrict_option,
+    scoring_options,
+    setting_options,
+)
 from w2vtrain.commands.shell import execute
-from w2vtrain.config import FIELDS
 from w2vtrain.system.terminal import NAME, interrupts_end_imports
 
 CODES = """\b
@@ -22,60 +42,6 @@ Exit codes: 0 done; 1 below --fail-under, failed check; 2 bad command line;
 75 stopped and saved; 76 training diverged; 78 bad settings or code not named here;
 130 interrupted."""
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
-COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
-TRAINING = tuple(name for name in FIELDS if name != "options")
-KINDS = {"int": "N", "float": "X", "str": "NAME"}
-
-
-format_option: Any = click.option(
-    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
-)
-allow_changed_option: Any = click.option(
-    "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
-)
-cache_option: Any = click.option(
-    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]"
-)
-code_option: Any = click.option(
-    "--objective", metavar="NAME", help="The run's objective, if it is a file or a module: lets its code run."
-)
-
-
-def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--debug, wherever it stands; read by `main` from the arguments themselves."""
-    return click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")(command)
-
-
-def setting_options(*wanted: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option for each of these fields of Settings; values stay text, so that all are checked in one place."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed(wanted):
-            command = setting_option(name)(command)
-        return command
-
-    return decorate
-
-
-def setting_option(name: str) -> Callable[..., Any]:
-    """The option of one field, with what it takes and its default in the help."""
-    field = FIELDS[name]
-    flag, text, default = f"--{name.replace('_', '-')}", field.metadata["help"], field.default
-    if "bool" in str(field.type):
-        if default is not None:
-            text += f"  [default: {'on' if default else 'off'}]"
-        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
-    if default is not None:
-        text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
-    kind = next((letter for part, letter in KINDS.items() if part in str(field.type)), "TEXT")
-    metavar = "|".join(field.metadata["choices"]) if "choices" in field.metadata else kind
-    return click.option(flag, *field.metadata.get("aliases", ()), name, default=None, metavar=metavar, help=text)
-
-
-def given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Take these options out of a command's arguments: the ones that the user gave."""
-    taken = {name: values.pop(name) for name in names}
-    return {name: value for name, value in taken.items() if value is not None}
 
 
 class Catalogue(click.Group):
@@ -112,7 +78,7 @@ def cli() -> None:
 @click.option(
     "--log-json", metavar="FILE", help="Also the progress, one JSON object a line, and what was done at the end."
 )
-@click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
+@config_option
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the objective.")
 @click.option("--negative", metavar="N", help="Short for -O negative=N: noise words a target.")
 @click.option("--ns-exponent", metavar="X", help="Short for -O ns_exponent=X: noise is counts to this power.")
@@ -121,9 +87,9 @@ def cli() -> None:
 )
 @click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file, for hs.")
 @cache_option
-@click.option("--force", is_flag=True, help="Overwrite output files.")
+@force_option
 @click.option("--print-config", is_flag=True, help="Print all settings with their origins as TOML, and stop.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@quiet_option
 @click.option(
     "--progress-every", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
     help="Between two lines of progress, here or in --log-json.",
@@ -154,8 +120,8 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    run = module("commands.run")
-    run.run_fit(run.FitRequest(sources=corpus, flags=flags, **values), code=flags.get("objective"))
+    request = module("commands.request").FitRequest(sources=corpus, flags=flags, **values)
+    module("commands.fit").fit(request, code=flags.get("objective"))
 
 
 def module(name: str) -> Any:
@@ -167,27 +133,13 @@ def module(name: str) -> Any:
         return importlib.import_module(f"{__package__}.{name}")
 
 
-def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Options of the objective from -O and its short forms; one given twice has no meaning."""
-    options = short
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        name = key.strip().replace("-", "_")
-        if not equals:
-            raise click.UsageError(f"-O {pair}: expected KEY=VALUE")
-        if name in options:
-            raise click.UsageError(f"-O {pair}: {name} is given twice")
-        options[name] = value.strip()
-    return options
-
-
 @cli.command(epilog=CODES, short_help="Go on with a run that was stopped or killed.")
 @click.argument("run")
-@click.option("--force", is_flag=True, help="Overwrite output files.")
+@force_option
 @allow_changed_option
 @code_option
 @cache_option
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@quiet_option
 @debug_option
 def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: str | None, **values: Any) -> None:
     """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
@@ -195,7 +147,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: s
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("commands.run").run_resume(run, quiet, force, allow_changed, objective, **values)
+    module("commands.resume").resume(run, quiet, force, allow_changed, objective, **values)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")
@@ -211,7 +163,7 @@ def export(run: str, output: str, format_: str | None, force: bool, objective: s
     """Write the vectors of the last checkpoint in folder RUN, which may be training: neither is the run touched, nor
     the corpus needed. With --heldout text they are those of the best epoch.
     """
-    module("commands.export").run_export(run, output, format_, force, objective)
+    module("commands.export").export(run, output, format_, force, objective)
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -219,37 +171,17 @@ def export(run: str, output: str, format_: str | None, force: bool, objective: s
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where to write them; - is stdout, the default.")
 @setting_options(*COUNTING)
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@quiet_option
 @debug_option
 def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **values: Any) -> None:
     """Count the words of CORPUS: one `word count` a line, most frequent first."""
-    module("commands.texts").run_vocab(corpus, output, given(values, COUNTING), force, quiet)
+    module("commands.vocab").vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
 @cli.group(name="eval", cls=Catalogue, epilog=CODES)
 @debug_option
 def evaluate() -> None:
     """Score vectors on analogies or word similarity."""
-
-
-def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both evaluations share."""
-    for option in (
-        debug_option,
-        click.option("--fail-under", type=float, metavar="X", help="Exit with 1 if the total is below X."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--case-sensitive", is_flag=True, help="Tell upper from lower case."),
-    ):
-        command = option(command)
-    return command
-
-
-def restrict_option(default: int) -> Callable[..., Any]:
-    """--restrict-vocab, whose default differs between evaluations as it does in gensim."""
-    return click.option(
-        "--restrict-vocab", type=click.IntRange(0), default=default, show_default=True, metavar="N",
-        help="Only the N most frequent words count; 0 takes all.",
-    )  # fmt: skip
 
 
 @evaluate.command(epilog=CODES, short_help="King is to man as what is to woman?")
@@ -270,22 +202,6 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate VECTORS' cosines with the scores of PAIRS (`word word score` a line)."""
     module("commands.queries").print_similarity(vectors, pairs, **options)
-
-
-def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both kinds of questions share."""
-    for option in (
-        debug_option,
-        click.option(
-            "--strict", is_flag=True, help="Stop at the first unknown word, or line with another number of words."
-        ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
-        click.option(
-            "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Answers."
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 @cli.command(short_help="Print the words nearest to a word.")
@@ -331,14 +247,14 @@ def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[s
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Threads, or auto.  [default: auto]")
 @click.option("--objective", metavar="NAME", help="The model's, if it is a Python file or module: its code is run.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @debug_option
 def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
     mean and the variance of log Z, bits a word, coverage.
     """
-    module("commands.texts").run_perplexity(model, heldout, **options)
+    module("commands.perplexity").perplexity(model, heldout, **options)
 
 
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
@@ -355,10 +271,10 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Trainings of each.")
 @click.option("--rates", metavar="LIST", help="First try these rates with each objective, as in 0.02,0.05,0.1.")
 @click.option("--tune-seconds", type=click.FloatRange(0.1), default=20, show_default=True, help="For each such try.")
-@click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
-@click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
-@click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
-@setting_options(*(name for name in TRAINING if name not in ("objective", "seed")))
+@questions_option
+@pairs_option
+@config_option
+@setting_options(*COMPARING)
 @debug_option
 def compare(corpus: tuple[str, ...], **values: Any) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print what each is worth:
@@ -366,13 +282,13 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 
     DIR gets table.md, table.csv, compare.json and curves.png.
     """
-    flags = given(values, tuple(name for name in TRAINING if name not in ("objective", "seed")))
-    module("commands.texts").run_compare(corpus, flags, **values)
+    flags = given(values, COMPARING)
+    module("commands.compare").compare(corpus, flags, **values)
 
 
 @cli.command(short_help="Say what a file is.")
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @debug_option
 def info(file: str, as_json: bool) -> None:
     """Say what FILE is: vectors, a model, a vocabulary; and of a model, how it was made."""
@@ -400,21 +316,21 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
 @cli.command(epilog=CODES)
 @click.argument("corpus")
 @click.option("--systems", default="w2vtrain,gensim,fasttext", show_default=True, help="Those installed are measured.")
-@click.option("--models", default="skipgram,cbow", show_default=True)
+@click.option("--architectures", "--models", default="skipgram,cbow", show_default=True)
 @click.option("--objectives", default="neg,hs,nce", show_default=True)
 @click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Rate of a system; else its default.")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--vector-size", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
-@click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
+@questions_option
+@pairs_option
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE.")
 @click.option(
     "--sweep",
     metavar="FILE",
     help="Instead, measure w2vtrain over dimensions, noise words, windows, vocabularies and threads, and draw it:"
-    " the first of --models with the first of --objectives.",
+    " the first of --architectures with the first of --objectives.",
 )
 @debug_option
 def bench(corpus: str, **options: Any) -> None:
@@ -423,7 +339,7 @@ def bench(corpus: str, **options: Any) -> None:
     Window 5, 5 noise words, sample 1e-3, min count 5. Each job runs in a process of its own, systems taking turns.
     GFLOP counts the operations of products and updates; what the machine can do stands in the line before the table.
     """
-    module("evaluation.bench").run_bench(corpus, **options)
+    module("commands.bench").bench(corpus, **options)
 
 
 def main() -> None:

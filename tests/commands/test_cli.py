@@ -222,15 +222,30 @@ def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
     first, err = w2vtrain("fit", "--print-config", *options, env={**os.environ, "W2VTRAIN_WINDOW": "7"})
     assert err == ""
     values = tomllib.loads(first)
-    assert (values["epochs"], values["window"], values["model"]) == (3, 7, "cbow")
+    assert (values["epochs"], values["window"], values["architecture"]) == (3, 7, "cbow")
     assert values["options"]["learn_z"] is True
     assert "epochs = 3  # command line" in first
+    assert 'architecture = "cbow"  # command line' in first
+    assert "learn_z = true  # command line" in first
     assert "window = 7  # W2VTRAIN_WINDOW" in first
     assert "seed = 1  # default" in first
     config = tmp_path / "config.toml"
     config.write_text(first)
     second, _ = w2vtrain("fit", "--print-config", "--config", config)
     assert tomllib.loads(second) == values
+
+
+def test_the_shell_completes_the_words_of_a_setting():
+    for words, found in (
+        ("w2vtrain fit --architecture ", ["skipgram", "cbow", "cbow-corrected", "vlbl"]),
+        ("w2vtrain fit --tokenizer u", ["unicode"]),
+        ("w2vtrain compare --threads ", ["auto"]),
+        ("w2vtrain fit --objective ", []),
+    ):
+        *before, last = words.split(" ")
+        asked = {"_W2VTRAIN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(before))}
+        said, _ = w2vtrain(env={**os.environ, **asked})
+        assert said.split() == [f"plain,{word}" for word in found], last
 
 
 # vocab, eval, neighbors, analogy, info, objectives
@@ -407,7 +422,7 @@ def test_results_print_in_any_locale():
 
 
 LANGUAGE_MODEL = [
-    "--model", "cbow", "--context", "left", "--context-weights", "--bias", "--sentence-end", "--objective", "nce",
+    "--architecture", "vlbl", "--context", "left", "--bias", "--sentence-end", "--objective", "nce",
     "--window", "2", "--init", "0.1", "--alpha", "0.1", "--sample", "0", *SMALL,
 ]  # fmt: skip
 
@@ -575,6 +590,9 @@ def test_bad_settings(fails, corpus, tmp_path):
         (["--learn-z"], "learn_z"),
         (["--cbow-gradient", "corrected"], "--model cbow"),
         (["--model", "cbow", "--context-weights", "--cbow-gradient", "corrected"], "no effect with --context-weights"),
+        (["--architecture", "nosuch"], "architecture 'nosuch': choose one of cbow, cbow-corrected, skipgram, vlbl"),
+        (["--architecture", "cbow", "--model", "skipgram"], "model: 'skipgram' contradicts architecture 'cbow'"),
+        (["--tokenizer", "moses", "--model", "sg"], "model: expected skipgram or cbow, got 'sg'; tokenizer: expected"),
         (["--block", "64"], "objective neg learns window by window"),
         (["--alpha", "0.01", "--min-alpha", "0.02"], "min-alpha"),
     ]:
@@ -703,9 +721,9 @@ def test_a_reader_that_leaves_is_no_error(trained):
 def test_help_imports_nothing_heavy():
     """Numba and gensim take a second: only commands that compute may wait for them."""
     program = (
-        "import sys; from w2vtrain.cli import cli; from w2vtrain.commands.shell import run\n"
+        "import sys; from w2vtrain.cli import cli; from w2vtrain.commands.shell import invoke\n"
         "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
-        "    assert run(cli, [*words.split(), '--help']) == 0\n"
+        "    assert invoke(cli, [*words.split(), '--help']) == 0\n"
         "print(sorted({'numba', 'numpy', 'gensim', 'scipy', 'tqdm', 'safetensors', 'psutil'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -717,7 +735,16 @@ def test_every_way_to_start_it_is_the_same():
     first = w2vtrain("fit", "--help")[0]
     script = Path(__file__).parents[2] / "cli.py"
     assert subprocess.run([sys.executable, script, "fit", "--help"], capture_output=True, text=True).stdout == first
-    for option in ("--objective", "--model", "--vector-size", "--epochs", "--negative", "--log-json", "--read-vocab"):
+    for option in (
+        "--objective",
+        "--architecture",
+        "--model",
+        "--vector-size",
+        "--epochs",
+        "--negative",
+        "--log-json",
+        "--read-vocab",
+    ):
         assert option in first
     run = subprocess.run(COMMAND, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (2, "")

@@ -41,7 +41,7 @@ def stopped(tmp_path, monkeypatch):
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 
-    monkeypatch.setattr("w2vtrain.commands.run.fit", stops)
+    monkeypatch.setattr("w2vtrain.commands.fit.train", stops)
 
     def start(*more):
         done = CliRunner().invoke(cli, ["fit", "text.txt", "-o", "v.bin", *SMALL, *more])
@@ -74,7 +74,7 @@ def test_with_held_out_text_the_best_epoch_s(stopped):
     """Text in another order is predicted ever worse: the best epoch is the first, and the run has gone on from it."""
     words = Path("text.txt").read_text(encoding="utf-8").split()
     Path("held.txt").write_text(" ".join(sorted(words)), encoding="utf-8")
-    worse = ["--model", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
+    worse = ["--architecture", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
     folder = stopped(*worse, "--heldout", "held.txt")
     state = checkpoint.load(folder / "v.bin.run")
     first, second = (epoch["heldout"]["perplexity"] for epoch in state.about["epochs"])

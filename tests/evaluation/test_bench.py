@@ -15,6 +15,7 @@ from reference import huffman_lengths
 from w2vtrain.cli import cli
 from w2vtrain.errors import UsageError
 from w2vtrain.evaluation import sweep
+from w2vtrain.evaluation.bench import side_by_side
 from w2vtrain.evaluation.limits import (
     CHAINS,
     Limits,
@@ -25,7 +26,7 @@ from w2vtrain.evaluation.limits import (
     path_length,
     triad,
 )
-from w2vtrain.evaluation.measure import child
+from w2vtrain.evaluation.measure import Job, child
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows
 
@@ -105,6 +106,17 @@ def test_systems_stand_side_by_side(corpus, tmp_path):
     assert mine["words"] == gensim["words"]
 
 
+def test_only_what_a_system_has_is_measured(monkeypatch):
+    monkeypatch.setattr("w2vtrain.evaluation.bench.measure", lambda job, questions, pairs: job)
+    monkeypatch.setattr("w2vtrain.evaluation.bench.warm_up", lambda job, folder: None)
+    first, systems = Job("w2vtrain", "skipgram", "neg", "corpus"), ["w2vtrain", "gensim"]
+    jobs = side_by_side(first, systems, ["cbow", "vlbl"], ["hs", "nce"], 1, {"gensim": 0.1}, None, ())
+    assert [(job.system, job.architecture, job.objective, job.alpha) for job in jobs] == [
+        ("w2vtrain", "cbow", "hs", None), ("gensim", "cbow", "hs", 0.1), ("w2vtrain", "cbow", "nce", None),
+        ("w2vtrain", "vlbl", "hs", None), ("w2vtrain", "vlbl", "nce", None),
+    ]  # fmt: skip
+
+
 def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
     for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"]):
         command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
@@ -125,7 +137,17 @@ def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
         "w2vtrain.evaluation.measure.subprocess", SimpleNamespace(run=in_this_process, PIPE=subprocess.PIPE)
     )
     monkeypatch.setattr(sweep, "AXES", {"vector_size": (16, 48), "max_vocab": (5, 20), "threads": (1,)})
-    done = run(corpus, "--sweep", tmp_path / "sweep.png", "--json", tmp_path / "found.json", "--seeds", 2)
+    done = run(
+        corpus,
+        "--sweep",
+        tmp_path / "sweep.png",
+        "--json",
+        tmp_path / "found.json",
+        "--seeds",
+        2,
+        "--architectures",
+        "vlbl",
+    )
     rows = [line.split("|")[1:3] for line in done.stdout.splitlines()[-5:]]
     assert [[cell.strip() for cell in row] for row in rows] == [
         ["dimensions", "16"], ["dimensions", "48"], ["words of the vocabulary", "5"], ["words of the vocabulary", "20"],
@@ -133,6 +155,7 @@ def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
     ]  # fmt: skip
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
     jobs = [m["job"] for m in json.loads((tmp_path / "found.json").read_text())["measurements"]]
+    assert {j["architecture"] for j in jobs} == {"vlbl"}
     assert [(j["vector_size"], j["max_vocab"], j["seed"]) for j in jobs[:6]] == [
         (16, None, 1), (16, None, 2), (48, None, 1), (48, None, 2), (200, 5, 1), (200, 5, 2),
     ]  # fmt: skip

@@ -43,9 +43,9 @@ def test_what_is_no_contender_is_told(text, message):
 
 
 def comparison(tmp_path, **more):
-    about = {"contenders": contenders("neg, softmax(alpha=0.2)"), "seeds": 2, **more}
     settings = Settings(vector_size=8, epochs=1, threads=1)
-    return compare.Comparison(["corpus"], "heldout", tmp_path, settings, **about)
+    about = {"settings": settings, "contenders": contenders("neg, softmax(alpha=0.2)"), "seeds": 2, **more}
+    return compare.Comparison(["corpus"], "heldout", tmp_path, **about)
 
 
 def found(job, perplexity=100.0):
@@ -80,18 +80,47 @@ def test_a_comparison_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
 
     monkeypatch.setattr(compare, "_train_apart", train)
     with pytest.raises(KeyboardInterrupt):
-        compare.run(comparison(tmp_path), said.append)
-    results = compare.run(comparison(tmp_path), said.append)
+        compare.train_all(comparison(tmp_path), said.append)
+    results = compare.train_all(comparison(tmp_path), said.append)
     names = ["neg seed 1", "softmax(alpha=0.2) seed 1", "neg seed 2", "softmax(alpha=0.2) seed 2"]
     assert trained == [*names[:3], *names[2:]]
     assert [r["job"]["name"] for r in results] == names
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.05, 0.2, 0.05, 0.2]
-    assert compare.run(comparison(tmp_path), said.append) == json.loads(json.dumps(results))
+    assert compare.train_all(comparison(tmp_path), said.append) == json.loads(json.dumps(results))
     with pytest.raises(ConfigError, match="is of another comparison"):
-        compare.run(comparison(tmp_path, test="other"), said.append)
+        compare.train_all(comparison(tmp_path, test="other"), said.append)
     (tmp_path / "runs/neg-seed-1.json").write_text("{")
     with pytest.raises(DataError, match="not JSON"):
-        compare.run(comparison(tmp_path), said.append)
+        compare.train_all(comparison(tmp_path), said.append)
+
+
+def test_an_older_comparison_is_not_trained_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(compare, "_train_apart", found)
+    before = compare.train_all(comparison(tmp_path), lambda _: None)
+    for path in (tmp_path / "runs").iterdir():
+        result = json.loads(path.read_text())
+        del result["job"]["settings"]["architecture"]
+        result["job"]["settings"] |= {"model": "skipgram", "cbow_gradient": "word2vec", "context_weights": False}
+        path.write_text(json.dumps(result))
+    monkeypatch.delattr(compare, "_train_apart")
+    again = compare.train_all(comparison(tmp_path), lambda _: None)
+    assert [r["test"] for r in again] == [r["test"] for r in before]
+    with pytest.raises(ConfigError, match="is of another comparison"):
+        compare.train_all(comparison(tmp_path, settings=Settings(architecture="cbow")), lambda _: None)
+
+
+def test_a_contender_may_have_an_architecture_of_its_own(tmp_path):
+    named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(cbow-gradient=corrected)")
+    asked = comparison(tmp_path, contenders=named, seeds=1)
+    found = [job.settings["architecture"] for job in compare.jobs(asked, {})]
+    assert found == ["skipgram", "cbow", "vlbl", "skipgram"]
+    asked = comparison(tmp_path, contenders=named, seeds=1, settings=Settings(architecture="cbow"))
+    assert [job.settings["architecture"] for job in compare.jobs(asked, {})] == [
+        "cbow",
+        "cbow",
+        "vlbl",
+        "cbow-corrected",
+    ]
 
 
 def test_rates_are_tried_where_none_is_given(tmp_path, monkeypatch):
@@ -102,7 +131,7 @@ def test_rates_are_tried_where_none_is_given(tmp_path, monkeypatch):
         return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
 
     monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.run(comparison(tmp_path, seeds=1, rates=[0.05, 0.1, 0.3], tune_seconds=4.0), lambda _: None)
+    results = compare.train_all(comparison(tmp_path, seeds=1, rates=[0.05, 0.1, 0.3], tune_seconds=4.0), lambda _: None)
     assert trained[:3] == [("neg alpha 0.05", 4.0), ("neg alpha 0.1", 4.0), ("neg alpha 0.3", 4.0)]
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
 
@@ -114,7 +143,7 @@ def test_what_diverges_is_a_line_of_the_table(tmp_path, monkeypatch):
         return found(job)
 
     monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.run(comparison(tmp_path), lambda _: None)
+    results = compare.train_all(comparison(tmp_path), lambda _: None)
     head, first, second = report.table(results)
     assert first[:2] == ["neg", "training diverged"]
     assert len(head) == len(first) == len(second)
@@ -125,7 +154,7 @@ def test_what_diverges_is_a_line_of_the_table(tmp_path, monkeypatch):
 
 def test_the_table_has_ratios_means_and_ranges(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 100.0 * job.settings["seed"]))
-    results = compare.run(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
+    results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
     head, softmax, neg = report.table(results)
     line = dict(zip(head, neg, strict=True))
     assert line["training"] == "30x"
@@ -144,7 +173,7 @@ def test_compare_trains_prints_and_writes(tmp_path, w2vtrain_here):
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
-        "--objectives", "softmax, nce(negative=10), hs", "--model", "cbow", "--context", "left", "--context-weights",
+        "--objectives", "softmax, nce(negative=10), hs", "--architecture", "vlbl", "--context", "left",
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--threads", "1",
         "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
     ]  # fmt: skip

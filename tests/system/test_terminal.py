@@ -19,7 +19,7 @@ from signalled import shown_on
 
 import w2vtrain
 from w2vtrain import cli
-from w2vtrain.commands import texts
+from w2vtrain.commands import perplexity
 from w2vtrain.commands.shell import explained
 from w2vtrain.evaluation import compare
 from w2vtrain.formats.model import Model, save_model
@@ -261,7 +261,7 @@ def strict_json(line):
 
 def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys):
     score = PerplexityScore(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
-    monkeypatch.setattr(texts, "perplexity", lambda *_, **__: (score, 0.5))
+    monkeypatch.setattr(perplexity, "score_text", lambda *_, **__: (score, 0.5))
     monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
     with pytest.raises(SystemExit) as end:
         cli.main()

@@ -44,8 +44,8 @@ def w2vtrain(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
-def stopped(w2vtrain, tmp_path, monkeypatch):
-    """A run in v.bin.run, stopped after two of three epochs."""
+def stop(w2vtrain, tmp_path, monkeypatch):
+    """A function that makes a run in v.bin.run with these options, stopped after two of three epochs."""
     first_lines(300, tmp_path / "text.txt")
 
     def stops(*arguments, run, events, **more):
@@ -54,11 +54,19 @@ def stopped(w2vtrain, tmp_path, monkeypatch):
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.fit", stops)
-        code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
-    assert code == Stopped.exit_code, said
-    return tmp_path / "v.bin.run"
+    def stopped(*options):
+        with monkeypatch.context() as patch:
+            patch.setattr("w2vtrain.commands.fit.train", stops)
+            code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, *options)
+        assert code == Stopped.exit_code, said
+        return tmp_path / "v.bin.run"
+
+    return stopped
+
+
+@pytest.fixture
+def stopped(stop):
+    return stop()
 
 
 def rewrite(folder, change, consistently=True):
@@ -78,6 +86,49 @@ def edit(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+
+
+# run folders of older versions
+
+
+@pytest.fixture
+def older(stop):
+    """A run with the settings that `architecture` replaced."""
+    folder = stop("--architecture", "cbow-corrected")
+
+    def change(about):
+        assert about["settings"].pop("architecture") == "cbow-corrected"
+        about["settings"] |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False}
+
+    rewrite(folder, change)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resume", "v.bin.run"],
+        ["fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow-corrected"],
+        ["fit", "text.txt", "-o", "v.bin", *SMALL, "--model", "cbow", "--cbow-gradient", "corrected"],
+    ],
+)
+def test_a_run_of_an_older_version_resumes(w2vtrain, older, words):
+    assert w2vtrain("export", "v.bin.run", "-o", "x.txt")[0] == 0
+    code, said = w2vtrain(*words)
+    assert (code, "resumed     from a checkpoint, in epoch 3" in said) == (0, True), said
+    settings = json.loads(Path("v.bin.json").read_text())["settings"]
+    assert (settings["architecture"], "model" in settings) == ("cbow-corrected", False)
+
+
+def test_a_run_of_an_older_version_has_its_architecture(w2vtrain, older):
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow")
+    assert (code, "architecture 'cbow-corrected', not 'cbow'" in said) == (78, True), said
+
+
+def test_settings_of_an_older_version_that_contradict_each_other_are_damage(w2vtrain, older):
+    rewrite(older, lambda about: about["settings"].update(context_weights=True, model="skipgram"))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "is damaged: context-weights" in said) == (65, True), said
 
 
 # code
@@ -277,7 +328,7 @@ def test_a_run_with_code_of_its_own_is_resumed_from_another_folder(w2vtrain, tmp
         return pipeline_fit(*arguments, run=run, events=events, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.fit", stops)
+        patch.setattr("w2vtrain.commands.fit.train", stops)
         patch.chdir(home)
         patch.setattr(sys, "argv", ["w2vtrain", "fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"])
         with pytest.raises(SystemExit) as end:

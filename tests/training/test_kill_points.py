@@ -56,7 +56,7 @@ def run(number=0, name="v.bin"):
 
 
 os.chdir(folder)
-cli.module("commands.run")
+cli.module("commands.fit")
 code, said = run(name="whole.bin")
 assert code == 0, said
 whole = [(folder / f"whole.bin{end}").read_bytes() for end in ("", ".vocab")]

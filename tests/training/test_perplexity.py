@@ -26,14 +26,14 @@ WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "fo
 SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
 LM = {"context": "left", "bias": True, "sentence_end": True, "init": 0.1}
 CASES = {
-    "nce": {**LM, "objective": "nce", "model": "cbow", "context_weights": True},
-    "nce of means": {**LM, "objective": "nce", "model": "cbow", "window": 1},
-    "nce with z": {"objective": "nce", "model": "cbow", "options": {"learn_z": True}, "alpha": 0.3},
-    "hs": {**LM, "objective": "hs", "model": "cbow", "window": 1, "alpha": 0.2},
+    "nce": {**LM, "objective": "nce", "architecture": "vlbl"},
+    "nce of means": {**LM, "objective": "nce", "architecture": "cbow", "window": 1},
+    "nce with z": {"objective": "nce", "architecture": "cbow", "options": {"learn_z": True}, "alpha": 0.3},
+    "hs": {**LM, "objective": "hs", "architecture": "cbow", "window": 1, "alpha": 0.2},
     "skipgram": {"objective": "neg", "window": 1, "context": "left", "alpha": 0.3},
-    "right": {"objective": "nce", "context": "right", "model": "cbow", "context_weights": True},
-    "softmax": {"objective": "softmax", "model": "cbow", "bias": True, "block": 8},
-    "selfnorm": {**LM, "objective": "selfnorm", "model": "cbow", "context_weights": True, "block": 4},
+    "right": {"objective": "nce", "context": "right", "architecture": "vlbl"},
+    "softmax": {"objective": "softmax", "architecture": "cbow", "bias": True, "block": 8},
+    "selfnorm": {**LM, "objective": "selfnorm", "architecture": "vlbl", "block": 4},
 }
 
 
@@ -75,7 +75,7 @@ def windows_of(settings, end):
     """Which words are context, written down anew."""
     from w2vtrain.engines.context import Windows
 
-    pads = 0 if end < 0 else settings["window"] if settings["context_weights"] else 1
+    pads = 0 if end < 0 else settings["window"] if settings["architecture"] == "vlbl" else 1
     left, right = settings["context"] != "right", settings["context"] != "left"
     return Windows(settings["window"], False, left, right, end, pads)
 
@@ -86,9 +86,8 @@ def naive(model, path):
     windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
     known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
     keep = np.full(len(index), 2**32 - 1)
-    name = "skipgram" if s["model"] == "skipgram" else "vlbl" if s["context_weights"] else "cbow"
     arrays = {k: model.arrays[k].astype(float) for k in model.arrays if k == "context_weights"}
-    architecture = reference.twin_of("architectures", name)(s["window"], arrays)
+    architecture = reference.twin_of("architectures", s["architecture"])(s["window"], arrays)
     found = reference.examples([k for k in known if k], keep, windows, architecture, reference.Stream())
     output = model.output.astype(float)
     if s["bias"]:
@@ -189,7 +188,7 @@ def pairs_of(layer, windows, text, first=0, last=None):
     return np.column_stack([H, *[np.ones(len(H), H.dtype)] * layer.bias]), np.array([t for t, *_ in found], np.int32)
 
 
-SKIPGRAM = {"model": "skipgram", "epochs": 1, "vector_size": 8, "alpha": 0.02}
+SKIPGRAM = {"architecture": "skipgram", "epochs": 1, "vector_size": 8, "alpha": 0.02}
 ENDED = {**SKIPGRAM, "sentence_end": True, "bias": True}
 
 

@@ -288,7 +288,9 @@ def test_scores_start_at_the_words_frequencies(name):
 
 
 def settings_of(**changes):
-    return effective(Settings(**{"model": "cbow", "vector_size": DIM, "window": WINDOW, "threads": 1, **changes}))[0]
+    return effective(
+        Settings(**{"architecture": "cbow", "vector_size": DIM, "window": WINDOW, "threads": 1, **changes})
+    )[0]
 
 
 def test_settings_decide_which_words_are_context():
@@ -298,19 +300,19 @@ def test_settings_decide_which_words_are_context():
     assert windows_of(settings_of(context="right"), vocabulary) == Windows(WINDOW, True, False, True, -1, 0)
     ends = settings_of(sentence_end=True)
     assert windows_of(ends, vocabulary) == Windows(WINDOW, True, True, True, 1, 1)
-    weighted = settings_of(sentence_end=True, context_weights=True)
+    weighted = settings_of(sentence_end=True, architecture="vlbl")
     assert windows_of(weighted, vocabulary) == Windows(WINDOW, False, True, True, 1, WINDOW)
     assert windows_of(replace(weighted, shrink_windows=True), vocabulary).shrink
     assert (problem_for(ends, vocabulary).end, problem_for(settings_of(), vocabulary).end) == (1, -1)
-    with pytest.raises(ConfigError, match="context-weights"):
-        settings_of(model="skipgram", context_weights=True)
+    with pytest.raises(ConfigError, match="choose one of cbow, "):
+        settings_of(architecture="nosuch")
 
 
 def test_settings_decide_what_mixes_the_context():
-    assert architecture_of(settings_of(model="skipgram", bias=True)) == SkipGram(WINDOW)
+    assert architecture_of(settings_of(architecture="skipgram", bias=True)) == SkipGram(WINDOW)
     assert architecture_of(settings_of()) == Cbow(WINDOW)
-    assert type(architecture_of(settings_of(cbow_gradient="corrected", bias=True))) is CorrectedCbow
-    weighted = architecture_of(settings_of(context_weights=True, bias=True))
+    assert type(architecture_of(settings_of(architecture="cbow-corrected", bias=True))) is CorrectedCbow
+    weighted = architecture_of(settings_of(architecture="vlbl", bias=True))
     assert weighted.context_weights.shape == (2 * WINDOW, 16)
     assert (weighted.context_weights[:, :DIM] == 1).all()
     assert not weighted.context_weights[:, DIM:].any()
@@ -382,7 +384,7 @@ def test_a_vocabulary_that_knows_the_end_stays_as_it_is(tmp_path):
 
 
 def language_model(**changes):
-    settings = settings_of(objective="nce", context="left", context_weights=True, bias=True, sentence_end=True)
+    settings = settings_of(objective="nce", context="left", architecture="vlbl", bias=True, sentence_end=True)
     rng = np.random.default_rng(0)
     parts = {
         "words": ["a", "</s>", "b"],
@@ -402,6 +404,18 @@ def test_a_model_predicts_by_its_settings():
     assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
 
 
+def test_a_model_of_an_older_version_predicts_the_same():
+    """It has the settings that `architecture` replaced."""
+    model = language_model()
+    old = {name: value for name, value in model.settings.items() if name != "architecture"}
+    old |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": True}
+    settings, _, found = model_predictor(replace(model, settings=old))
+    assert settings == model_predictor(model)[0]
+    assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
+    with pytest.raises(DataError, match="skip-gram has no positions"):
+        model_predictor(replace(model, settings={**old, "model": "skipgram"}))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -416,6 +430,7 @@ def test_a_model_predicts_by_its_settings():
         {"settings": {"vector_size": 4}},
         {"settings": {"objective": "hs"}},
         {"settings": {"objective": "nosuch"}},
+        {"settings": {"architecture": "nosuch"}},
         {"settings": {"window": "x"}},
         {"settings": {"colour": 3}},
         {"settings": {"options": {"negative": 0}}},
@@ -460,7 +475,7 @@ def test_files_that_a_models_options_name_are_not_read(tmp_path):
     """The model has the tree itself, and the file may be anything now."""
     tree = dict(zip(("tree.start", "tree.nodes", "tree.codes"), huffman(np.array([3, 2, 1])), strict=True))
     options = {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}
-    about = {"objective": "hs", "options": options, "model": "skipgram", "context_weights": False, "bias": False}
+    about = {"objective": "hs", "options": options, "architecture": "skipgram", "bias": False}
     model = language_model(output=np.zeros((2, DIM), "f4"), arrays=tree, settings=about)
     settings, _, found = model_predictor(model)
     assert settings.options == options

@@ -21,10 +21,10 @@ OPTIONS = {
     "adaptive-is": {},
 }
 MODELS = {
-    "skipgram": {"model": "skipgram"},
-    "cbow": {"model": "cbow"},
-    "corrected": {"model": "cbow", "cbow_gradient": "corrected", "bias": True},
-    "language": {"model": "cbow", "context_weights": True, "context": "left", "bias": True, "sentence_end": True},
+    "skipgram": {"architecture": "skipgram"},
+    "cbow": {"architecture": "cbow"},
+    "corrected": {"architecture": "cbow-corrected", "bias": True},
+    "language": {"architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True},
 }
 STOPS = (1, 3, 8)
 

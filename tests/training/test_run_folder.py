@@ -50,7 +50,10 @@ def run(words, **about):
 @pytest.mark.parametrize(("model", "objective"), KINDS)
 def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, objective):
     """Stopped at several points by SIGTERM, resumed by the same command and by `resume`."""
-    kind, text = ["--model", model, "--objective", objective], "short.txt" if "softmax" in objective else "text.txt"
+    kind, text = (
+        ["--architecture", model, "--objective", objective],
+        "short.txt" if "softmax" in objective else "text.txt",
+    )
     whole = run(fit(corpus, tmp_path / "whole.bin", *kind, text=text))
     assert whole.returncode == 0, whole.stderr
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
@@ -303,7 +306,7 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path):
 
 
 def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
-    more = ["--heldout", corpus / "short.txt", "--model", "cbow", "--objective", "nce", "--epochs", "6"]
+    more = ["--heldout", corpus / "short.txt", "--architecture", "cbow", "--objective", "nce", "--epochs", "6"]
     assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
     words = fit(corpus, tmp_path / "vectors.bin", *more)
     for slices in (5, 13, 8, 16):  # of an epoch's 9 or so

@@ -13,7 +13,7 @@ import pytest
 from reference import first_lines
 from signalled import run_signalled
 
-from w2vtrain.commands import outputs
+from w2vtrain.commands import request
 from w2vtrain.config import Settings
 from w2vtrain.engines import schedule
 from w2vtrain.engines.schedule import Epoch, State, bounded
@@ -165,7 +165,7 @@ def test_a_result_of_another_run_is_not_overwritten(folder):
 
 def test_two_runs_with_one_output_are_kept_apart_at_the_start(folder):
     for name in ("v.bin", "voc.txt", "log"):
-        lock = Lock(outputs.lock_path(str(folder / name)), name, trust(folder), "another")
+        lock = Lock(request.lock_path(str(folder / name)), name, trust(folder), "another")
         done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
         lock.release(remove=True)
         assert done.returncode == 73, done.stderr
@@ -192,7 +192,7 @@ def test_a_run_owns_what_it_recorded_and_nothing_else(folder):
 
 
 def test_lock_files_say_whose_they_are_and_go_with_the_run(folder):
-    path = outputs.lock_path(str(folder / "v.bin"))
+    path = request.lock_path(str(folder / "v.bin"))
     lock = Lock(path, "v.bin", trust(folder), "0123")
     assert run_of(path, trust(folder)) == "0123"
     lock.release()
@@ -211,7 +211,7 @@ def test_an_output_in_a_missing_folder_is_named_as_the_user_did(folder):
 
 def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
     names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
-    paths = [outputs.lock_path(str(folder / name)) for name in names]
+    paths = [request.lock_path(str(folder / name)) for name in names]
     assert len(set(paths)) == 3
     assert all(len(os.fsencode(path.name)) < 255 for path in paths)
     done = run(command(output=f"{'n' * 240}.bin"), folder)

@@ -68,7 +68,7 @@ def test_runs_survive_an_hour_of_faults(tmp_path):
 
     def words(kind, output):
         settings = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
-        named = ["--model", kind[0], "--objective", kind[1]]
+        named = ["--architecture", kind[0], "--objective", kind[1]]
         return [sys.executable, "-m", "w2vtrain", "fit", tmp_path / "text.txt", "-o", output, *settings, *named]
 
     while time.monotonic() < end:

@@ -290,7 +290,7 @@ class Console:
         """What was done, how long each phase took and where the result is."""
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
-        unit = "pair" if settings["model"] == "skipgram" else "window"
+        unit = "pair" if settings["architecture"] == "skipgram" else "window"
         losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())

@@ -16,10 +16,10 @@ from w2vtrain.training.journal import CONFIG, Journal
 from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
-def run_export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
+def export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
     """Write the vectors of the newest sound checkpoint. Take no lock: the run may continue meanwhile.
 
-    objective: as for `run.run_resume`.
+    objective: as for `resume`.
     """
     folder = Path(run)
     format_of(output, format_)

@@ -46,7 +46,7 @@ def execute(command: click.Command) -> None:
     try:
         prepare_streams()
         logging.getLogger(NAME).addHandler(WARNINGS)
-        code = run(command, sys.argv[1:])
+        code = invoke(command, sys.argv[1:])
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         echo(error.format_message(), err=True)
@@ -78,7 +78,7 @@ def leave(code: int) -> None:
     sys.exit(code)
 
 
-def run(command: click.Command, arguments: list[str]) -> int:
+def invoke(command: click.Command, arguments: list[str]) -> int:
     """Parse and call, as click's own `main` does, which would answer Ctrl-C and a closed pipe in its own way."""
     if instruction := os.environ.get(COMPLETE):
         return shell_complete(command, {}, NAME, COMPLETE, instruction)

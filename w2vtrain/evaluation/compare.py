@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.config import FIELDS, Settings, validated
+from w2vtrain.aliases import overlaid, translated
+from w2vtrain.config import ROWS, Settings, validated
 from w2vtrain.errors import ConfigError, DataError, W2VError
 from w2vtrain.evaluation import report
 from w2vtrain.objectives import checked_options, objectives, option_defaults
@@ -98,7 +99,7 @@ def _contender(objective: str, inside: str) -> Contender:
     for pair in filter(str.strip, inside.split(",")):
         key, equals, value = (part.strip() for part in pair.partition("="))
         key = key.replace("-", "_")
-        if not equals or (key not in known and key not in FIELDS) or key == "options":
+        if not equals or (key not in known and key not in ROWS) or key == "options":
             raise ConfigError(f"objectives: {objective} has no option {key!r}, nor is it a setting")
         (options if key in known else settings)[key] = value
     checked_options(objective, options)
@@ -116,7 +117,7 @@ def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
 
 def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Job:
     base = {key: value for key, value in asdict(comparison.settings).items() if key != "options"}
-    settings, _ = effective(validated({**base, **contender.settings, **more}))
+    settings, _ = effective(validated(overlaid(base, {**contender.settings, **more})))
     if settings.seconds is not None:  # epochs may never end, and held-out text is not scored in between
         settings = replace(settings, patience=None)
     c = comparison
@@ -140,8 +141,8 @@ def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
             )  # fmt: skip
 
 
-def run(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Tune, train, score: the results of all jobs, those found in the folder taken from there."""
+def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Tune, train and score; return the results of all jobs, those found in the folder taken from there."""
     for job in jobs(comparison, {}):  # every mistake in a setting before the first training
         del job
     rates: dict[str, float] = {}
@@ -164,7 +165,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
-        if kept.get("job") != asdict(job):
+        if _job_of(kept) != asdict(job):
             raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
         if not report.complete(kept):
             raise DataError(f"{path}: figures are missing or are no numbers{REMEDY}")
@@ -177,6 +178,14 @@ def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]
     about = f"perplexity {_perplexity(found):,.2f}" if "test" in found else found["failed"]
     say(f"{job.name}: {about}, {time.monotonic() - started:.0f} s in all")
     return found
+
+
+def _job_of(kept: dict[str, Any]) -> Any:
+    """Return the job of a result that was read from a file, aliases of its architecture translated."""
+    job = kept.get("job")
+    if not isinstance(job, dict) or not isinstance(job.get("settings"), dict):
+        return job
+    return {**job, "settings": translated(job["settings"])}
 
 
 def _train_apart(job: Job) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Job:
     """One training: a system, what it trains, and with which settings. alpha None: w2vtrain's own choice."""
 
     system: str
-    model: str
+    architecture: str
     objective: str
     corpus: str
     seed: int = 1
@@ -113,7 +113,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
 def _operations(job: Job, counts: np.ndarray) -> float:
     """Of an example; a window's reach is drawn, which leaves it window + 1 context words on average."""
     rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
-    return operations(job.vector_size, rows, job.window + 1 if job.model == "cbow" else 0)
+    return operations(job.vector_size, rows, job.window + 1 if job.architecture != "skipgram" else 0)
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
     hs = job.objective == "hs"
     model = Word2Vec(
         vector_size=job.vector_size, window=job.window, negative=0 if hs else job.negative, hs=int(hs),
-        sg=int(job.model == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
+        sg=int(job.architecture == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
         min_count=job.min_count, alpha=job.alpha or 0.025,
     )  # fmt: skip
     clock = Clock()
@@ -140,7 +140,7 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
     import fasttext
 
     model = fasttext.train_unsupervised(
-        job.corpus, model=job.model, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
+        job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
         lr=job.alpha or 0.05, maxn=0, verbose=0,
     )  # fmt: skip
@@ -160,12 +160,12 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
 
 
 def child(text: str, output: str) -> None:
-    """Run one job in this process and print what it took as JSON on the last line."""
+    """Run one job in this process and write what it took as JSON to stdout's last line."""
     job = Job(**json.loads(text))
     importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
     clock = Clock()
     done = SYSTEMS[job.system](job, output)
-    print(json.dumps({**done, "whole": clock.read(), "peak_memory": peak_memory()}))
+    sys.stdout.write(json.dumps({**done, "whole": clock.read(), "peak_memory": peak_memory()}) + "\n")
 
 
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
@@ -176,7 +176,7 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
         command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            raise ConfigError(f"{job.system} could not train {job.model} with {job.objective}: see above")
+            raise ConfigError(f"{job.system} could not train {job.architecture} with {job.objective}: see above")
         result = json.loads(done.stdout.splitlines()[-1])
         scores = evaluate(output, questions, pairs)
     (cpu, wall), whole = result["training"], result["whole"]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.evaluation.measure import Job, Measurement, measure, warm_up
-from w2vtrain.system.terminal import echo
 
 AXES: dict[str, tuple[Any, ...]] = {
     "vector_size": (25, 50, 100, 200, 300, 512, 1024),
@@ -21,6 +20,8 @@ AXES: dict[str, tuple[Any, ...]] = {
     "max_vocab": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
     "threads": tuple(range(1, (os.cpu_count() or 1) + 1)),
 }
+Results = list[tuple[str, Any, list[Measurement]]]
+"""(axis, value, measurements) of every job."""
 NAMES = {"vector_size": "dimensions", "negative": "noise words", "max_vocab": "words of the vocabulary"}
 
 
@@ -45,7 +46,7 @@ def speed(found: list[Measurement]) -> tuple[float, float]:
     return statistics.median(m.speed or 0.0 for m in found), statistics.median(m.flops or 0.0 for m in found)
 
 
-def table(results: list[tuple[str, Any, list[Measurement]]]) -> str:
+def table(results: Results) -> str:
     """Markdown."""
     lines = ["| setting | value | words/CPU s | GFLOP/CPU s | peak MiB |", "|---|---|---|---|---|"]
     for axis, value, found in results:
@@ -55,7 +56,7 @@ def table(results: list[tuple[str, Any, list[Measurement]]]) -> str:
     return "\n".join(lines)
 
 
-def picture(results: list[tuple[str, Any, list[Measurement]]], base: Job, peak: float, path: Path) -> None:
+def picture(results: Results, base: Job, peak: float, path: Path) -> None:
     """One plot an axis: words a CPU second, and the share of the processor's peak in operations."""
     import matplotlib as mpl
 
@@ -78,17 +79,6 @@ def picture(results: list[tuple[str, Any, list[Measurement]]], base: Job, peak: 
         share.set(ylabel="% of peak", ylim=(0, 100))
     fixed = {name: value for name, value in asdict(base).items() if name in AXES and value is not None}
     text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fixed.items())
-    figure.suptitle(f"{base.model} {base.objective}; where it is not what varies: {text}")
+    figure.suptitle(f"{base.architecture} {base.objective}; where it is not what varies: {text}")
     figure.savefig(path, dpi=110)
     plt.close(figure)
-
-
-def run_sweep(base: Job, repeats: int, peak: float, path: Path) -> list[Measurement]:
-    """Measure all, saying each as it comes; print the table and draw the picture. peak: operations a second."""
-    results = []
-    for axis, value, found in sweep(base, repeats):
-        results.append((axis, value, found))
-        echo(f"{NAMES.get(axis, axis)} {value:,}: {speed(found)[0]:,.0f} words/CPU s", err=True)
-    echo(table(results))
-    picture(results, base, peak, path)
-    return [m for _, _, found in results for m in found]

@@ -13,6 +13,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives.contract import CONTRACTS, verify
+from w2vtrain.parsers import Truth
 from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import CodeNotAllowed, Registry
 
@@ -20,8 +21,6 @@ __all__ = ["CodeNotAllowed"]
 
 REGISTRY = Registry(__name__, "objective", ("OBJECTIVE", "DEFAULTS"), verify)
 allow_code, require_allowed = REGISTRY.allow_code, REGISTRY.require_allowed
-
-WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def objectives() -> dict[str, Any]:
@@ -75,11 +74,11 @@ def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
 def _like(default: Any, value: Any, what: str) -> Any:
     try:
         if isinstance(default, bool):
-            return WORDS[str(value).lower()]
+            return Truth().parse(value)
         if isinstance(default, int) and float(value) != int(float(value)):
             raise ValueError
         return type(default)(float(value) if isinstance(default, int) else value)
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "text")
         raise ConfigError(f"{what}: expected {kind}, got {shown(value)}") from None
 

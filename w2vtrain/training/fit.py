@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.config import Settings
+from w2vtrain.config import Settings, check_rules
 from w2vtrain.engines.schedule import Schedule, State, Text
-from w2vtrain.errors import ConfigError, CorpusChanged, DataError
+from w2vtrain.errors import CorpusChanged, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
@@ -29,7 +29,6 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import (
-    architecture_name,
     architecture_of,
     model_predictor,
     problem_of,
@@ -63,28 +62,21 @@ class Inputs:
 def effective(settings: Settings) -> tuple[Settings, str]:
     """Return settings with nothing left automatic, and the reason for the number of threads.
 
-    ConfigError if the objective or one of its options does not exist.
+    ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a rule.
     """
     options = checked_options(settings.objective, settings.options)
-    name = architecture_name(settings)
-    known = objective_defaults(settings.objective)
-    defaults = known.get(name, known[architecture_class(name).like()])
+    known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
+    defaults = known.get(settings.architecture, known[architecture.like()])
     alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
-    if alpha == 0:
-        raise ConfigError("alpha: 0 would learn nothing")
-    if settings.seconds == 0:
-        raise ConfigError("seconds: 0 would learn nothing")
     min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
-    if min_alpha > alpha:
-        raise ConfigError(f"min-alpha: {min_alpha} is more than alpha, {alpha}")
     threads, reason = threads_of(settings.threads)
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
-    shrink = settings.shrink_windows if settings.shrink_windows is not None else not settings.context_weights
-    if settings.context_weights and settings.model != "cbow":
-        raise ConfigError("context-weights: skip-gram has no positions; say --model cbow, too")
+    shrink = settings.shrink_windows if settings.shrink_windows is not None else not architecture.fixed_positions()
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
-    return replace(done, shrink_windows=shrink, block=block), reason
+    done = replace(done, shrink_windows=shrink, block=block)
+    check_rules(done)
+    return done, reason
 
 
 def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:
@@ -109,8 +101,7 @@ def fit(
     DataError if not a single example is left to learn from.
     """
     events, record = events or Events(), Record()
-    if settings.patience and not inputs.heldout:
-        raise ConfigError("patience: needs held-out text, whose perplexity is watched")
+    check_rules(settings, heldout=bool(inputs.heldout))
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record)

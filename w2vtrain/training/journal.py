@@ -1,6 +1,6 @@
 """RUN/config.json: the run's request and settings, with a digest, and the output files that it wrote.
 
-It decides nothing: run_folder.py asks it whether a run may continue, outputs.py whether a file may be overwritten.
+It decides nothing: run_folder.py asks it whether a run may continue, preflight.py whether a file may be overwritten.
 
 A file is a run's own if the run recorded its inode number and its checksum before the file got its name. A name alone
 proves nothing: after a crash another run may have written there.
@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.aliases import translated
 from w2vtrain.config import FIELDS
-from w2vtrain.errors import DataError, reason, shown
+from w2vtrain.errors import ConfigError, DataError, reason, shown
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
@@ -156,6 +157,7 @@ def changes(
     free: settings that may differ; parts: of the request, those that count, by default those that decide the result.
     """
     found = []
+    before, now = ({**about, "settings": _settings_of(about)} for about in (before, now))
     for part, names in (("settings", now["settings"]), ("request", DECIDING if parts is None else parts)):
         old, new = before.get(part), now.get(part)
         if not isinstance(old, dict) or not isinstance(new, dict):
@@ -165,3 +167,12 @@ def changes(
             if name not in free and first != new.get(name):
                 found.append(f"{name} {shown(first)}, not {shown(new.get(name))}")
     return found
+
+
+def _settings_of(about: Mapping[str, Any]) -> Any:
+    """Return the settings of a run's description, aliases translated where they make sense: it may be of any origin."""
+    settings = about.get("settings")
+    try:
+        return translated(settings) if isinstance(settings, dict) else settings
+    except ConfigError:
+        return settings

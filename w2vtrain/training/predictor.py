@@ -38,25 +38,16 @@ def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
 
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     """Return which words are a target's context."""
-    end, fixed = end_of(settings, vocabulary), architecture_class(architecture_name(settings)).fixed_positions()
+    end, fixed = end_of(settings, vocabulary), architecture_class(settings.architecture).fixed_positions()
     pads = 0 if end < 0 else settings.window if fixed else 1
     left, right = settings.context != "right", settings.context != "left"
     return Windows(settings.window, bool(settings.shrink_windows), left, right, end, pads)
 
 
-def architecture_name(settings: Settings) -> str:
-    """The architecture by its name."""
-    if settings.model == "skipgram":
-        return "skipgram"
-    if settings.context_weights:
-        return "vlbl"
-    return "cbow-corrected" if settings.cbow_gradient == "corrected" else "cbow"
-
-
 def architecture_of(settings: Settings, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
     """Build the architecture; arrays: a trained model's, by name."""
     layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias)
-    return architecture_class(architecture_name(settings)).build(layout, arrays or {})
+    return architecture_class(settings.architecture).build(layout, arrays or {})
 
 
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:

@@ -1,48 +1,38 @@
-"""The commands `fit` and `resume`: settings, preflight, the run.
+"""The command `fit`: settings, preflight, the run with its log and its results.
 
-How a corpus is read and a model trained is training/fit.py's matter; which files are written, outputs.py's.
+Training is in training/fit.py, the checks before it in preflight.py, the writing of results in outputs.py.
 """
 
 import json
-import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TextIO, get_type_hints
+from typing import Any, TextIO
 
 from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.console import Console, Log, json_lines, warn
-from w2vtrain.commands.outputs import (
-    FitRequest,
-    all_outputs,
-    cache_folder,
-    check_apart,
-    check_begun,
-    check_folders,
-    locked_outputs,
-    preflight,
-    streamed,
-    write_results,
-)
+from w2vtrain.commands.outputs import locked_outputs, write_results
+from w2vtrain.commands.preflight import check_apart, check_begun, check_folders, preflight
+from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
 from w2vtrain.commands.shell import explained
-from w2vtrain.config import Settings, resolve, validated
-from w2vtrain.errors import ConfigError, DataError, InputMissing, Stopped, W2VError, shown
-from w2vtrain.objectives import CodeNotAllowed, allow_code, engine_of
+from w2vtrain.config import Settings, check_rules, resolve
+from w2vtrain.errors import ConfigError, InputMissing, Stopped, W2VError
+from w2vtrain.objectives import allow_code, engine_of
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
-from w2vtrain.training.fit import Inputs, effective, fit
-from w2vtrain.training.journal import CONFIG
-from w2vtrain.training.run_folder import Run, listening, stored
+from w2vtrain.training.fit import Inputs, effective
+from w2vtrain.training.fit import fit as train
+from w2vtrain.training.run_folder import Run, listening
 from w2vtrain.training.writer import SLOW
 
 
-def run_fit(
+def fit(
     request: FitRequest, environment: Mapping[str, str] = os.environ, code: str | None = None, resumed: bool = False
 ) -> None:
     """Train and write. Mistakes in settings, inputs and outputs are reported before anything is read.
@@ -58,8 +48,7 @@ def run_fit(
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
-    if asked.patience and not request.heldout:
-        raise ConfigError("patience: needs --heldout, the text whose perplexity is watched")
+    check_rules(asked, heldout=bool(request.heldout))
     settings, reason = effective(asked)
     if request.print_config:
         print_settings(asked, settings, origins)
@@ -68,13 +57,13 @@ def run_fit(
     folder = run_folder(request)
     check_apart(request, folder)
     if folder is None:
-        _fit(request, settings, reason, None)
+        _fit_locked(request, settings, reason, None)
         return
     with locked(folder):
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
             with listening(run):  # from here on no signal is lost, wherever it meets the process
-                _fit(request, settings, reason, run, resumed)
+                _fit_locked(request, settings, reason, run, resumed)
                 run.finish()
         except Exception:
             run.settle(SLOW)
@@ -84,25 +73,13 @@ def run_fit(
 
 
 def without_effect(settings: Settings) -> dict[str, str]:
-    """Settings that the model or the objective has no use for, and what to tell who asks for them."""
-    found = {}
-    if settings.model != "cbow":
-        found["cbow_gradient"] = f"cbow-gradient: {settings.model} has none; say --model cbow, too"
-    elif settings.context_weights:
-        found["cbow_gradient"] = "cbow-gradient: has no effect with --context-weights, whose sum is no mean"
+    """Return the settings that the objective has no use for, and what to tell the user who asks for them."""
     if engine_of(settings.objective) == "windows":
-        found["block"] = f"block: objective {settings.objective} learns window by window, and has no blocks"
-    return found
+        return {"block": f"block: objective {settings.objective} learns window by window, and has no blocks"}
+    return {}
 
 
-def run_folder(request: FitRequest) -> Path | None:
-    """Where checkpoints go: as asked for, or beside the vectors; None where these go to a pipe or a device."""
-    if request.run:
-        return Path(request.run)
-    return None if streamed(request.output) else Path(f"{request.output}.run")
-
-
-def _fit(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
+def _fit_locked(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
     """Begin or continue a run: decide what it may write, lock that, train with a log, write the results."""
     found = None
     if run:
@@ -149,7 +126,7 @@ def _train(
     cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
     inputs = Inputs(request.sources, request.heldout, vocabulary, cache)
     events, changed = console.events(), request.allow_changed
-    model = fit(inputs, settings, events=events, run=run, found=found, allow_changed=changed)
+    model = train(inputs, settings, events=events, run=run, found=found, allow_changed=changed)
     started = time.monotonic()
     with rescued(run):
         if run:
@@ -166,7 +143,7 @@ def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
     """Return what opens the log: a run's own log is continued, any other file is a new one or refused."""
 
     def open_log(path: str) -> TextIO:
-        if streamed(path):
+        if is_stream(path):
             return Path(path).open("w", encoding="utf-8")
         if not run or not run.journal.owns(path):
             with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
@@ -225,70 +202,15 @@ def rescued(run: Run | None) -> Iterator[None]:
         raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
-def run_resume(
-    folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None, cache_dir: str | None
-) -> None:
-    """Continue a run that was stopped or killed, as it was requested then.
-
-    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again;
-    cache_dir: the folder for the encoded corpus, which is named anew, too, because the run's folder may be foreign.
-    """
-    run = Path(folder).resolve()
-    journal = stored(run)
-    allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
-    cache = str(Path(cache_dir).resolve()) if cache_dir else None
-    cwd = journal.about["cwd"]
-    try:
-        os.chdir(cwd)
-    except (OSError, TypeError, ValueError) as error:
-        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in is gone") from error
-    request = asked_before(run, journal.about)
-    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
-    run_fit(asked, environment={}, resumed=True)
-
-
-def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
-    """Return what a run's folder says was requested; DataError if it does not.
-
-    Names are relative to the folder that the run was started in, which must be the working folder.
-    """
-    try:
-        settings = validated(about["settings"])
-        mistakes = without_effect(settings)  # these would be, given on the command line
-        flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
-        request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
-    except CodeNotAllowed:
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
-        raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
-    wanted = get_type_hints(FitRequest)
-    for name, value in vars(request).items():
-        if not _fits(value, wanted[name]):
-            what = f"{name} is {shown(value)}"
-            raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
-    return request
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether JSON gave what a field of FitRequest holds; texts must be possible names of files."""
-    kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
-    try:
-        for text in value if kind is list else [value] if isinstance(value, str) else []:
-            if b"\0" in os.fsencode(text):
-                return False
-        return isinstance(value, kind) and (kind != (int, float) or math.isfinite(float(value)))
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
 def headline(settings: Settings, reason: str) -> str:
     """The settings that matter most, with what was chosen for the user."""
     options = ", ".join(f"{key} {value}" for key, value in settings.options.items())
     objective = settings.objective + (f" ({options})" if options else "")
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
+    epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     return (
-        f"settings    {settings.model}, {objective}, {settings.vector_size} dimensions, window {settings.window},"
-        f" alpha {settings.alpha:g}, {settings.epochs} epoch{'s' * (settings.epochs != 1)}, {threads}"
+        f"settings    {settings.architecture}, {objective}, {settings.vector_size} dimensions,"
+        f" window {settings.window}, alpha {settings.alpha:g}, {epochs}, {threads}"
     )
 
 

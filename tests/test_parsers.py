@@ -1,0 +1,47 @@
+"""Values of settings become their type, or a ValueError says what was expected."""
+
+import pytest
+
+from w2vtrain.parsers import Choice, Real, Table, Text, Truth, Whole
+
+
+@pytest.mark.parametrize(
+    ("parser", "value", "found"),
+    [
+        (Whole(1, 5), "5", 5),
+        (Whole(1), 3.0, 3),
+        (Whole(1, 5, ("auto",)), "auto", "auto"),
+        (Real(0.0), "1e-3", 1e-3),
+        (Choice(("a", "b")), "b", "b"),
+        (Text(words=("a",)), "anything", "anything"),
+        (Truth(), "YES", True),
+        (Truth(), 0, False),
+        (Table(), {"a": 1}, {"a": 1}),
+    ],
+)
+def test_values_become_their_type(parser, value, found):
+    assert parser.parse(value) == found
+    assert type(parser.parse(value)) is type(found)
+
+
+@pytest.mark.parametrize(
+    ("parser", "values", "message"),
+    [
+        (Whole(1, 5), ["0", 6, "2.5", True, None, "x", "auto", [1], "9" * 5000], "expected a whole number from 1 to 5"),
+        (Whole(2), [1], "expected a whole number of 2 or more"),
+        (Real(0.0, 1.0), [-0.1, "1.1", "nan", "inf", True], "expected a number from 0.0 to 1.0"),
+        (Choice(("a", "b")), ["c", "", None, ["a"]], "expected a or b"),
+        (Text(), [1, None], "expected text"),
+        (Truth(), ["maybe", 2, None], "expected true or false"),
+        (Table(), [3, "a=1"], "expected a table"),
+    ],
+)
+def test_other_values_are_refused(parser, values, message):
+    for value in values:
+        with pytest.raises(ValueError, match=message):
+            parser.parse(value)
+
+
+def test_a_parser_knows_its_place_in_the_help():
+    assert (Whole(1).metavar, Real(0.0).metavar, Text().metavar) == ("N", "X", "NAME")
+    assert Choice(("a", "b")).metavar == "a|b"

@@ -1,0 +1,44 @@
+"""The command `compare`: objectives side by side, as tables and a picture.
+
+What is trained and measured is in evaluation/compare.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.config import resolve
+from w2vtrain.errors import ConfigError, OutputError
+from w2vtrain.evaluation.compare import Comparison, contenders, train_all, write_reports
+from w2vtrain.system.reading import open_input
+from w2vtrain.system.terminal import echo
+from w2vtrain.training.fit import corpus_of
+
+
+def compare(
+    sources: Sequence[str], flags: dict[str, Any], output: str, objectives: str, rates: str | None,
+    config: str | None, **about: Any,
+) -> None:  # fmt: skip
+    """Train and score every objective that was named, and write the tables."""
+    settings, origins = resolve(flags, config=config)
+    if settings.seconds is not None and origins["epochs"] == "default":
+        settings = replace(settings, epochs=1_000_000)
+    for path in filter(None, [about["heldout"], about["test"], about["questions"], *about["pairs"]]):
+        with open_input(path):
+            pass
+    corpus_of(sources, settings)
+    try:
+        alphas = [float(rate) for rate in rates.split(",")] if rates else []
+    except ValueError:
+        raise ConfigError(f"rates: expected numbers with commas between, got {rates!r}") from None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: the folder cannot be made: {error.strerror}") from None
+    comparison = Comparison(
+        sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
+    )
+    results = train_all(comparison, lambda text: echo(text, err=True))
+    echo(write_reports(folder, results), end="")

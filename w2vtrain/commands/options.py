@@ -1,0 +1,128 @@
+"""The options that several commands share, made of the settings table or written out once.
+
+Commands themselves are declared in cli.py.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from w2vtrain.aliases import ALIASES, option
+from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.parsers import Parser, Truth
+
+COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
+TRAINING = ("architecture", *ALIASES, *(name for name in FIELDS if name not in ("architecture", "options")))
+COMPARING = tuple(name for name in TRAINING if name not in ("objective", "seed"))
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+allow_changed_option: Any = click.option(
+    "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
+)
+cache_option: Any = click.option(
+    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]"
+)
+code_option: Any = click.option(
+    "--objective", metavar="NAME", help="The run's objective, if it is a file or a module: lets its code run."
+)
+config_option: Any = click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
+debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")
+"""Accepted anywhere: `shell.debugging` finds it among the arguments."""
+force_option: Any = click.option("--force", is_flag=True, help="Overwrite output files.")
+format_option: Any = click.option(
+    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
+)
+json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+pairs_option: Any = click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
+questions_option: Any = click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
+quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Return one decorator for several, which appear in the help in their order."""
+
+    def decorate(command: Command) -> Command:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return decorate
+
+
+def setting_options(*names: str) -> Decorator:
+    """Return options for these settings; their values stay text, so that all are checked in one place."""
+    return all_of(*map(setting_option, names))
+
+
+def setting_option(name: str) -> Decorator:
+    """Return the option of one setting, with its values and its default in the help."""
+    row, default = ROWS[name], FIELDS[name].default if name in FIELDS else None
+    flag, text = f"--{option(name)}", row.text
+    if isinstance(row.parser, Truth):
+        if default is not None:
+            text += f"  [default: {'on' if default else 'off'}]"
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
+    if default is not None:
+        text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
+    return click.option(
+        flag, *row.flags, name, default=None, metavar=row.parser.metavar, help=text,
+        shell_complete=completion(row.parser),
+    )  # fmt: skip
+
+
+def completion(parser: Parser) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes the words of a setting in the shell."""
+
+    def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+        return [word for word in parser.words if word.startswith(start)]
+
+    return complete
+
+
+def given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Take these options out of a command's arguments, and return those that the user gave."""
+    taken = {name: values.pop(name) for name in names}
+    return {name: value for name, value in taken.items() if value is not None}
+
+
+def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Return the objective's options from -O and its short forms; UsageError for one that is given twice."""
+    options = short
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        name = key.strip().replace("-", "_")
+        if not equals:
+            raise click.UsageError(f"-O {pair}: expected KEY=VALUE")
+        if name in options:
+            raise click.UsageError(f"-O {pair}: {name} is given twice")
+        options[name] = value.strip()
+    return options
+
+
+def restrict_option(default: int) -> Decorator:
+    """Return --restrict-vocab, whose default differs between evaluations as it does in gensim."""
+    return click.option(
+        "--restrict-vocab", type=click.IntRange(0), default=default, show_default=True, metavar="N",
+        help="Only the N most frequent words count; 0 takes all.",
+    )  # fmt: skip
+
+
+scoring_options = all_of(
+    click.option("--case-sensitive", is_flag=True, help="Tell upper from lower case."),
+    json_option,
+    click.option("--fail-under", type=float, metavar="X", help="Exit with 1 if the total is below X."),
+    debug_option,
+)
+"""What both evaluations share."""
+query_options = all_of(
+    click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Answers."),
+    click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
+    click.option(
+        "--strict", is_flag=True, help="Stop at the first unknown word, or line with another number of words."
+    ),
+    debug_option,
+)
+"""What both kinds of questions share."""

@@ -1,0 +1,36 @@
+"""The command `perplexity`: how well a saved model predicts held-out text. It trains nothing."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from w2vtrain.commands.console import Console
+from w2vtrain.config import resolve
+from w2vtrain.formats.model import load_model
+from w2vtrain.objectives import allow_code, require_allowed
+from w2vtrain.system.json_text import json_text
+from w2vtrain.system.machine import threads_of
+from w2vtrain.system.terminal import echo
+from w2vtrain.training.fit import perplexity as score_text
+
+
+def perplexity(
+    model: str, sources: Sequence[str], threads: str | None, objective: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Score held-out text and print the figures. A model's code runs only if `objective` names it."""
+    settings, _ = resolve({} if threads is None else {"threads": threads})
+    loaded = load_model(model)
+    allow_code(objective)
+    require_allowed(str(loaded.settings.get("objective")))
+    console = Console(quiet)
+    try:
+        found, coverage = score_text(loaded, sources, threads_of(settings.threads)[0], console.events())
+    finally:
+        console.close()
+    about = {**asdict(found), "coverage": coverage}
+    if as_json:
+        echo(json_text(about))
+        return
+    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
+    echo(f"bits a word    {found.bits:.4f}")
+    echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
+    echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -1,0 +1,39 @@
+"""The command `vocab`: count the words of text and write them. It trains nothing."""
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from w2vtrain.commands.console import Console, duration
+from w2vtrain.config import resolve
+from w2vtrain.errors import UsageError
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.machine import threads_of
+from w2vtrain.text.encoded import count
+from w2vtrain.training.fit import corpus_of
+
+
+def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
+    """Count words and write them."""
+    settings, _ = resolve(flags)
+    corpus = corpus_of(sources, settings)
+    if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
+        raise UsageError(f"{output}: named for input and output; choose another name")
+    check_writable(output, force)
+    console, started = Console(quiet), time.monotonic()
+    try:
+        vocabulary, stats = count(
+            corpus,
+            min_count=settings.min_count,
+            max_vocab=settings.max_vocab,
+            threads=threads_of(settings.threads)[0],
+            progress=console.events().reading,
+        )
+    finally:
+        console.close()
+    vocabulary.save(output, force)
+    console.say(
+        f"{stats.tokens:,} words, {stats.types:,} different, {len(vocabulary):,} kept,"
+        f" in {duration(time.monotonic() - started)}"
+    )

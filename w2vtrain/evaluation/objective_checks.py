@@ -1,19 +1,27 @@
-"""Checks that every objective has to pass: gradients by finite differences, probabilities, determinism.
+"""Checks that every objective has to pass: kernels, gradients by finite differences, probabilities, determinism.
 
-They take the objective as any user's program would, by the interface in objectives/__init__.py; how fast it is, or how
+They take the objective as any user's program would, by the interface in objectives/contract.py; how fast it is, or how
 good its vectors are, they do not see.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.objectives import engine_of, objective_class, option_defaults
+from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.engines.context import Windows
+from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
+from w2vtrain.training.compiling import compile_engine
+from w2vtrain.training.trainer import make_engine
 
 STEP = 1e-5
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
@@ -37,8 +45,29 @@ def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) 
     """
     given = {**option_defaults(name), **(options or {})}
     cls = objective_class(name)
+    for architecture in ("skipgram", "cbow"):
+        finding = compiles(architecture, name, bias, given)
+        yield finding
+        if not finding.holds:
+            return
     checks = _check_block if engine_of(name) == "blocks" else _check_window
     yield from checks(cls, given, bias)
+
+
+def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:
+    """Whether an engine of this architecture and objective compiles; the figure names the line that does not."""
+    problem = _problem(bias, np.float32)
+    built = build(objective, problem, option_defaults(objective) if options is None else options)
+    layout = Layout(2, problem.dim, problem.width)
+    mixer = architecture_class(architecture).build(layout, {})
+    text = Text(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
+    engine = make_engine(mixer, built, problem, text, Windows(2), Schedule())
+    started = time.monotonic()
+    try:
+        compile_engine(engine, built, mixer)
+    except ConfigError as error:
+        return Finding(f"compiles with {architecture} and {objective}", False, str(error))
+    return Finding(f"compiles with {architecture} and {objective}", True, f"{time.monotonic() - started:.1f} s")
 
 
 def _problem(bias: bool, dtype: type, dim: int = 16) -> Problem:

@@ -1,0 +1,81 @@
+"""Checks that every architecture has to pass: hidden vectors that add up, gradients by finite differences, kernels.
+
+They take the architecture as any user's program would, by the interface in architectures/contract.py; how good its
+vectors are, they do not see.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.evaluation.objective_checks import Finding, compiles, slope
+from w2vtrain.objectives.contract import Window
+
+WORDS, DIM, WINDOW = 9, 6, 3
+CONTEXT = np.array([4, 1, 7, 4, 2], np.int32)
+LEFT = 2
+"""The context of the window that is checked, in which a word appears twice, and how many of its words come first."""
+
+
+def check(name: str, bias: bool = False) -> Iterator[Finding]:
+    """Check an architecture, by its name or its module's, on one window. ConfigError if there is none."""
+    architecture = architecture_class(name).build(Layout(WINDOW, DIM, DIM + bias), {})
+    for objective in ("neg", "softmax"):
+        finding = compiles(name, objective, bias)
+        yield finding
+        if not finding.holds:
+            return
+    rng = np.random.default_rng(5)
+    learned = {key: array.astype(np.float64) for key, array in architecture.learned().items()}
+    for array in learned.values():
+        array[:, :DIM] += 0.3 * rng.normal(size=(len(array), DIM))
+    architecture, rows = architecture._replace(**learned), np.zeros((WORDS, 16))
+    rows[:, :DIM] = rng.normal(size=(WORDS, DIM))
+    window = Window(CONTEXT, len(CONTEXT), LEFT)
+    for example in range(len(CONTEXT) if architecture.pairs() else 1):
+        yield from _check_example(architecture, {"rows": rows, **learned}, window, example)
+
+
+def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Iterator[Finding]:
+    """The hidden vector of one example, and what each array learns from a gradient of it."""
+    rows, gradient = arrays["rows"], np.zeros((1, 16))
+    gradient[0, :DIM] = np.random.default_rng(example).normal(size=DIM)
+
+    def hidden() -> np.ndarray:
+        found = np.full((1, 16), np.nan)
+        architecture.forward(rows, window, example, found)
+        return found
+
+    what = f"example {example}: "
+    if architecture.in_place():
+        same = bool((hidden()[0, :DIM] == rows[window.context[example], :DIM]).all())
+        yield Finding(
+            f"{what}the hidden vector is the row of its context word", same, f"word {window.context[example]}"
+        )
+    yield Finding(f"{what}the hidden vector is finite", bool(np.isfinite(hidden()[0, :DIM]).all()), f"{DIM} columns")
+    cells = {key: [r * 16 + c for r in range(len(array)) for c in range(DIM)] for key, array in arrays.items()}
+    slopes = {
+        key: slope(lambda: float((gradient * hidden())[0, :DIM].sum()), array, cells[key])
+        for key, array in arrays.items()
+    }
+    before, step = {key: array.copy() for key, array in arrays.items()}, 1e-4
+    architecture.backward(rows, window, example, gradient, step)
+    for key, array in arrays.items():
+        change = ((array - before[key]) / step).reshape(-1)
+        yield _proportional(f"{what}{key} learn by minus the slope", change[cells[key]], slopes[key])
+        outside = np.delete(change.reshape(array.shape), range(DIM), axis=1)
+        yield Finding(f"{what}padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
+        array[...] = before[key]
+
+
+def _proportional(what: str, change: np.ndarray, slopes: np.ndarray) -> Finding:
+    """Whether a change is a positive multiple of what it should be: authors may scale it (word2vec.c's CBOW does)."""
+    expected = float(slopes @ slopes)
+    if expected == 0:
+        return Finding(what, not change.any(), "there is none")
+    factor = float(change @ slopes) / expected
+    off = float(np.abs(change - factor * slopes).max()) / max(1e-3, float(np.abs(slopes).max()))
+    return Finding(what, factor > 0 and off < 1e-2, f"{factor:.3g} times, off by {off:.1e}")

@@ -13,8 +13,17 @@ help: ## List these verbs
 
 install: .venv/installed ## Install the package and its tools into .venv
 
+# If PYTHON is named and .venv has another version, .venv is made anew.
+ifneq ($(origin PYTHON),file)
+VERSION := -c 'import sys; print(sys.hexversion)'
+ifneq ($(shell $(PYTHON) $(VERSION)),$(shell { $(BIN)/python $(VERSION); } 2>/dev/null))
+CLEAR := --clear
+.PHONY: .venv/installed
+endif
+endif
+
 .venv/installed: pyproject.toml requirements.lock
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(CLEAR) .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@

@@ -23,7 +23,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ import zstandard
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.evaluation import compare, evaluation, report, scores
+from w2vtrain.evaluation import analogies, compare, datasets, intervals, report, similarity
 from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vector_rows, vectors, word2vec
 from w2vtrain.probability import trees
 from w2vtrain.system import compression, json_text, reading
@@ -44,9 +44,9 @@ LONGEST = 4096  # bytes of an input
 ROOM = 256 << 20  # bytes of memory beyond the start
 SLOWEST = 20  # seconds an input
 MODULES = (
-    aliases, checkpoint, compare, compression, config, corpus, describe, evaluation, json_text, model, parsers,
-    predictor, reading, report, request, resume, run_folder, safetensors, scores, sniff, trees, vector_rows, vectors,
-    vocab, word2vec, tomllib._parser, tomllib._re,
+    aliases, analogies, checkpoint, compare, compression, config, corpus, datasets, describe, intervals, json_text,
+    model, parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees,
+    vector_rows, vectors, vocab, word2vec, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
@@ -121,15 +121,15 @@ def read_settings(path):
 
 
 def read_questions(path):
-    kv = SimpleNamespace(vectors=ROWS, index_to_key=WORDS)
+    words = vectors.Vectors(WORDS, ROWS)
     for insensitive in (True, False):
-        if found := refused(evaluation.analogies, kv, path, case_insensitive=insensitive):
+        if found := refused(analogies.evaluate_analogies, words, path, case_insensitive=insensitive):
             found.to_dict()
 
 
 def read_pairs(path):
-    kv = SimpleNamespace(vectors=ROWS, index_to_key=WORDS)
-    if found := refused(evaluation.similarity, kv, path):
+    words = vectors.Vectors(WORDS, ROWS)
+    if found := refused(similarity.evaluate_similarity, words, path):
         found.to_dict()
 
 

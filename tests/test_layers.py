@@ -120,6 +120,13 @@ def test_help_needs_nothing_heavy(name):
     assert not {top for _, top in imports(PACKAGE / f"{name}.py", top_level=True)} & HEAVY
 
 
+def test_only_the_benchmark_uses_gensim():
+    """It is not installed for every Python."""
+    users = {module_of(path) for path in modules() if "gensim" in {top for _, top in imports(path)}}
+    assert users == {"evaluation.measure"}
+    assert "gensim" not in {top for _, top in imports(PACKAGE / "evaluation/measure.py", top_level=True)}
+
+
 def test_only_jit_compiles():
     for path in modules():
         if path.stem != "jit":

@@ -1,6 +1,6 @@
 """w2vtrain trains word embeddings: `w2vtrain fit` in the shell, `w2vtrain.train` in Python.
 
-Importing it is cheap: what costs time (Numba, gensim) is imported on first use.
+Importing it is cheap: what costs time (Numba, NumPy) is imported on first use.
 """
 
 import importlib

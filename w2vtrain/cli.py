@@ -191,7 +191,7 @@ def evaluate() -> None:
 @scoring_options
 def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy QUESTIONS (`a b c d` a line, `: section`) with VECTORS: d nearest to b - a + c."""
-    module("commands.queries").print_analogies(vectors, questions, **options)
+    module("commands.evaluate").print_analogies(vectors, questions, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Do cosines agree with people's scores?")
@@ -201,7 +201,7 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
 @scoring_options
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate VECTORS' cosines with the scores of PAIRS (`word word score` a line)."""
-    module("commands.queries").print_similarity(vectors, pairs, **options)
+    module("commands.evaluate").print_similarity(vectors, pairs, **options)
 
 
 @cli.command(short_help="Print the words nearest to a word.")
@@ -214,7 +214,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     Each word and each line gives one line: the word, a tab, the answers. Without an answer it ends after the tab, and
     a warning says why; words given as arguments then end with exit code 65.
     """
-    module("commands.queries").print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json, strict)
+    module("commands.query").print_neighbors(vectors, asked_words(words, 1, vectors), topn, as_json, strict)
 
 
 @cli.command(short_help="Solve king - man + woman.")
@@ -229,7 +229,7 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     """
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
-    module("commands.queries").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
+    module("commands.query").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
@@ -292,7 +292,7 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 @debug_option
 def info(file: str, as_json: bool) -> None:
     """Say what FILE is: vectors, a model, a vocabulary; and of a model, how it was made."""
-    module("commands.queries").print_info(file, as_json)
+    module("commands.info").print_info(file, as_json)
 
 
 @cli.command(short_help="List the output objectives, explain or check one.")
@@ -308,9 +308,9 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
         raise click.UsageError("expected NAME or check NAME")
     if len(words) == 2:
-        module("commands.queries").check_objective(words[1], objective_options({}, options))
+        module("commands.objectives").check_objective(words[1], objective_options({}, options))
     else:
-        module("commands.queries").print_objectives(*words)
+        module("commands.objectives").print_objectives(*words)
 
 
 @cli.command(epilog=CODES)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
 
-from w2vtrain import cli, load_model, read_vectors
+from w2vtrain import cli, load_model, read_vectors, write_vectors
 from w2vtrain.formats.model import Model, save_model
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import one_line
@@ -124,11 +123,12 @@ def test_all_files_of_a_run_agree(trained):
 
 
 def test_gensim_reads_text_and_binary(trained):
+    models = pytest.importorskip("gensim.models")
     ours = read_vectors(trained / "vectors.txt")
-    theirs = KeyedVectors.load_word2vec_format(str(trained / "vectors.txt"))
+    theirs = models.KeyedVectors.load_word2vec_format(str(trained / "vectors.txt"))
     assert theirs.index_to_key == ours.words
     np.testing.assert_array_equal(theirs.vectors, ours.matrix)
-    theirs = KeyedVectors.load_word2vec_format(str(trained / "output.bin"), binary=True)
+    theirs = models.KeyedVectors.load_word2vec_format(str(trained / "output.bin"), binary=True)
     np.testing.assert_array_equal(theirs.vectors, load_model(trained / "model.safetensors").output)
 
 
@@ -684,7 +684,7 @@ def test_an_error_of_ours_asks_for_debug_which_may_stand_anywhere(fails, monkeyp
     def broken(*_):
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr("w2vtrain.commands.queries.print_objectives", broken)
+    monkeypatch.setattr("w2vtrain.commands.objectives.print_objectives", broken)
     line = fails(70, "objectives")
     assert (
         line == "w2vtrain: error: internal error: ZeroDivisionError: two lines; run again with --debug for a traceback"
@@ -719,7 +719,7 @@ def test_a_reader_that_leaves_is_no_error(trained):
 
 
 def test_help_imports_nothing_heavy():
-    """Numba and gensim take a second: only commands that compute may wait for them."""
+    """Numba takes most of a second: only commands that compute may wait for them."""
     program = (
         "import sys; from w2vtrain.cli import cli; from w2vtrain.commands.shell import invoke\n"
         "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
@@ -729,6 +729,42 @@ def test_help_imports_nothing_heavy():
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "[]"
     assert "130 interrupted" in run.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("neighbors", "v.bin", "king"),
+        ("analogy", "v.bin", "king", "man", "woman"),
+        ("eval", "analogies", "v.bin", "questions"),
+        ("eval", "similarity", "v.bin", "pairs"),
+        ("info", "v.bin"),
+        ("info", "model.safetensors"),
+    ],
+    ids=" ".join,
+)
+def test_a_query_imports_little(tmp_path, arguments):
+    """A query's answer takes milliseconds, so what it imports is what the user waits for."""
+    words, matrix = ["king", "man", "woman", "queen"], np.eye(4, 3, dtype=np.float32)
+    write_vectors(tmp_path / "v.bin", words, matrix)
+    save_model(tmp_path / "model.safetensors", Model(words, np.array([4, 3, 2, 1]), matrix, matrix))
+    (tmp_path / "questions").write_text(": family\nking man queen woman\n")
+    (tmp_path / "pairs").write_text("king man 1\nking king 3\n")
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "from w2vtrain.cli import cli\n"
+        "cli.main(sys.argv[1:], standalone_mode=False)\n"
+        "names = [name.split('.') for name in set(sys.modules) - before]\n"
+        "foreign = {parts[0] for parts in names} - sys.stdlib_module_names - {'w2vtrain'}\n"
+        "rooms = {parts[1] for parts in names if parts[0] == 'w2vtrain' and len(parts) > 1}\n"
+        "print(*sorted(foreign), '|', *sorted(rooms))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    foreign, rooms = (set(part.split()) for part in run.stdout.splitlines()[-1].split("|"))
+    assert foreign <= {"click", "numpy", "orjson", "safetensors"}
+    assert not rooms & {"kernels", "text", "probability", "objectives", "architectures", "engines", "training", "api"}
 
 
 def test_every_way_to_start_it_is_the_same():

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from reference import huffman_lengths
 
 from w2vtrain.cli import cli
-from w2vtrain.errors import UsageError
+from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation import sweep
 from w2vtrain.evaluation.bench import side_by_side
 from w2vtrain.evaluation.limits import (
@@ -82,6 +83,7 @@ def test_paths_are_weighted_by_what_subsampling_leaves():
 
 
 def test_systems_stand_side_by_side(corpus, tmp_path):
+    pytest.importorskip("gensim")
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "cbow", "--objectives", "hs", "--vector-size", 16,
         "--json", tmp_path / "found.json",
@@ -115,6 +117,12 @@ def test_only_what_a_system_has_is_measured(monkeypatch):
         ("w2vtrain", "cbow", "hs", None), ("gensim", "cbow", "hs", 0.1), ("w2vtrain", "cbow", "nce", None),
         ("w2vtrain", "vlbl", "hs", None), ("w2vtrain", "vlbl", "nce", None),
     ]  # fmt: skip
+
+
+def test_systems_that_are_all_missing_are_named(corpus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim", None)  # as if it were not installed
+    with pytest.raises(ConfigError, match="none of gensim is installed"):
+        run(corpus, "--systems", "gensim")
 
 
 def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):

@@ -11,10 +11,11 @@ import pytest
 
 from w2vtrain import config
 from w2vtrain.errors import DataError, InputMissing, W2VError
-from w2vtrain.evaluation import evaluation
+from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.model import load_model
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary
@@ -105,13 +106,15 @@ for name in sys.argv[1:]:
 ENDLESS = """
 import resource, sys
 from pathlib import Path
-from types import SimpleNamespace
-from w2vtrain.evaluation import compare, evaluation
+from w2vtrain.evaluation import compare
+from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.similarity import evaluate_similarity
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain import config
 from w2vtrain.probability import trees
 from w2vtrain.errors import W2VError
 from w2vtrain.text.vocab import Vocabulary
-vectors = SimpleNamespace(vectors=None, index_to_key=["a", "b"])
+vectors = Vectors(["a", "b"], None)
 job = compare.Job("job", [], "", {})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
@@ -119,8 +122,8 @@ for read in (
     config.read_toml,
     Vocabulary.load,
     trees.read_paths,
-    lambda path: evaluation.analogies(vectors, path),
-    lambda path: evaluation.similarity(vectors, path),
+    lambda path: evaluate_analogies(vectors, path),
+    lambda path: evaluate_similarity(vectors, path),
     lambda path: compare.result(path.parent, job, print),
 ):
     try:
@@ -166,7 +169,7 @@ def test_an_endless_device_is_refused_by_every_reader(tmp_path):
 
 @pytest.mark.parametrize("name", ["x" * 300, "x/" * 5000])
 def test_a_name_that_is_too_long_is_input_that_is_missing(name, tmp_path):
-    kv = fuzz.SimpleNamespace(vectors=fuzz.ROWS, index_to_key=fuzz.WORDS)
+    words = Vectors(fuzz.WORDS, fuzz.ROWS)
     for read in (
         lambda path: Corpus([path]),
         lambda path: Corpus([f"{path}*.txt"]),
@@ -175,8 +178,8 @@ def test_a_name_that_is_too_long_is_input_that_is_missing(name, tmp_path):
         trees.read_paths,
         read_vectors,
         load_model,
-        lambda path: evaluation.analogies(kv, path),
-        lambda path: evaluation.similarity(kv, path),
+        lambda path: evaluate_analogies(words, path),
+        lambda path: evaluate_similarity(words, path),
     ):
         with pytest.raises(InputMissing, match=r"[Nn]ame too long|cannot be opened|no file matches") as caught:
             read(f"{tmp_path}/{name}")

@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from word_vectors import in_gensim
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.formats import vector_formats, vector_rows, word2vec
@@ -22,9 +23,7 @@ from w2vtrain.formats.vector_formats import binary, text
 from w2vtrain.formats.vectors import (
     Vectors,
     format_of,
-    load_keyed_vectors,
     read_vectors,
-    to_keyed_vectors,
     write_vectors,
 )
 
@@ -107,17 +106,16 @@ def test_any_bytes_raise_data_errors_or_are_vectors(tmp_path, junk, start, lenie
 
 @word2vec_format
 def test_gensim_reads_the_same(tmp_path, format):
-    from gensim.models import KeyedVectors
-
+    models = pytest.importorskip("gensim.models")
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
-    keyed = KeyedVectors.load_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
+    keyed = models.KeyedVectors.load_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
     assert keyed.index_to_key == WORDS
     assert same_bits(keyed.vectors, MATRIX)
 
 
 @word2vec_format
 def test_gensims_files_are_read(tmp_path, format):
-    keyed = to_keyed_vectors(Vectors(WORDS, MATRIX))
+    keyed = in_gensim(Vectors(WORDS, MATRIX))
     keyed.save_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
     found = read_vectors(tmp_path / "v")
     assert found.words == WORDS
@@ -183,7 +181,6 @@ def test_a_model_gives_its_input_vectors_and_counts(tmp_path):
     found = read_vectors(tmp_path / "m", limit=4)
     assert (found.format, found.words, found.counts.tolist()) == ("model", WORDS[:4], [9, 8, 7, 3])
     assert same_bits(found.matrix, MATRIX[:4])
-    assert to_keyed_vectors(found).get_vecattr("the", "count") == 9
 
 
 @each_format
@@ -363,18 +360,8 @@ def test_a_large_dimension_is_told_apart(tmp_path):
         assert same_bits(read_vectors(tmp_path / format).matrix, matrix)
 
 
-def test_keyed_vectors_share_the_matrix(tmp_path):
-    keyed = to_keyed_vectors(Vectors(WORDS, MATRIX))
-    assert keyed.vectors is MATRIX
-    assert keyed["königlich"].tolist() == [1, 2, 3]
-    keyed.add_vectors(["new"], np.ones((1, 3), "f4"))
-    assert keyed.index_to_key == [*WORDS, "new"]
-    write_vectors(tmp_path / "v.txt", ["a", "b"], np.array([[1, 2], [3, 6]], "f4"))
-    assert load_keyed_vectors(tmp_path / "v.txt").most_similar("a") == [("b", pytest.approx(1))]
-
-
 def test_reading_and_writing_import_nothing_heavy():
-    program = "import sys, w2vtrain.formats.vectors, w2vtrain.formats.model, w2vtrain.evaluation.evaluation\n"
+    program = "import sys, w2vtrain.formats.vectors, w2vtrain.formats.model\n"
     program += "print([m for m in sys.modules if m in ('gensim', 'scipy', 'numba', 'safetensors', 'zstandard')])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 

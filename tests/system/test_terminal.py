@@ -347,7 +347,7 @@ def test_what_is_logged_is_a_warning_of_one_line(monkeypatch, capsys):
         logging.getLogger("w2vtrain").warning("two\nlines of %s", "text")
         logging.getLogger("w2vtrain.core").info("hidden")
 
-    monkeypatch.setattr("w2vtrain.commands.queries.print_objectives", logs)
+    monkeypatch.setattr("w2vtrain.commands.objectives.print_objectives", logs)
     for _ in range(2):
         monkeypatch.setattr(sys, "argv", ["w2vtrain", "objectives"])
         with pytest.raises(SystemExit) as end:

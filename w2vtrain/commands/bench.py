@@ -26,6 +26,8 @@ def bench(
     if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
         raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
     found = installed(tuple(wanted))
+    if not found:
+        raise ConfigError(f"systems: none of {', '.join(wanted)} is installed here")
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
     named = architectures.split(","), objectives.split(",")

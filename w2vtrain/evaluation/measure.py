@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError
+from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.limits import operations, path_length
+from w2vtrain.evaluation.similarity import evaluate_similarity
+from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.machine import peak_memory
 
 
@@ -93,7 +96,6 @@ class Clock:
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
-    from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events
 
     clocks: list[Clock] = []
@@ -146,8 +148,6 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
     )  # fmt: skip
     words, counts = model.get_words(include_freq=True)
     matrix = model.get_input_matrix()
-    from w2vtrain.formats.vectors import write_vectors
-
     write_vectors(output, words, matrix[: len(words)], force=True)
     return {"words": int(counts.sum()) * job.epochs, "training": (None, None)}
 
@@ -186,15 +186,12 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
-    """Analogy accuracy among the 30,000 most frequent words, Spearman's correlation for each file of pairs."""
-    from w2vtrain.evaluation import evaluation
-    from w2vtrain.formats.vectors import load_keyed_vectors
-
-    kv, scores = load_keyed_vectors(vectors), {}
+    """Return the accuracy among the 30,000 most frequent words, and Spearman's correlation for each file of pairs."""
+    found, scores = read_vectors(vectors), {}
     if questions:
-        scores["analogies"] = evaluation.analogies(kv, questions, restrict_vocab=30_000).total.accuracy or 0.0
+        scores["analogies"] = evaluate_analogies(found, questions, restrict_vocab=30_000).total.accuracy or 0.0
     for path in pairs:
-        scores[Path(path).stem] = evaluation.similarity(kv, path).spearman
+        scores[Path(path).stem] = evaluate_similarity(found, path).spearman
     return scores
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, ResourceError, UsageError
@@ -82,22 +81,3 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
         return reader.read(path, found, lenient, limit)
     except MemoryError as error:
         raise ResourceError(f"{path}: not enough memory for its vectors; read fewer with a limit") from error
-
-
-def to_keyed_vectors(vectors: Vectors) -> Any:
-    """Gensim's KeyedVectors over the same matrix (not a copy), with the attribute "count" if the counts are known."""
-    from gensim.models import KeyedVectors
-
-    keyed = KeyedVectors(vectors.matrix.shape[1])
-    keyed.vectors, keyed.index_to_key = vectors.matrix, list(vectors.words)
-    keyed.key_to_index = {word: index for index, word in enumerate(keyed.index_to_key)}
-    keyed.next_index = len(keyed.index_to_key)
-    if vectors.counts is not None:
-        keyed.allocate_vecattrs(attrs=["count"], types=[np.int64])
-        keyed.expandos["count"][:] = vectors.counts
-    return keyed
-
-
-def load_keyed_vectors(path: str | Path, limit: int | None = None) -> Any:
-    """Gensim's KeyedVectors from a file in any format that `read_vectors` knows, with the same errors."""
-    return to_keyed_vectors(read_vectors(path, limit=limit))

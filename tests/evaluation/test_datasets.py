@@ -1,0 +1,43 @@
+import bz2
+import lzma
+
+import numpy as np
+import pytest
+from word_vectors import QUESTIONS, put, structured, vectors_of
+
+from w2vtrain.errors import DataError
+from w2vtrain.evaluation import datasets
+from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.similarity import evaluate_similarity
+
+
+def test_questions_and_pairs_have_limits(tmp_path, monkeypatch):
+    vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
+    long = "x" * datasets.LONGEST_LINE
+    assert evaluate_analogies(vectors, put(tmp_path, f": {long[2:]}\r\na b c d\n")).total.asked == 1
+    with pytest.raises(DataError, match=r"file\.txt:2: the line has more than 65,536 bytes"):
+        evaluate_analogies(vectors, put(tmp_path, f": a\n{long}x\na b c d\n"))
+    with pytest.raises(DataError, match=r"file\.txt:65537: more than 65,536 sections"):
+        evaluate_analogies(vectors, put(tmp_path, ":\n" * (1 << 16) + ": a\na b c d\n"))
+    monkeypatch.setattr(datasets, "LARGEST", 19)
+    assert evaluate_similarity(vectors, put(tmp_path, "a b 1\na c 2\nb d 3\n"[:-1])).asked == 3
+    with pytest.raises(DataError, match=r"file\.txt:4: more than 19 bytes of text: divide the file"):
+        evaluate_similarity(vectors, put(tmp_path, "a b 1\na c 2\nb d 3\nc d 4\n"))
+
+
+def test_compressed_questions_may_be_as_regular_as_real_ones(tmp_path):
+    """Real ones are compressed 20 times at most; millions of equal lines, thousands of times."""
+    vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
+    plain = b": a\n" + b"a b c d\n" * 8_000
+    (tmp_path / "plain").write_bytes(plain)
+    (tmp_path / "some.bz2").write_bytes(bz2.compress(plain))
+    (tmp_path / "bomb.bz2").write_bytes(bz2.compress(b": a\n" + b"a b c d\n" * 9_000))
+    assert (
+        evaluate_analogies(vectors, tmp_path / "some.bz2").total
+        == evaluate_analogies(vectors, tmp_path / "plain").total
+    )
+    with pytest.raises(DataError, match=r"bomb\.bz2:8193: more text than 100 times the size of the compressed file"):
+        evaluate_analogies(vectors, tmp_path / "bomb.bz2")
+    (tmp_path / "questions.xz").write_bytes(lzma.compress(QUESTIONS.read_bytes()))
+    words, matrix = structured(0.5)
+    assert evaluate_analogies(vectors_of(words, matrix), tmp_path / "questions.xz").total.asked == 19_544

@@ -1,0 +1,70 @@
+"""Print how well vectors do on a set of analogies or word pairs: `eval analogies` and `eval similarity`.
+
+The figures are computed in evaluation/analogies.py and evaluation/similarity.py.
+"""
+
+from w2vtrain.commands.inputs import readable, refuse_stdin_twice
+from w2vtrain.errors import BelowThreshold
+from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.similarity import evaluate_similarity
+from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.system.json_text import json_text
+from w2vtrain.system.terminal import echo
+
+
+def _read(path: str) -> Vectors:
+    with readable(path) as name:
+        return read_vectors(name)
+
+
+def print_analogies(
+    vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
+) -> None:
+    """Print a table by section, or JSON; BelowThreshold if the accuracy is below `fail_under`."""
+    refuse_stdin_twice(vectors, questions)
+    loaded = _read(vectors)
+    with readable(questions) as path:
+        report = evaluate_analogies(
+            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
+        )
+    if as_json:
+        echo(json_text(report.to_dict()))
+    else:
+        for score in (*report.sections, report.semantic, report.syntactic, report.total):
+            accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
+            counts = f"{score.correct:6,} of {score.answered:6,} answered, {score.asked:6,} asked"
+            echo(f"{score.name:<30} {accuracy}  {counts}")
+        total = report.total.to_dict()
+        low, high = total["interval"]
+        echo(
+            f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}) of those answered,"
+            f" {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
+        )
+    _require(report.total.accuracy or 0.0, fail_under, "accuracy")
+
+
+def print_similarity(
+    vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
+) -> None:
+    """Print one line, or JSON; BelowThreshold if Spearman's correlation is below `fail_under`."""
+    refuse_stdin_twice(vectors, pairs)
+    loaded = _read(vectors)
+    with readable(pairs) as path:
+        report = evaluate_similarity(
+            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
+        )
+    if as_json:
+        echo(json_text(report.to_dict()))
+    else:
+        low, high = report.interval
+        echo(
+            f"Spearman {report.spearman:.4f} (95% interval {low:.4f} to {high:.4f}), Pearson {report.pearson:.4f};"
+            f" {report.answered} of {report.asked} pairs covered"
+        )
+    _require(report.spearman, fail_under, "Spearman's correlation")
+
+
+def _require(value: float, threshold: float | None, what: str) -> None:
+    """Raise BelowThreshold if the value is below --fail-under."""
+    if threshold is not None and value < threshold:
+        raise BelowThreshold(f"{what} {value:.4f} is below --fail-under {threshold:g}")

@@ -1,0 +1,57 @@
+"""Give commands the files that they ask for, with `-` for standard input.
+
+Names of outputs are resolved in outputs.py; what the files hold is not known here.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
+from w2vtrain.system.files import STDOUT
+
+COPIED = 1 << 20
+"""Bytes of standard input that are copied at a time."""
+
+
+@contextmanager
+def readable(path: str) -> Iterator[str]:
+    """Give the name of a file that can be read twice and in parts, as vectors are; `-` is a copy of standard input.
+
+    Raises InputMissing if standard input cannot be read, WriteError if the folder for temporary files has no room.
+    """
+    if path != STDOUT:
+        yield path
+        return
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-"))
+            name = str(Path(folder, "stdin"))
+            with Path(name).open("wb") as file:
+                for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED)):
+                    file.write(block)
+        except OSError as error:
+            raise WriteError(
+                f"{tempfile.tempdir or 'the folder for temporary files'} cannot be written: {error.strerror}; standard"
+                " input is copied there: set TMPDIR to a folder with room"
+            ) from error
+        try:
+            yield name
+        except W2VError as error:
+            raise type(error)(str(error).replace(name, "standard input")) from error
+
+
+def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Yield what calls of `read` find in standard input, to its end; InputMissing if it cannot be read."""
+    try:
+        yield from iter(read, b"")
+    except OSError as error:
+        raise InputMissing(f"standard input cannot be read: {error.strerror}") from error
+
+
+def refuse_stdin_twice(*paths: str) -> None:
+    """Raise UsageError if standard input is named twice."""
+    if paths.count(STDOUT) > 1:
+        raise UsageError("-: stdin cannot be two files")

@@ -1,0 +1,78 @@
+"""Print the words nearest to a word, or to king - man + woman: `neighbors` and `analogy`.
+
+The answers are found in evaluation/neighbors.py. Sets of questions are scored by `eval`.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from w2vtrain.commands.inputs import from_stdin, readable
+from w2vtrain.errors import DataError, UsageError
+from w2vtrain.evaluation.neighbors import Answers, NearestWords
+from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.system.json_text import json_text
+from w2vtrain.system.terminal import echo, warning
+
+Queries = Sequence[list[str]]
+
+
+def print_neighbors(vectors: str, words: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
+    """Print each word and its neighbors. words, topn, as_json, strict: see `_print_answers`."""
+    _print_answers(vectors, words, 1, lambda nearest, words: nearest.neighbors(words[0], topn), as_json, strict)
+
+
+def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
+    """Print each three words and the answers. triples, topn, as_json, strict: see `_print_answers`."""
+    _print_answers(
+        vectors, triples, 3, lambda nearest, words: nearest.analogy(words[0], words[1], words[2], topn), as_json, strict
+    )
+
+
+def _print_answers(
+    vectors: str,
+    asked: Queries | None,
+    count: int,
+    answer: Callable[[NearestWords, list[str]], Answers],
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Print one line per query as soon as its answer is known; without `asked`, one per line of standard input.
+
+    A query that does not have `count` words, or has an unknown word, gives a warning and an empty answer; with
+    `strict`, or if it is the only one, an error. Raises DataError at the end if one of `asked` failed.
+    """
+    with readable(vectors) as path:
+        nearest = NearestWords(read_vectors(path))
+    if asked is None and sys.stdin.isatty():
+        echo(f"{_words(count)} per line; end with Ctrl-D", err=True)
+    failed = 0
+    for where, query in _lines() if asked is None else [("", query) for query in asked]:
+        found: Answers = []
+        try:
+            if len(query) != count:
+                raise UsageError(f"expected {_words(count)}, got {len(query)}")
+            found = answer(nearest, query)
+        except (DataError, UsageError) as error:
+            if strict or (asked and len(asked) == 1):
+                raise (DataError if where else type(error))(f"{where}{error}") from error
+            failed += 1
+            warning(f"{where}{error}")
+        if as_json:
+            echo(json_text({"query": query, "answers": [[word, round(value, 6)] for word, value in found]}))
+        else:
+            echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in found))
+    if failed and asked:
+        raise DataError(f"{vectors}: {failed} of {len(asked)} lookups named a word that it does not have")
+
+
+def _words(count: int) -> str:
+    return f"{count} word{'s' * (count > 1)}"
+
+
+def _lines() -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the words of each line of standard input, also of an empty one.
+
+    Lines end at newlines and words at ASCII white space, as they do in files of vectors: others may be part of a word.
+    """
+    for number, line in enumerate(from_stdin(sys.stdin.buffer.readline), 1):
+        yield f"line {number}: ", [word.decode(errors="surrogateescape") for word in line.split()]

@@ -1,0 +1,218 @@
+"""Answer files of analogy questions, and report accuracy by section.
+
+Single analogies are answered in neighbors.py; nothing is printed.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.evaluation.intervals import wilson_interval
+from w2vtrain.formats.vectors import Vectors
+
+# Similarities held at a time, 64 MB: as many questions are answered together as this allows, 16 at least.
+SIMILARITIES = 1 << 24
+# gensim considers this many of the most similar words, and takes the first that is no form of the question's words.
+GENSIM_CONSIDERS = 5
+MOST_SECTIONS = 1 << 16
+Progress = Callable[[int, int], None]
+"""Called after each block of questions with the number answered so far and the number of all."""
+
+
+@dataclass(frozen=True)
+class AnalogyScore:
+    """Numbers of questions in one section or several: correct, answered (all four words known), asked (in the file)."""
+
+    name: str
+    correct: int
+    answered: int
+    asked: int
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of correct among the answered, as word2vec and gensim report it; None if none was answered."""
+        return self.correct / self.answered if self.answered else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all counts and shares; `interval` is Wilson's 95% for the accuracy."""
+        return {
+            "name": self.name,
+            "correct": self.correct,
+            "answered": self.answered,
+            "asked": self.asked,
+            "accuracy": self.accuracy,
+            "accuracy_of_all": self.correct / self.asked if self.asked else None,
+            "coverage": self.answered / self.asked if self.asked else None,
+            "interval": wilson_interval(self.correct, self.answered) if self.answered else None,
+        }
+
+
+@dataclass(frozen=True)
+class AnalogyReport:
+    """Scores by section, and the protocol behind them, without which they cannot be compared with others'."""
+
+    path: str
+    restrict_vocab: int | None
+    case_insensitive: bool
+    sections: tuple[AnalogyScore, ...]
+
+    @property
+    def total(self) -> AnalogyScore:
+        """All sections together."""
+        return self._sum("total", self.sections)
+
+    @property
+    def syntactic(self) -> AnalogyScore:
+        """The sections whose name begins with "gram"."""
+        return self._sum("syntactic", [s for s in self.sections if s.name.startswith("gram")])
+
+    @property
+    def semantic(self) -> AnalogyScore:
+        """The other sections."""
+        return self._sum("semantic", [s for s in self.sections if not s.name.startswith("gram")])
+
+    @staticmethod
+    def _sum(name: str, parts: Sequence[AnalogyScore]) -> AnalogyScore:
+        return AnalogyScore(
+            name, sum(p.correct for p in parts), sum(p.answered for p in parts), sum(p.asked for p in parts)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole report in plain types."""
+        return {
+            "task": "analogies",
+            "file": self.path,
+            "restrict_vocab": self.restrict_vocab,
+            "case_insensitive": self.case_insensitive,
+            "total": self.total.to_dict(),
+            "semantic": self.semantic.to_dict(),
+            "syntactic": self.syntactic.to_dict(),
+            "sections": [section.to_dict() for section in self.sections],
+        }
+
+
+def evaluate_analogies(
+    vectors: Vectors,
+    path: str | Path,
+    *,
+    restrict_vocab: int | None = 30_000,
+    case_insensitive: bool = True,
+    progress: Progress | None = None,
+) -> AnalogyReport:
+    """Answer "a is to b as c is to ?" by the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
+
+    Only the first `restrict_vocab` words count (None: all), for questions and for answers; `case_insensitive` takes
+    the first of the words that differ in case only. The counts are those of gensim's `evaluate_word_analogies` with
+    dummy4unknown=False. The file has sections ": name" of lines of four words. Raises InputMissing; DataError, naming
+    the line, for a malformed one and if the file exceeds LARGEST, LONGEST_LINE (datasets.py) or MOST_SECTIONS, and if
+    the vocabulary covers no question at all.
+    """
+    words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)
+    first = first_indices(words, fold)
+    sections, asked, known = _covered_questions(path, first, fold)
+    if not len(known):
+        raise DataError(
+            f"{path}: none of its {sum(asked):,} questions has all four words among the first "
+            f"{len(words):,} words of the vocabulary"
+        )
+    same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
+    predicted = _answer(vectors.matrix[: len(words)], known[:, 1:4], same, progress)
+    is_correct = (predicted >= 0) & (same[predicted] == known[:, 4])
+    answered = np.bincount(known[:, 0], minlength=len(sections)).tolist()
+    correct = np.bincount(known[is_correct, 0], minlength=len(sections)).tolist()
+    scores = tuple(AnalogyScore(*counts) for counts in zip(sections, correct, answered, asked, strict=True))
+    return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores)
+
+
+def _covered_questions(
+    path: str | Path, first: dict[str, int], fold: Callable[[str], str]
+) -> tuple[list[str], list[int], NDArray[np.int64]]:
+    """Return the sections, the number of questions asked in each, and (n, 5) section and words of each covered one."""
+    sections: list[str] = []
+    asked: list[int] = []
+    known = array("i")
+    for section, question in _read_questions(path):
+        if question is None:
+            sections.append(section)
+            asked.append(0)
+            continue
+        asked[-1] += 1
+        ids = [first.get(fold(word), -1) for word in question]
+        if min(ids) >= 0:
+            known.extend((len(sections) - 1, *ids))
+    return sections, asked, np.array(known, np.int64).reshape(-1, 5)
+
+
+def _read_questions(path: str | Path) -> Iterator[tuple[str, list[str] | None]]:
+    """Yield (name, None) for the head of a section, then (name, four words) for each of its questions."""
+    name, sections = None, 0
+    for number, line in text_lines(path):
+        if line.startswith(":"):
+            name, sections = line.lstrip(": ").strip(), sections + 1
+            if sections > MOST_SECTIONS:
+                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: divide the file")
+            yield name, None
+            continue
+        words = line.split()
+        if name is None:
+            raise DataError(f"{path}:{number}: a question before the first section, which a line ': NAME' begins")
+        if len(words) != 4:
+            raise DataError(f"{path}:{number}: {len(words)} words, a question has 4")
+        yield name, words
+
+
+def _answer(
+    matrix: NDArray[np.float32], questions: NDArray[np.int64], same: NDArray[np.int64], progress: Progress | None
+) -> NDArray[np.int64]:
+    """Return for each question (n, 3) the row of `matrix` (V, d) of the nearest other word, -1 if there is none.
+
+    same[i] is the first word that equals word i but for case; all words with the same one as a, b or c are excluded.
+    """
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    unit = matrix / np.where(norms > 0, norms, 1).astype(np.float32)
+    directionless = np.flatnonzero(norms == 0)
+    # Few words have other forms: only these are kept, by the first form.
+    forms: dict[int, list[int]] = {}
+    for other in np.flatnonzero(same != np.arange(len(same))).tolist():
+        forms.setdefault(int(same[other]), []).append(other)
+    step = max(16, SIMILARITIES // len(unit))
+    predicted = np.empty(len(questions), np.int64)
+    buffer = np.empty((min(step, len(questions)), len(unit)), np.float32)
+    for start in range(0, len(questions), step):
+        block = questions[start : start + step]
+        a, b, c = block.T
+        similar = np.dot(unit[b] - unit[a] + unit[c], unit.T, out=buffer[: len(block)])
+        similar[:, directionless] = -np.inf
+        predicted[start : start + step] = _nearest(similar, block, forms)
+        if progress is not None:
+            progress(start + len(block), len(questions))
+    return predicted
+
+
+def _nearest(
+    similar: NDArray[np.float32], questions: NDArray[np.int64], forms: dict[int, list[int]]
+) -> NDArray[np.int64]:
+    """Return the best column in each row of `similar` that is no form of the question's words; overwrites `similar`."""
+    rows = np.arange(len(questions))
+    similar[rows[:, None], questions] = -np.inf
+    others: dict[int, NDArray[np.float32]] = {}
+    for row, question in enumerate(questions.tolist() if forms else ()):
+        if ids := [other for word in set(question) for other in forms.get(word, ())]:
+            others[row] = similar[row, ids]
+            similar[row, ids] = -np.inf
+    best: NDArray[np.int64] = similar.argmax(axis=1)
+    highest = similar[rows, best]
+    best[np.isneginf(highest)] = -1
+    for row, values in others.items():
+        # In gensim there is no answer if other forms of the question's words fill all the places that it considers.
+        if (values > highest[row]).sum() >= GENSIM_CONSIDERS:
+            best[row] = -1
+    return best

@@ -1,0 +1,142 @@
+"""Correlate the cosines of word pairs with people's scores.
+
+Analogies and single queries are answered in analogies.py and neighbors.py; nothing is printed.
+"""
+
+import math
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.evaluation.intervals import fisher_interval
+from w2vtrain.formats.vectors import Vectors
+
+# Covered pairs whose vectors are held at a time.
+PAIRS = 1 << 14
+
+
+@dataclass(frozen=True)
+class SimilarityReport:
+    """Correlations of cosines with people's scores over the `answered` of `asked` pairs."""
+
+    path: str
+    restrict_vocab: int | None
+    case_insensitive: bool
+    spearman: float
+    pearson: float
+    answered: int
+    asked: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of Spearman's correlation."""
+        return fisher_interval(self.spearman, self.answered)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole report in plain types."""
+        return {
+            "task": "similarity",
+            "file": self.path,
+            "restrict_vocab": self.restrict_vocab,
+            "case_insensitive": self.case_insensitive,
+            "spearman": self.spearman,
+            "pearson": self.pearson,
+            "answered": self.answered,
+            "asked": self.asked,
+            "coverage": self.answered / self.asked,
+            "interval": self.interval,
+        }
+
+
+def evaluate_similarity(
+    vectors: Vectors, path: str | Path, *, restrict_vocab: int | None = 300_000, case_insensitive: bool = True
+) -> SimilarityReport:
+    """Return Spearman's and Pearson's correlation of cosines with the scores of a file of word pairs.
+
+    Lines are "word, word, score" separated by tabs or white space; blank lines and those that begin with "#" are
+    skipped. Words are looked up as gensim's `evaluate_word_pairs` does. Raises InputMissing; DataError for a malformed
+    line, naming it, and if no correlation exists: no pair is covered, or all cosines or all scores are equal.
+    """
+    fold = case_folding(case_insensitive)
+    first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
+    asked = 0
+    known, scores = array("i"), array("d")
+    for left, right, score in _read_pairs(path):
+        asked += 1
+        ids = first.get(fold(left), -1), first.get(fold(right), -1)
+        if min(ids) >= 0:
+            known.extend(ids)
+            scores.append(score)
+    if not known:
+        raise DataError(f"no pair of {path} is in the vocabulary (of {asked:,} pairs)")
+    pairs = np.array(known, np.int64).reshape(-1, 2)
+    gold = np.array(scores)
+    cosines = np.concatenate([_cosines(vectors.matrix, pairs[i : i + PAIRS]) for i in range(0, len(pairs), PAIRS)])
+    for what, values in (("scores", gold), ("similarities", cosines)):
+        if np.ptp(values) <= 1e-12 * np.abs(values).max():
+            raise DataError(f"{path}: no correlation, because all {what} of the covered pairs are equal")
+    return SimilarityReport(
+        str(path), restrict_vocab, case_insensitive, spearman(gold, cosines), pearson(gold, cosines), len(gold), asked
+    )
+
+
+def _read_pairs(path: str | Path) -> Iterator[tuple[str, str, float]]:
+    for number, line in text_lines(path):
+        if line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+        try:
+            left, right, score = fields[0], fields[1], float(fields[2])
+        except (IndexError, ValueError):
+            score = math.nan
+        if len(fields) != 3 or not math.isfinite(score):
+            raise DataError(f"{path}:{number}: not a line of two words and a score: {line[:60]!r}")
+        yield left, right, score
+
+
+def _cosines(matrix: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cosine of each pair (n, 2) of rows, 0 for a row of zeros."""
+    a, b = (matrix[column].astype(np.float64) for column in pairs.T)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    found: NDArray[np.float64] = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    return found
+
+
+# Both correlations are computed here because importing scipy.stats takes longer than everything else that a query does.
+# The operations and their order are SciPy's, so that the results have the same bits.
+
+
+def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return Spearman's rank correlation of n > 1 values (n,) each, which must not all be equal."""
+    return float(np.corrcoef(_average_ranks(x), _average_ranks(y))[1, 0])
+
+
+def _average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
+    _, groups, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (last - (counts - 1) / 2)[groups]
+    return ranks
+
+
+def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return Pearson's correlation of n > 1 values (n,) each, which must not all be equal."""
+    # r = sum (x - mean x)(y - mean y) / (|x - mean x| |y - mean y|)
+    if len(x) == 2:
+        return 1.0 if (x[0] < x[1]) == (y[0] < y[1]) else -1.0  # two points lie on a line
+    return float(np.clip(np.vecdot(_standardized(x), _standardized(y)), -1, 1))
+
+
+def _standardized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the deviations from the mean at length 1."""
+    deviations = values - values.mean()
+    largest = np.abs(deviations).max()  # of squares of huge values the sum would overflow
+    found: NDArray[np.float64] = deviations / (largest * np.linalg.norm(deviations / largest, axis=-1))
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 from w2vtrain.config import validated
 from w2vtrain.errors import DataError
 from w2vtrain.formats.model import Model
-from w2vtrain.objectives import allow_code
+from w2vtrain.permission import Named
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import Inputs, effective, fit
@@ -33,7 +33,7 @@ def train(
     if vocabulary is not None:
         settings = {"min_count": 1, **settings}
     checked = validated(settings)
-    allow_code(checked.objective)  # the caller named it
+    Named(checked.objective, checked.architecture).allow()  # the caller named them
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)

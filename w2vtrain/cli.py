@@ -16,7 +16,7 @@ from w2vtrain.commands.options import (
     TRAINING,
     allow_changed_option,
     cache_option,
-    code_option,
+    code_options,
     config_option,
     debug_option,
     force_option,
@@ -121,7 +121,13 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
     request = module("commands.request").FitRequest(sources=corpus, flags=flags, **values)
-    module("commands.fit").fit(request, code=flags.get("objective"))
+    module("commands.fit").fit(request, named=named(dict(flags)))
+
+
+def named(values: dict[str, Any]) -> Any:
+    """Take the objective and the architecture out of a command's arguments: their code may run."""
+    parts = {kind: values.pop(kind, None) for kind in ("objective", "architecture")}
+    return module("permission").Named(**parts)
 
 
 def module(name: str) -> Any:
@@ -137,17 +143,17 @@ def module(name: str) -> Any:
 @click.argument("run")
 @force_option
 @allow_changed_option
-@code_option
+@code_options
 @cache_option
 @quiet_option
 @debug_option
-def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: str | None, **values: Any) -> None:
+def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: Any) -> None:
     """Go on with the run in folder RUN from its last checkpoint, as it was asked for then.
 
     The same `fit` command does the same. On one thread the result is that of a run which was never stopped, byte for
     byte; with more, every part of the text is learned exactly as often.
     """
-    module("commands.resume").resume(run, quiet, force, allow_changed, objective, **values)
+    module("commands.resume").resume(run, quiet, force, allow_changed, named(values), **values)
 
 
 @cli.command(epilog=CODES, short_help="Write the vectors of a run that is not done.")
@@ -157,13 +163,13 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, objective: s
 )
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
-@code_option
+@code_options
 @debug_option
-def export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
+def export(run: str, output: str, format_: str | None, force: bool, **values: Any) -> None:
     """Write the vectors of the last checkpoint in folder RUN, which may be training: neither is the run touched, nor
     the corpus needed. With --heldout text they are those of the best epoch.
     """
-    module("commands.export").export(run, output, format_, force, objective)
+    module("commands.export").export(run, output, format_, force, named(values))
 
 
 @cli.command(epilog=CODES, short_help="Count the words of text.")
@@ -246,7 +252,7 @@ def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[s
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Threads, or auto.  [default: auto]")
-@click.option("--objective", metavar="NAME", help="The model's, if it is a Python file or module: its code is run.")
+@code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @debug_option
@@ -254,7 +260,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
     mean and the variance of log Z, bits a word, coverage.
     """
-    module("commands.perplexity").perplexity(model, heldout, **options)
+    module("commands.perplexity").perplexity(model, heldout, named=named(options), **options)
 
 
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print the table.")
@@ -302,15 +308,35 @@ def info(file: str, as_json: bool) -> None:
 def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     """List the output objectives, or show the formula, the paper and the options of one.
 
-    `objectives check NAME` checks gradients and probabilities of one; NAME may also be a file, my_objective.py, or a
-    module, package.my_objective.
+    `objectives check NAME` checks that one compiles, its gradients and its probabilities; NAME may also be a file,
+    my_objective.py, or a module, package.my_objective.
     """
-    if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
-        raise click.UsageError("expected NAME or check NAME")
-    if len(words) == 2:
-        module("commands.objectives").check_objective(words[1], objective_options({}, options))
+    if name := checked_name(words):
+        module("commands.objectives").check_objective(name, objective_options({}, options))
     else:
         module("commands.objectives").print_objectives(*words)
+
+
+@cli.command(short_help="List the architectures, explain or check one.")
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+@debug_option
+def architectures(words: tuple[str, ...]) -> None:
+    """List the architectures, or show the formula and the paper of one.
+
+    `architectures check NAME` checks that one compiles, and its gradients; NAME may also be a file, my_architecture.py,
+    or a module, package.my_architecture.
+    """
+    if name := checked_name(words):
+        module("commands.architectures").check_architecture(name)
+    else:
+        module("commands.architectures").print_architectures(*words)
+
+
+def checked_name(words: tuple[str, ...]) -> str | None:
+    """Return NAME of `check NAME`, None if nothing is to be checked; UsageError for anything else but one NAME."""
+    if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
+        raise click.UsageError("expected NAME or check NAME")
+    return words[1] if len(words) == 2 else None
 
 
 @cli.command(epilog=CODES)

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, ARCHITECTURES, check_gradient, option, overlaid, translated
+from w2vtrain.aliases import ALIASES, check_gradient, option, overlaid, translated
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.parsers import Choice, Parser, Real, Row, Table, Text, Truth, Whole
+from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
 LARGEST = 1 << 20
@@ -38,7 +39,7 @@ class Settings:
     """Everything that decides what is learned. Lengths in words or tokens, rates per example."""
 
     architecture: str = setting(
-        "skipgram", Text(words=tuple(ARCHITECTURES)),
+        "skipgram", Text(words=tuple(members("architectures"))),
         "What predicts a word: each context word (skipgram), their mean (cbow; cbow-corrected takes its exact"
         " gradient), or their sum with a learned weight vector per position (vlbl).",
     )  # fmt: skip

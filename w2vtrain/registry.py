@@ -121,6 +121,12 @@ def _place_of(cls: type) -> str:
         return str(cls.__module__)
 
 
+def members(folder: str) -> list[str]:
+    """Return the names of the members that come with the package, from its folder alone: nothing is imported."""
+    found = pkgutil.iter_modules([str(Path(__file__).parent / folder)])
+    return [info.name.replace("_", "-") for info in found if info.name not in RESERVED]
+
+
 class Registry:
     """The members of one kind by name: modules of a folder, of entry points, or that a user names.
 
@@ -139,9 +145,8 @@ class Registry:
     @cached_property
     def loaders(self) -> Mapping[str, Callable[[], Any]]:
         """Name -> what imports the module: a run needs one of them."""
-        path = sys.modules[self.package].__path__
-        names = [info.name for info in pkgutil.iter_modules(path) if info.name not in RESERVED]
-        ours = {name.replace("_", "-"): partial(importlib.import_module, f"{self.package}.{name}") for name in names}
+        modules = {name: f"{self.package}.{name.replace('-', '_')}" for name in members(self.package.split(".")[-1])}
+        ours = {name: partial(importlib.import_module, module) for name, module in modules.items()}
         return {entry.name: entry.load for entry in entry_points(group=self.package)} | ours
 
     def modules(self) -> dict[str, Any]:

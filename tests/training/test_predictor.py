@@ -247,7 +247,7 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
 
 def test_weights_start_normal_with_biases_by_frequency():
     problem = problem_of(np.arange(5000, 0, -1), dim=30, seed=9, init=0.1, bias=True)
-    w_in, w_out = initial_input(problem), initial_output(problem, 5000, 2, problem.log_unigram())
+    w_in, w_out = initial_input(problem, 5000), initial_output(problem, 5000, 2, problem.log_unigram())
     assert w_in.shape == (5000, 32)
     assert w_out.shape == (5002, 32)
     for matrix in (w_in[:, :30], w_out[:5000, :30]):
@@ -263,8 +263,8 @@ def test_weights_start_normal_with_biases_by_frequency():
         np.exp(w_out[:5000, 30].astype(np.float64)), problem.counts / problem.counts.sum(), rtol=1e-5
     )
     assert not initial_output(problem, 4999, 1)[:, 30].any(), "without frequencies biases start at 0"
-    assert initial_input(problem).tobytes() == w_in.tobytes()
-    assert initial_input(replace(problem, seed=8)).tobytes() != w_in.tobytes()
+    assert initial_input(problem, 5000).tobytes() == w_in.tobytes()
+    assert initial_input(replace(problem, seed=8), 5000).tobytes() != w_in.tobytes()
 
 
 @pytest.mark.parametrize("name", [name for name in objectives.objectives() if name not in ("neg", "hs")])
@@ -309,10 +309,10 @@ def test_settings_decide_which_words_are_context():
 
 
 def test_settings_decide_what_mixes_the_context():
-    assert architecture_of(settings_of(architecture="skipgram", bias=True)) == SkipGram(WINDOW)
-    assert architecture_of(settings_of()) == Cbow(WINDOW)
-    assert type(architecture_of(settings_of(architecture="cbow-corrected", bias=True))) is CorrectedCbow
-    weighted = architecture_of(settings_of(architecture="vlbl", bias=True))
+    assert architecture_of(settings_of(architecture="skipgram", bias=True), []) == SkipGram(WINDOW)
+    assert architecture_of(settings_of(), []) == Cbow(WINDOW)
+    assert type(architecture_of(settings_of(architecture="cbow-corrected", bias=True), [])) is CorrectedCbow
+    weighted = architecture_of(settings_of(architecture="vlbl", bias=True), [])
     assert weighted.context_weights.shape == (2 * WINDOW, 16)
     assert (weighted.context_weights[:, :DIM] == 1).all()
     assert not weighted.context_weights[:, DIM:].any()

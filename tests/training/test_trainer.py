@@ -143,7 +143,7 @@ def test_a_failing_callback_ends_the_run(rng):
 
 def test_weights_start_as_in_word2vec():
     problem = problem_of(np.ones(5000, int), dim=30, seed=9)
-    w_in, w_out = initial_input(problem), initial_output(problem, 4999, 2)
+    w_in, w_out = initial_input(problem, len(problem.counts)), initial_output(problem, 4999, 2)
     assert w_in.shape == (5000, 32)
     assert w_out.shape == (5001, 32)
     used = w_in[:, :30]
@@ -151,7 +151,7 @@ def test_weights_start_as_in_word2vec():
     assert used.std() == pytest.approx(1 / 30 / np.sqrt(12), rel=0.02)
     assert not w_in[:, 30:].any()
     assert not w_out.any()
-    assert initial_input(problem).tobytes() == w_in.tobytes()
+    assert initial_input(problem, len(problem.counts)).tobytes() == w_in.tobytes()
 
 
 @pytest.mark.parametrize("name", ["neg", "hs", "softmax", "sampled-softmax"])

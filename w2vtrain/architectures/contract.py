@@ -4,7 +4,7 @@ An architecture says how the input rows of a window's context words become hidde
 hidden vector comes back to the rows: once, for both engines and for scoring. It knows no objective.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,11 +15,12 @@ from w2vtrain.registry import Contract
 
 
 class Layout(NamedTuple):
-    """What an architecture is built for: words on either side of a target, and the columns of an input row."""
+    """What an architecture is built for: words on either side of a target, columns of an input row, the vocabulary."""
 
     window: int
     dim: int
     width: int  # dim, and one more if there are biases
+    words: Sequence[str] = ()
 
 
 class Architecture(Protocol):
@@ -57,6 +58,14 @@ class Architecture(Protocol):
         """Return an instance; arrays: those of a trained model, by the names of `learned`, or none."""
         raise NotImplementedError
 
+    def input_rows(self, words: int) -> int:
+        """Return the number of input rows for so many words; by default one per word. The words' own come first."""
+        return words
+
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return the words' vectors (V, d) that input rows (., d) stand for; by default the rows themselves."""
+        return rows
+
     def learned(self) -> dict[str, np.ndarray]:
         """Return the matrices (., columns of an input row) that the architecture learns, each by the name of its field.
 
@@ -67,7 +76,7 @@ class Architecture(Protocol):
     def forward(self, w_in, window, example, hidden):
         """Compiled. Write the hidden vector of one example of a window to hidden[0].
 
-        w_in (V, columns) float32: input rows; hidden (1, at least as many columns) float32; window: see
+        w_in (input rows, columns) float32; hidden (1, at least as many columns) float32; window: see
         objectives.contract.Window; example: which context word with `pairs`, else 0. A column of ones for biases is
         set by the caller.
         """

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
@@ -290,7 +291,7 @@ class Console:
         """What was done, how long each phase took and where the result is."""
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
-        unit = "pair" if settings["architecture"] == "skipgram" else "window"
+        unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
         losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())

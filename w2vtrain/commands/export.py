@@ -1,5 +1,6 @@
 """The command `export`: the vectors of a run as far as it has come, from its folder alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import format_of, write_vectors
-from w2vtrain.objectives import CodeNotAllowed, allow_code, require_allowed
+from w2vtrain.permission import Named, require
+from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -16,14 +18,14 @@ from w2vtrain.training.journal import CONFIG, Journal
 from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
-def export(run: str, output: str, format_: str | None, force: bool, objective: str | None) -> None:
+def export(run: str, output: str, format_: str | None, force: bool, named: Named) -> None:
     """Write the vectors of the newest sound checkpoint. Take no lock: the run may continue meanwhile.
 
-    objective: as for `resume`.
+    named: as for `resume`.
     """
     folder = Path(run)
     format_of(output, format_)
-    allow_code(objective)
+    named.allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
     found = _newest(folder)
@@ -38,7 +40,7 @@ def export(run: str, output: str, format_: str | None, force: bool, objective: s
         raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
-    rows = _rows(found, "best.input" if best else "input", len(vocabulary), settings.vector_size)
+    rows = _vectors(found, bool(best), settings, vocabulary.words)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; took the checkpoint before it", err=True)
@@ -50,7 +52,7 @@ def settings_of(folder: Path, journal: Journal) -> Settings:
     """Return the settings of a run; DataError if they are damaged, CodeNotAllowed as in `resume`."""
     try:
         settings = validated(journal.about["settings"])
-        require_allowed(settings.objective, str(journal.about["cwd"]))
+        require(settings.objective, settings.architecture, str(journal.about["cwd"]))
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
@@ -68,6 +70,19 @@ def _newest(folder: Path) -> Checkpoint | None:
         except DataError:
             if before == numbers(folder):
                 raise
+
+
+def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
+    """Return the words' vectors (V, d) of a checkpoint, those of the best epoch or the last."""
+    if best:
+        return _rows(found, "best.input", len(words), settings.vector_size)
+    if len(found.arrays.get("input", words)) == len(words):
+        return _rows(found, "input", len(words), settings.vector_size)
+    from w2vtrain.training.predictor import architecture_of  # only if rows are not the vectors: it takes a second
+
+    architecture = architecture_of(settings, words)
+    rows = _rows(found, "input", architecture.input_rows(len(words)), settings.vector_size)
+    return np.asarray(architecture.vectors(rows))
 
 
 def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:

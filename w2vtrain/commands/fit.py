@@ -20,7 +20,8 @@ from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, InputMissing, Stopped, W2VError
-from w2vtrain.objectives import allow_code, engine_of
+from w2vtrain.objectives import engine_of
+from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
@@ -31,16 +32,18 @@ from w2vtrain.training.fit import fit as train
 from w2vtrain.training.run_folder import Run, listening
 from w2vtrain.training.writer import SLOW
 
+NOBODY = Named()
+
 
 def fit(
-    request: FitRequest, environment: Mapping[str, str] = os.environ, code: str | None = None, resumed: bool = False
+    request: FitRequest, environment: Mapping[str, str] = os.environ, named: Named = NOBODY, resumed: bool = False
 ) -> None:
     """Train and write. Mistakes in settings, inputs and outputs are reported before anything is read.
 
-    code: the objective that this command line names, which may be a file or a module to run; resumed: the request
-    comes from a run's folder, not from this command line.
+    named: the objective and the architecture that this command line names, which may be code to run; resumed: the
+    request comes from a run's folder, not from this command line.
     """
-    allow_code(code)
+    named.allow()
     asked, origins = resolve(request.flags, environment, request.config)
     for name, why in without_effect(asked).items():
         if origins[name] == "command line":

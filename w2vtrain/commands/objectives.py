@@ -4,6 +4,7 @@ What is checked, and how, is in evaluation/objective_checks.py.
 """
 
 import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from w2vtrain.errors import BelowThreshold
@@ -42,10 +43,16 @@ def check_objective(name: str, options: dict[str, Any]) -> None:
     from w2vtrain.evaluation.objective_checks import check
 
     allow_code(name)
-    options, failed = checked_options(name, options), 0
+    given = checked_options(name, options)
+    report(name, lambda bias: check(name, given, bias))
+
+
+def report(name: str, checks: Callable[[bool], Iterator[Any]]) -> None:
+    """Print what was checked with and without biases; BelowThreshold if a check fails."""
+    failed = 0
     for bias in (False, True):
         echo(f"{name}, {'with' if bias else 'without'} biases")
-        for finding in check(name, options, bias):
+        for finding in checks(bias):
             echo(f"  {'ok  ' if finding.holds else 'FAIL'}  {finding.what}: {finding.figure}")
             failed += not finding.holds
     if failed:

@@ -25,9 +25,6 @@ allow_changed_option: Any = click.option(
 cache_option: Any = click.option(
     "--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]"
 )
-code_option: Any = click.option(
-    "--objective", metavar="NAME", help="The run's objective, if it is a file or a module: lets its code run."
-)
 config_option: Any = click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
 debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")
 """Accepted anywhere: `shell.debugging` finds it among the arguments."""
@@ -50,6 +47,14 @@ def all_of(*options: Decorator) -> Decorator:
         return command
 
     return decorate
+
+
+code_options: Any = all_of(
+    *(
+        click.option(f"--{kind}", metavar="NAME", help=f"The {kind}, if it is a file or a module: lets its code run.")
+        for kind in ("objective", "architecture")
+    )
+)
 
 
 def setting_options(*names: str) -> Decorator:

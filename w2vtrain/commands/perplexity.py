@@ -6,7 +6,7 @@ from dataclasses import asdict
 from w2vtrain.commands.console import Console
 from w2vtrain.config import resolve
 from w2vtrain.formats.model import load_model
-from w2vtrain.objectives import allow_code, require_allowed
+from w2vtrain.permission import Named, require
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
@@ -14,13 +14,13 @@ from w2vtrain.training.fit import perplexity as score_text
 
 
 def perplexity(
-    model: str, sources: Sequence[str], threads: str | None, objective: str | None, as_json: bool, quiet: bool
+    model: str, sources: Sequence[str], threads: str | None, named: Named, as_json: bool, quiet: bool
 ) -> None:
-    """Score held-out text and print the figures. A model's code runs only if `objective` names it."""
+    """Score held-out text and print the figures. A model's code runs only if `named` names it."""
     settings, _ = resolve({} if threads is None else {"threads": threads})
     loaded = load_model(model)
-    allow_code(objective)
-    require_allowed(str(loaded.settings.get("objective")))
+    named.allow()
+    require(*(str(loaded.settings.get(part)) for part in ("objective", "architecture")))
     console = Console(quiet)
     try:
         found, coverage = score_text(loaded, sources, threads_of(settings.threads)[0], console.events())

@@ -15,22 +15,21 @@ from w2vtrain.commands.fit import fit, without_effect
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
-from w2vtrain.objectives import CodeNotAllowed, allow_code
+from w2vtrain.permission import Named
+from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.journal import CONFIG
 from w2vtrain.training.run_folder import stored
 
 
-def resume(
-    folder: str, quiet: bool, force: bool, allow_changed: bool, objective: str | None, cache_dir: str | None
-) -> None:
+def resume(folder: str, quiet: bool, force: bool, allow_changed: bool, named: Named, cache_dir: str | None) -> None:
     """Continue a run that was stopped or killed, as it was requested then.
 
-    objective: names the run's objective if that is a file or a module, whose code runs only if it is named again;
+    named: the run's objective and architecture if these are files or modules, whose code runs only if named again;
     cache_dir: the folder for the encoded corpus, which is named anew, too, because the run's folder may be foreign.
     """
     run = Path(folder).resolve()
     journal = stored(run)
-    allow_code(objective)  # a relative name is meant here, not in the folder that the run was started in
+    named.allow()  # a relative name is meant here, not in the folder that the run was started in
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
     cwd = journal.about["cwd"]
     try:

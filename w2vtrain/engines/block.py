@@ -33,7 +33,7 @@ class BlockEngine:
         self.architecture, self.objective, self.problem = architecture, objective, problem
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.w_in = initial_input(problem)
+        self.w_in = initial_input(problem, architecture.input_rows(len(problem.counts)))
         self.layer = InputLayer(architecture, self.w_in, problem.dim, problem.bias)
         self.work = [Workspace() for _ in range(schedule.threads)]
 

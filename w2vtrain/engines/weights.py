@@ -15,9 +15,9 @@ STRIPES = 16
 """A chunk decays every 16th row by 16 times as much: the same over 16 chunks, for a 16th of the memory traffic."""
 
 
-def initial_input(problem: Problem) -> np.ndarray:
-    """Input rows (V, padded width): as word2vec.c, uniform in ±1/(2 dim), or normal with deviation problem.init."""
-    size, dim = len(problem.counts), problem.dim
+def initial_input(problem: Problem, size: int) -> np.ndarray:
+    """Input rows (size, padded width): as word2vec.c, uniform in ±1/(2 dim), or normal with deviation problem.init."""
+    dim = problem.dim
     rows, rng = padded_rows(size, problem.width), np.random.default_rng(problem.seed)
     for first in range(0, size, 4096):
         block = rows[first : min(first + 4096, size), :dim]
@@ -40,12 +40,18 @@ def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | No
 def learned_weights(
     problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray]
 ) -> Weights:
-    """Views of matrices (., padded width) by their parts: vectors, biases, position weights, an objective's arrays."""
+    """Return views of matrices (., padded width) by their parts: vectors, biases, what else was learned.
+
+    If input rows are not the words' vectors themselves, they are among the arrays as "input_rows".
+    """
     dim, parts = problem.dim, dict(arrays)
+    vectors = architecture.vectors(rows[:, :dim])
+    if vectors.base is not rows:
+        parts["input_rows"] = rows[:, :dim]
     if problem.bias:
         parts["bias"] = output[:, dim]
     parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}
-    return Weights(rows[:, :dim], output[:, :dim], parts)
+    return Weights(vectors, output[:, :dim], parts)
 
 
 @inline

@@ -100,7 +100,7 @@ class WindowEngine:
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.rows = objective.output_rows(len(text.counts))
-        self.w_in = initial_input(problem)
+        self.w_in = initial_input(problem, architecture.input_rows(len(problem.counts)))
         self.hot = objective.hot_rows(self.rows) if schedule.threads > 1 else range(0)
         more = schedule.threads * (len(self.hot) + 1)
         self.w_out = initial_output(problem, self.rows, more, objective.initial_bias(problem))

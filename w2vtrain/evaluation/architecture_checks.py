@@ -35,8 +35,12 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
     architecture, rows = architecture._replace(**learned), np.zeros((WORDS, 16))
     rows[:, :DIM] = rng.normal(size=(WORDS, DIM))
     window = Window(CONTEXT, len(CONTEXT), LEFT)
-    for example in range(len(CONTEXT) if architecture.pairs() else 1):
-        yield from _check_example(architecture, {"rows": rows, **learned}, window, example)
+    count, found = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
+    for example in range(count):
+        for finding in _check_example(architecture, {"rows": rows, **learned}, window, example):
+            if found.setdefault(finding.what, finding).holds:
+                found[finding.what] = finding
+    yield from found.values()
 
 
 def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Iterator[Finding]:
@@ -49,13 +53,10 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
         architecture.forward(rows, window, example, found)
         return found
 
-    what = f"example {example}: "
     if architecture.in_place():
         same = bool((hidden()[0, :DIM] == rows[window.context[example], :DIM]).all())
-        yield Finding(
-            f"{what}the hidden vector is the row of its context word", same, f"word {window.context[example]}"
-        )
-    yield Finding(f"{what}the hidden vector is finite", bool(np.isfinite(hidden()[0, :DIM]).all()), f"{DIM} columns")
+        yield Finding("the hidden vector is the row of its context word", same, f"word {window.context[example]}")
+    yield Finding("the hidden vector is finite", bool(np.isfinite(hidden()[0, :DIM]).all()), f"{DIM} columns")
     cells = {key: [r * 16 + c for r in range(len(array)) for c in range(DIM)] for key, array in arrays.items()}
     slopes = {
         key: slope(lambda: float((gradient * hidden())[0, :DIM].sum()), array, cells[key])
@@ -65,9 +66,9 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
     architecture.backward(rows, window, example, gradient, step)
     for key, array in arrays.items():
         change = ((array - before[key]) / step).reshape(-1)
-        yield _proportional(f"{what}{key} learn by minus the slope", change[cells[key]], slopes[key])
+        yield _proportional(f"{key} learn by minus the slope", change[cells[key]], slopes[key])
         outside = np.delete(change.reshape(array.shape), range(DIM), axis=1)
-        yield Finding(f"{what}padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
+        yield Finding(f"padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
         array[...] = before[key]
 
 

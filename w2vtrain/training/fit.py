@@ -24,6 +24,7 @@ from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
@@ -163,15 +164,18 @@ class _Learner:
         self.schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
         problem = problem_of(settings, ids.vocabulary, self.text)
         self.objective = build(settings.objective, problem, settings.options)
-        windows, architecture = windows_of(settings, ids.vocabulary), architecture_of(settings)
-        self.engine: Engine = make_engine(architecture, self.objective, problem, self.text, windows, self.schedule)
+        windows, self.architecture = (
+            windows_of(settings, ids.vocabulary),
+            architecture_of(settings, ids.vocabulary.words),
+        )
+        self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
 
     def train(self) -> None:
         """Learn all epochs, or those that are left."""
         state = self.state
         if self.early_stopping.finished < state.epoch:  # it was stopped while the epoch was scored
             state = self.end_epoch(state)
-        self.engine.compile()
+        compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
         pause = self.run.due if self.run else lambda: False
         for reached in train(self.engine, self.text, self.schedule, self.events, state, pause):

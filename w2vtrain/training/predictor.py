@@ -3,7 +3,7 @@
 It reads no text and trains nothing: fit.py does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,9 +44,9 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     return Windows(settings.window, bool(settings.shrink_windows), left, right, end, pads)
 
 
-def architecture_of(settings: Settings, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
-    """Build the architecture; arrays: a trained model's, by name."""
-    layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias)
+def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None) -> Any:
+    """Build the architecture for a vocabulary; arrays: a trained model's, by name."""
+    layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias, words)
     return architecture_class(settings.architecture).build(layout, arrays or {})
 
 
@@ -63,10 +63,10 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
     if settings.bias:
         output = np.concatenate([output, arrays["bias"][:, None]], axis=1)
     problem = problem_of(settings, vocabulary)
-    cls = objective_class(settings.objective)
+    cls, architecture = objective_class(settings.objective), architecture_of(settings, vocabulary.words, arrays)
     return Predictor(
         cls.scorer(problem, settings.options, output, arrays),
-        InputLayer(architecture_of(settings, arrays), weights.input, settings.vector_size, settings.bias),
+        InputLayer(architecture, arrays.get("input_rows", weights.input), settings.vector_size, settings.bias),
         windows_of(settings, vocabulary),
     )
 
@@ -105,8 +105,11 @@ def _check_shapes(settings: Settings, model: Model) -> None:
     expected: dict[str, tuple[int, ...]] = {}
     if settings.bias:
         expected["bias"] = (len(model.output),)
-    for name, array in architecture_of(settings).learned().items():
+    architecture, size = architecture_of(settings, model.words), len(model.words)
+    for name, array in architecture.learned().items():
         expected[name] = (len(array), settings.vector_size)
+    if (rows := architecture.input_rows(size)) != size:
+        expected["input_rows"] = (rows, settings.vector_size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

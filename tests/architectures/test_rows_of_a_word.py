@@ -1,0 +1,147 @@
+"""A word's input may be a weighted set of rows: such an architecture needs no change of the engines, files or scoring.
+
+The one of this test gives words that begin with the same letter a row in common, as subword models do with n-grams.
+"""
+
+import numpy as np
+import pytest
+import reference
+from reference import problem_of
+
+import w2vtrain
+from w2vtrain import architectures
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.commands.export import _vectors
+from w2vtrain.config import validated
+from w2vtrain.engines.context import Windows
+from w2vtrain.engines.scratch import Extent, make_scratch
+from w2vtrain.engines.step import Matrices
+from w2vtrain.engines.window import train_chunks
+from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.objectives import objective_class
+from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.fit import perplexity
+
+SIZE, DIM = 12, 10
+WORDS = [f"{'abc'[i % 3]}{i}" for i in range(SIZE)]
+SHARED = '''
+"""Skip-gram over the mean of a word's own row and that of its first letter."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32
+
+
+class Shared(NamedTuple):
+    """h = (r_c + r_letter(c)) / 2."""
+
+    letters: np.ndarray  # (V,) int32: the input row of each word's first letter
+
+    @staticmethod
+    def pairs() -> bool:
+        """Each context word makes an example."""
+        return True
+
+    @classmethod
+    def build(cls, layout, arrays):
+        """Rows of letters come after those of the words."""
+        known = sorted({word[:1] for word in layout.words})
+        return cls(np.array([len(layout.words) + known.index(word[:1]) for word in layout.words], np.int32))
+
+    def input_rows(self, words):
+        """One more per letter."""
+        return int(self.letters.max()) + 1
+
+    def vectors(self, rows):
+        """The means."""
+        return (rows[: len(self.letters)] + rows[self.letters]) / np.float32(2)
+
+    def forward(self, w_in, window, example, hidden):
+        """The mean of two rows."""
+        word = window.context[example]
+        for c in range(w_in.shape[1]):
+            hidden[0, c] = float32(0.5) * (w_in[word, c] + w_in[self.letters[word], c])
+
+    def backward(self, w_in, window, example, gradient, step):
+        """Half of the gradient to each."""
+        word = window.context[example]
+        for c in range(w_in.shape[1]):
+            change = float32(0.5) * step * gradient[0, c]
+            w_in[word, c] += change
+            w_in[self.letters[word], c] += change
+
+
+ARCHITECTURE = Shared
+'''
+
+
+class Twin:
+    pairs = True
+
+    def __init__(self, letters):
+        self.letters = letters
+
+    def hidden(self, rows, context, left, number):
+        return (rows[context[number]] + rows[self.letters[context[number]]]) / 2
+
+    def learn(self, rows, context, left, number, dh, rate):
+        rows[context[number]] += rate * dh / 2
+        rows[self.letters[context[number]]] += rate * dh / 2
+
+
+@pytest.fixture(scope="module")
+def name(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shared") / "shared.py"
+    path.write_text(SHARED)
+    architectures.allow_code(str(path))
+    return str(path)
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs"])
+def test_the_window_engine_learns_it(rng, name, objective):
+    architecture = architectures.architecture_class(name).build(Layout(3, DIM, DIM, WORDS), {})
+    rows = architecture.input_rows(SIZE)
+    assert rows == SIZE + 3
+    lines = [rng.integers(0, SIZE, rng.integers(1, 9)).tolist() for _ in range(10)]
+    tokens, counts = np.concatenate([[*line, -1] for line in lines]).astype(np.int32), np.arange(60, 60 - SIZE, -1)
+    fast, twin = (objective_class(objective).build(problem_of(counts, dim=DIM)) for _ in "ab")
+    outputs = fast.output_rows(SIZE)
+    w_in, w_out = padded_rows(rows, DIM), padded_rows(outputs + 1, DIM)
+    w_in[:, :DIM], w_out[:outputs, :DIM] = rng.normal(size=(rows, DIM)), rng.normal(size=(outputs, DIM))
+    slow_in, slow_out = w_in[:, :DIM].astype(float), w_out[:outputs, :DIM].astype(float)
+    before = slow_in.copy()
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(3, fast.candidate_limit, 50))
+    one, bounds, keep = np.zeros(1, np.int64), np.array([0, len(tokens)]), keep_thresholds(counts, 0)
+    _, examples = train_chunks(
+        architecture, fast, Windows(3), tokens, bounds, one, np.array([1e-4]), Matrices(w_in, w_out), DIM, keep, 0.0, 5,
+        2, scratch,
+    )  # fmt: skip
+    naive = Twin(architecture.letters), reference.twin_of("objectives", objective)(twin)
+    stream = reference.Stream.of_chunk(5, 2, 0)
+    expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-4, stream)
+    assert examples == expected[1] > 0
+    change = np.abs(slow_in - before)
+    assert change[SIZE:].min() > 0
+    np.testing.assert_allclose(w_in[:, :DIM] - before, slow_in - before, atol=0.02 * change.max())
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_models_keep_all_rows_and_predict_the_same(tmp_path, name, objective):
+    """Both engines, on one thread and two; the vectors of the file are composed."""
+    (tmp_path / "text").write_text("apple ant bee bear ape bat ant bee\nbear bat apple ape ant bee\n" * 40)
+    text = str(tmp_path / "text")
+    settings = {"vector_size": DIM, "epochs": 3, "min_count": 1, "sample": 0, "window": 2, "objective": objective}
+    for threads in (1, 2):
+        model = w2vtrain.train(text, architecture=name, heldout=text, threads=threads, **settings)
+        rows = model.arrays["input_rows"]
+        assert rows.shape == (len(model.words) + 2, DIM)
+        letters = [len(model.words) + "ab".index(word[0]) for word in model.words]
+        np.testing.assert_allclose(model.input, (rows[: len(letters)] + rows[letters]) / 2, atol=1e-6)
+        w2vtrain.save_model(tmp_path / "model.safetensors", model, force=True)
+        loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
+        assert perplexity(loaded, [text])[0].perplexity == pytest.approx(perplexity(model, [text])[0].perplexity)
+    found = Checkpoint(1, {"input": np.pad(rows, ((0, 0), (0, 6)))}, {}, [])
+    exported = _vectors(found, False, validated({**settings, "architecture": name}), model.words)
+    np.testing.assert_allclose(exported, model.input, atol=1e-6)

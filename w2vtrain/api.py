@@ -10,7 +10,8 @@ from w2vtrain.formats.model import Model
 from w2vtrain.permission import Named
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import Inputs, effective, fit
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 

@@ -197,8 +197,8 @@ def test_limit_reads_the_first_rows(tmp_path, format):
 @each_format
 def test_many_blocks(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
-    monkeypatch.setattr(text, "BLOCK", 30)
-    monkeypatch.setattr(binary, "BLOCK", 30)
+    monkeypatch.setattr(text, "VALUES_AT_ONCE", 30)
+    monkeypatch.setattr(binary, "VALUES_AT_ONCE", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]
     write_vectors(tmp_path / "v", names, padded[:, :7], format)

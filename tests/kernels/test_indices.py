@@ -81,12 +81,12 @@ def test_room_is_behind_and_not_seen(ids):
 def test_repeats_finds_every_pair(rng, n):
     @kernel()
     def call(ids, n):
-        return indices.repeats(ids, n)
+        return indices.has_repeats(ids, n)
 
     ids = np.zeros(n + ROW, np.int32)
     ids[:n] = rng.permutation(100)[:n]
     assert not call(ids, n)
-    assert not indices.repeats(ids, n)
+    assert not indices.has_repeats(ids, n)
     for i in range(n):
         for j in range(i + 1, n):
             twice = ids.copy()

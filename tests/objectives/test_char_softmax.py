@@ -145,7 +145,7 @@ def test_scores_do_not_depend_on_how_the_work_is_cut(rng, monkeypatch, piece, ba
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
     monkeypatch.setattr(char_softmax, "PIECE", piece)
     monkeypatch.setattr(char_softmax, "BATCH", batch)
-    monkeypatch.setattr(char_softmax, "BLOCK", batch)
+    monkeypatch.setattr(char_softmax, "AT_ONCE", batch)
     again = CharScorer(objective.theta, spell(WORDS))
     assert len(again._tries) == -(-SIZE // piece)
     np.testing.assert_allclose(again.log_probs(H), expected[0], rtol=1e-12)

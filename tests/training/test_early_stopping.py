@@ -13,7 +13,8 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Weights
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import Inputs, effective, fit
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run
 
 

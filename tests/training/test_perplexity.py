@@ -18,7 +18,8 @@ from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
 from w2vtrain.training import units
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import heldout_text, perplexity
+from w2vtrain.training.fit import perplexity
+from w2vtrain.training.inputs import heldout_text
 from w2vtrain.training.predictor import model_predictor
 from w2vtrain.training.units import Interrupted, Watch
 
@@ -210,7 +211,7 @@ def skipgram(texts):
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("name", objectives())
 def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
-    monkeypatch.setattr(scoring, "BLOCK", 96)  # several blocks per part
+    monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 96)  # several blocks per part
     scorer, layer, windows, text = parts_of(skipgram(name, ended), texts, 180)
     assert len(text.words) > 1
     H, targets = pairs_of(layer, windows, text)
@@ -229,7 +230,7 @@ def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch,
 
 def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
     """The sample is as large as the scorer says, and drawn by chunk and block alone."""
-    monkeypatch.setattr(scoring, "BLOCK", 48)
+    monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 48)
     scorer, layer, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
     chunks = len(text.words)
     monkeypatch.setattr(type(scorer), "affordable", 60 * chunks)
@@ -286,7 +287,7 @@ class Slow(RowScorer):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
-    monkeypatch.setattr(scoring, "BLOCK", 8)
+    monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 8)
     scorer, *rest = parts_of(models("softmax"), texts)
     stop = threading.Event()
     slow = Slow(scorer.output, stop.set)
@@ -306,7 +307,7 @@ def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
         waiting.set()
         going.wait()
 
-    monkeypatch.setattr(scoring, "BLOCK", 8)
+    monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 8)
     try:
         with pytest.raises(Interrupted):
             scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))

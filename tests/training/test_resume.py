@@ -7,9 +7,10 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.window import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
-from w2vtrain.training import fit as pipeline
+from w2vtrain.training import inputs
 from w2vtrain.training.checkpoint import locked
-from w2vtrain.training.fit import Inputs, effective, fit
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run
 
 # Where the state is more than rows: tables that are older than rows, learned log Z, accumulators, noise that is shared.
@@ -54,7 +55,7 @@ def text(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Of the text, so that a little of it has many places to stop at."""
-    monkeypatch.setattr(pipeline, "CHUNK", 90)
+    monkeypatch.setattr(inputs, "CHUNK", 90)
     monkeypatch.setattr(WindowEngine, "slice", 2)
 
 

@@ -18,8 +18,9 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import Inputs, effective
+from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run
 
 ROOT = Path(__file__).parents[2]

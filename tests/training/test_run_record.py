@@ -23,7 +23,8 @@ from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, early_stopping
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import Inputs, effective, fit
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import Journal
 from w2vtrain.training.run_folder import Run, listening
 

@@ -13,7 +13,7 @@ from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.evaluation.compare import Comparison, contenders, train_all, write_reports
 from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
-from w2vtrain.training.fit import corpus_of
+from w2vtrain.training.inputs import corpus_of
 
 
 def compare(

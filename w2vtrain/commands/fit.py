@@ -27,8 +27,9 @@ from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
-from w2vtrain.training.fit import Inputs, effective
+from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as train
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run, listening
 from w2vtrain.training.writer import SLOW
 

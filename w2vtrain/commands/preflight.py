@@ -13,7 +13,7 @@ from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options
 from w2vtrain.system.files import STDOUT, check_writable
-from w2vtrain.training.fit import corpus_of
+from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
 
 HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", "/dev/null")

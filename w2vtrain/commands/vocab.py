@@ -11,7 +11,7 @@ from w2vtrain.errors import UsageError
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import count
-from w2vtrain.training.fit import corpus_of
+from w2vtrain.training.inputs import corpus_of
 
 
 def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:

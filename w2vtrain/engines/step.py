@@ -11,7 +11,7 @@ from numba import float32, int64
 from numba.extending import overload
 
 from w2vtrain.kernels.hot_rows import replicas_of
-from w2vtrain.kernels.indices import repeats
+from w2vtrain.kernels.indices import has_repeats
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Window
@@ -167,7 +167,7 @@ def segments(rows, m, sink):
 @inline
 def merge_candidates(objective, logits, n, rows, m, sink):
     """Add up the coefficients of a row that appears twice: in a tile it would keep one of its two changes."""
-    if objective.distinct() or not repeats(rows, m):
+    if objective.distinct() or not has_repeats(rows, m):
         return
     for j in range(1, m):
         for first in range(j):

@@ -224,8 +224,9 @@ def child() -> None:
 
 def train(job: Job) -> dict[str, Any]:
     """Train one job in this process, and score it every way."""
-    from w2vtrain.training.fit import Inputs, fit, heldout_text
+    from w2vtrain.training.fit import fit
     from w2vtrain.training.fit import perplexity as measure
+    from w2vtrain.training.inputs import Inputs, heldout_text
     from w2vtrain.training.perplexity import speed
     from w2vtrain.training.predictor import model_predictor
 

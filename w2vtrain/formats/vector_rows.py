@@ -19,7 +19,7 @@ from w2vtrain.system.reading import open_input
 MAX_DIM = 1_000_000
 MAX_WORD = 1 << 16
 # Values parsed at a time, some 10 MB of text.
-BLOCK = 1 << 20
+VALUES_AT_ONCE = 1 << 20
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """Called with a file at its first row, the Collector to fill, the promised rows (None if none) and the byte where the
 first row begins; adds rows until the file ends or the Collector misses none."""

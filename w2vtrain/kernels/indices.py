@@ -73,12 +73,12 @@ def _emit_unpack(context: Any, builder: Any, signature: Any, args: Any) -> None:
     _vectors(builder, n, unpack)
 
 
-def repeats(ids: Any, n: Any) -> Any:
+def has_repeats(ids: Any, n: Any) -> Any:
     """Return whether any of ids (n,) int32 appears twice."""
     return len(set(ids[:n].tolist())) < n
 
 
-@emitter_of(repeats, types.boolean)
+@emitter_of(has_repeats, types.boolean)
 def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     ids, n = args
     data = _cells(context, builder, signature.args[0], ids)

@@ -26,7 +26,7 @@ DAMPING = 100.0
 """Added to AdaGrad's sums of squares, where gradients are sums over a block: less, and the first steps lead astray."""
 PIECE, BATCH = 256, 16
 """Words and hidden vectors that are scored together: PIECE * BATCH states at once, whatever the vocabulary."""
-BLOCK = 256
+AT_ONCE = 256
 """Hidden vectors whose own words are spelled together at scoring."""
 
 HALF, ONE = np.float32(0.5), np.float32(1)
@@ -86,8 +86,8 @@ class CharScorer:
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P(spelling of the target|h), (B,): normalised over all strings, of which the vocabulary is a part."""
         result, work = np.empty(len(H), H.dtype), Workspace()
-        for first in range(0, len(H), BLOCK):
-            block = slice(first, first + BLOCK)
+        for first in range(0, len(H), AT_ONCE):
+            block = slice(first, first + AT_ONCE)
             packed = self._pack(targets[block])
             logits = self._logits(self._forward(H[block][packed.order], packed, work)[0], work)
             hit = logits[np.arange(len(logits)), packed.outputs]

@@ -168,6 +168,28 @@ class BlockObjective(Objective, Protocol):
         raise NotImplementedError
 
 
+class Scorer(Protocol):
+    """What scores targets with a trained model: training.perplexity.score."""
+
+    raw: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """(H, targets) -> log-scores (B,) alone. With it, text is scored much faster if log Z is known by context word."""
+    affordable: int | None = None
+    """If log Z is dear: the number of examples for which it is computed in reasonable time."""
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return unnormalized log-scores (B,) and log Z (B,) of hidden vectors H (B, width) and targets (B,)."""
+        raise NotImplementedError
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,), in the cheapest way that the objective has."""
+        raise NotImplementedError
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """Return log P(w|h) of all words, (B, V), exactly normalized."""
+        raise NotImplementedError
+
+
+SCORER = Contract(Scorer)
 COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetch_from")
 CONTRACTS = {
     "windows": Contract(WindowObjective, COMPILED, named_tuple=True),

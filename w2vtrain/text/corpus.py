@@ -22,7 +22,7 @@ from typing import BinaryIO
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, decompressed
 
-BLOCK = 1 << 22  # bytes of text per block
+BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ = 1 << 20  # bytes requested from the operating system at a time
 SAMPLE = 1 << 20  # bytes at the beginning of the text that a pass keeps
 MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
@@ -56,8 +56,8 @@ class Corpus:
     """
 
     def __init__(
-        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK, errors: str = "replace",
-        allow_nul: bool = False,
+        self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
+        errors: str = "replace", allow_nul: bool = False,
     ) -> None:  # fmt: skip
         for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("errors", errors, ENCODING_ERRORS)):
             if value not in known:

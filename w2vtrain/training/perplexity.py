@@ -17,10 +17,11 @@ import numpy as np
 from w2vtrain.engines.examples import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Text
 from w2vtrain.errors import DataError
+from w2vtrain.objectives.contract import SCORER
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.training.units import Check, Unit, Watch, run_units
 
-BLOCK = 256
+EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, per block."""
 UNITS = 64
 """A text of fewer chunks is cut into more units, about this many: threads end together, and progress is even."""
@@ -54,10 +55,8 @@ def score(
 ) -> PerplexityScore:
     """Score every target of a text in full windows.
 
-    scorer.scores(H, targets), of hidden vectors H (B, width) and targets (B,), returns unnormalised log-scores (B,)
-    and log Z (B,). A scorer that also has raw(H, targets), the first of the two alone, is much faster with skip-gram:
-    the hidden vector is then that of one context word, and log Z is computed once for each. With `affordable`, a
-    number of examples, log Z is computed for a sample of that size.
+    scorer: see objectives.contract.Scorer. With skip-gram, whose hidden vectors are rows, log Z is computed once per
+    context word if the scorer has `raw`; with `affordable`, for a sample of that size.
 
     The result does not depend on the number of threads. Raises DataError if the text has no word with a context,
     Interrupted if `watch.stop` asks for it, and Stalled.
@@ -94,8 +93,9 @@ class _Work:
         self.scorer, self.layer, self.text = scorer, layer, text
         self.windows = windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
-        self.sampled = hasattr(scorer, "affordable")
-        self.by_word = layer.architecture.in_place() and hasattr(scorer, "raw") and not self.sampled
+        SCORER.verify(type(scorer), "scorer")
+        self.sampled = scorer.affordable is not None
+        self.by_word = layer.architecture.in_place() and scorer.raw is not None and not self.sampled
         # By context word: in how many examples it is, and its log Z.
         self.lock = threading.Lock()
         self.examples = np.zeros(len(text.counts), np.int64)
@@ -104,7 +104,7 @@ class _Work:
     def kinds(self) -> list[list[Unit]]:
         """Return the units, those of similar cost together."""
         chunks = range(len(self.text.words))
-        blocks = -(-int(self.text.words.max(initial=1)) // BLOCK)
+        blocks = -(-int(self.text.words.max(initial=1)) // EXAMPLES_PER_BLOCK)
         parts = min(-(-UNITS // max(1, len(chunks))), blocks)
         stretches = list(itertools.product(chunks, range(parts), [parts]))
         if not self.by_word and not self.sampled:
@@ -127,8 +127,8 @@ class _Work:
         stream = (0, 0, chunk)  # nothing is drawn from it: all words are kept, no window shrinks
         architecture = self.layer.architecture
         examples = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
-        for at in range(part * BLOCK, len(examples.targets), parts * BLOCK):
-            block = slice(at, at + BLOCK)
+        for at in range(part * EXAMPLES_PER_BLOCK, len(examples.targets), parts * EXAMPLES_PER_BLOCK):
+            block = slice(at, at + EXAMPLES_PER_BLOCK)
             targets = examples.targets[block]
             yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block))
 
@@ -167,7 +167,10 @@ class _Work:
         if self.windows.end >= 0:
             found[self.windows.end] = True
         words = np.flatnonzero(found).astype(np.int32)
-        return [partial(self._log_z_of, words[at : at + BLOCK]) for at in range(0, len(words), BLOCK)]
+        return [
+            partial(self._log_z_of, words[at : at + EXAMPLES_PER_BLOCK])
+            for at in range(0, len(words), EXAMPLES_PER_BLOCK)
+        ]
 
     def _log_z_of(self, words: np.ndarray, work: Workspace, check: Check) -> np.ndarray:
         check()
@@ -184,8 +187,8 @@ class _Work:
         for chunk, tokens in enumerate(np.diff(self.text.starts).tolist()):
             most = tokens * 2 * self.windows.size if self.layer.architecture.pairs() else tokens
             quota = min(share_of_chunk, most)
-            for at in range(0, quota, BLOCK):
-                size = min(BLOCK, quota - at)
+            for at in range(0, quota, EXAMPLES_PER_BLOCK):
+                size = min(EXAMPLES_PER_BLOCK, quota - at)
                 shares = -(-size // SAMPLED)
                 units += [partial(self._sample, chunk, at, size, slice(k, None, shares)) for k in range(shares)]
         return units
@@ -193,7 +196,7 @@ class _Work:
     def _sample(self, chunk: int, at: int, size: int, share: slice, work: Workspace, check: Check) -> np.ndarray:
         """Compute log Z of a share of `size` examples, drawn at random from the block that begins at `at`."""
         sums = np.zeros(5)
-        for block in itertools.islice(self.blocks(chunk, work, at // BLOCK), 1):
+        for block in itertools.islice(self.blocks(chunk, work, at // EXAMPLES_PER_BLOCK), 1):
             check()
             n = len(block.targets)
             some = np.random.default_rng([chunk, at]).permutation(n)[:size] if size < n else np.arange(n)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
-from w2vtrain.formats.vector_rows import BLOCK, MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
 from w2vtrain.formats.word2vec import promise_of, split_binary
 
 
@@ -55,7 +55,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
     width, data = 4 * rows.dim, b""
     total = 0
     while (most := rows.missing(1 << 62 if promised is None else promised - total)) > 0:
-        more = file.read(max(4 * BLOCK, width))
+        more = file.read(max(4 * VALUES_AT_ONCE, width))
         data += more
         names, starts, values, used = split_binary(data, width, most)
         if names:

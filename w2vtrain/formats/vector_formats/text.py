@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
-from w2vtrain.formats.vector_rows import BLOCK, MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
 from w2vtrain.formats.word2vec import numbers, promise_of, row_values
 
 # The longest text of a float32 in common use has 16 characters; this leaves room for columns aligned with spaces.
@@ -56,7 +56,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
     """Read lines into `rows` until the end of the file; more than `promised` are an error."""
     line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header 4
     longest = MAX_WORD + MAX_NUMBER * rows.dim
-    step = max(1, BLOCK // rows.dim)
+    step = max(1, VALUES_AT_ONCE // rows.dim)
     while (count := rows.missing(step)) > 0:
         lines: list[bytes] = []
         for _ in range(count):

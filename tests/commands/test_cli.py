@@ -237,7 +237,7 @@ def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
 
 def test_the_shell_completes_the_words_of_a_setting():
     for words, found in (
-        ("w2vtrain fit --architecture ", ["skipgram", "cbow", "cbow-corrected", "vlbl"]),
+        ("w2vtrain fit --architecture ", ["cbow", "cbow-corrected", "skipgram", "vlbl"]),
         ("w2vtrain fit --tokenizer u", ["unicode"]),
         ("w2vtrain compare --threads ", ["auto"]),
         ("w2vtrain fit --objective ", []),

@@ -45,9 +45,10 @@ def learned_weights(
     If input rows are not the words' vectors themselves, they are among the arrays as "input_rows".
     """
     dim, parts = problem.dim, dict(arrays)
-    vectors = architecture.vectors(rows[:, :dim])
-    if vectors.base is not rows:
-        parts["input_rows"] = rows[:, :dim]
+    own = rows[:, :dim]
+    vectors = architecture.vectors(own)
+    if vectors is not own:
+        parts["input_rows"] = own
     if problem.bias:
         parts["bias"] = output[:, dim]
     parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}

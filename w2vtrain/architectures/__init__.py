@@ -1,6 +1,7 @@
-"""The architectures: one module each, found by looking into this folder. contract.py says what each must have.
+"""Find the architectures, which make hidden vectors of context words: every module of this folder is one.
 
-The registry knows none of them by name. A module has `ARCHITECTURE`, the class.
+No architecture is named here, and none knows an objective. contract.py states what each must have; a module has
+`ARCHITECTURE`, the class.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""One module per command or family of commands: what `w2vtrain COMMAND` reads, prints and writes.
+"""Run the commands: one module for each command or family of commands reads its inputs, prints, and writes results.
 
-Commands are declared in `cli.py`, options that they share in `options.py`; nothing here computes a figure.
+Nothing here computes a figure. Commands are declared in cli.py, the options that they share in options.py.
 """

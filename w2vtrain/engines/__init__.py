@@ -1,4 +1,4 @@
-"""The two training engines: one window after another, and blocks of examples; and the schedule of both.
+"""Learn chunks of the encoded corpus, one window after another or in blocks of examples, at given learning rates.
 
-They know no objective and no architecture by name.
+The engines know no objective and no architecture by name, and start no thread.
 """

@@ -1,4 +1,4 @@
-"""Figures about vectors, models and objectives: analogies, similarity, comparisons and benchmarks.
+"""Measure vectors, models, objectives and the program itself: analogies, similarity, comparisons, benchmarks, checks.
 
-Nothing here changes a model.
+Nothing here changes a model or prints.
 """

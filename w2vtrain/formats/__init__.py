@@ -1,4 +1,4 @@
-"""Files of vectors and models: word2vec text and binary, and safetensors.
+"""Write and read files of vectors and models: word2vec text and binary, GloVe text, and safetensors.
 
-Each reader checks everything that it reads. Settings and training records are only passed through.
+Each reader checks everything that it reads. Settings and training records are passed through as they are.
 """

@@ -1,4 +1,4 @@
-"""Compiled building blocks: the JIT compiler, SIMD operations on rows and the NumPy twin of each.
+"""Compile kernels, and provide the SIMD operations on rows that they are made of, each with its NumPy twin.
 
 They know rows of floats and indices, but neither words nor objectives.
 """

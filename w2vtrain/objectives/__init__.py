@@ -1,8 +1,8 @@
-"""The output objectives: one module each, found by looking into this folder. contract.py says what each must have.
+"""Find the output objectives, which score hidden vectors against words: every module of this folder is one.
 
-The registry knows none of them by name. Beside the class, a module has `OBJECTIVE`, the class, and `DEFAULTS`: by
-architecture the rate, the shuffling and the examples per block that were measured best. The keyword arguments of
-`build` are the options that the command line offers.
+No objective is named here, and none knows an engine. contract.py states what each must have. A module has `OBJECTIVE`,
+the class, and `DEFAULTS`: by architecture the rate, the shuffling and the examples per block that were measured best.
+The keyword arguments of `build` are the options that the command line offers.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""What output objectives are made of: noise distributions, trees, letters, and dense and partial softmax layers.
+"""Provide the tools of objectives: random streams, noise distributions, trees, letters, dense and partial softmax.
 
-These are tools. The objectives themselves live in `objectives/`.
+The objectives themselves live in objectives/: nothing here is one.
 """

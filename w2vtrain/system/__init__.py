@@ -1,4 +1,4 @@
-"""What touches the operating system: files, locks, trust, memory, threads and terminals.
+"""Deal with the operating system: files, compression, locks, trust, memory, threads and terminals.
 
 It knows nothing about words, vectors or training.
 """

@@ -1,4 +1,4 @@
-"""One training run from corpus to model: fitting, held-out scoring, checkpoints, run folders and memory checks.
+"""Train: take one run from corpus to model, with held-out scoring, checkpoints, run folders and memory checks.
 
-It writes the run folder only; results are written by `commands/`.
+It writes the run folder only; commands/ writes the results.
 """

@@ -1,0 +1,116 @@
+"""The survey of the package's structure, on a small package whose figures are counted by hand, and on this checkout."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = {
+    "w2vtrain/__init__.py": '"""A package."""\n\n__version__ = "1"\n',
+    "w2vtrain/errors.py": '"""Errors."""\n\n\nclass Bad(Exception):\n    """Bad."""\n',
+    "w2vtrain/text/__init__.py": '"""Text."""\n',
+    "w2vtrain/text/words.py": (
+        '"""Words.\n\nNo sentences.\n"""\n\nfrom w2vtrain import __version__, errors\n\n# why\n\n\n'
+        "class Words:\n    def count(self, a, /, b, *rest, c=1, **more):\n        def inner(x): return x\n"
+        "        return inner(a)  # code\n\n    def none(self): ...\n"
+    ),
+    "w2vtrain/text/vocab.py": (
+        "import numpy\nimport w2vtrain.text.words\nfrom ..errors import Bad\n\n\ndef load(cls_, self):\n    return 1\n"
+    ),
+    "w2vtrain/top.py": "from .text.words import Words\nfrom .text import vocab\nfrom . import errors\nX = '''a\nb'''\n",
+    "tests/test_layers.py": 'ORDER = ["errors", ["text"], ["top", "__init__"]]\n',
+}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a function that writes the small package, with some files changed, and surveys it."""
+
+    def write(**changed):
+        for name, text in (SOURCES | changed).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return house.survey(tmp_path)
+
+    return write
+
+
+def test_modules_and_arrows_of_a_small_package(checkout):
+    found = checkout()
+    assert found.folders() == {"__init__": 1, "errors": 1, "text": 3, "top": 1}
+    assert found.arrows == {
+        ("text.words", "errors"), ("text.vocab", "text.words"), ("text.vocab", "errors"), ("top", "text.words"),
+        ("top", "text.vocab"), ("top", "errors"),
+    }  # fmt: skip
+    assert found.folder_arrows() == {("text", "errors"), ("top", "text"), ("top", "errors")}
+    assert not found.upward()
+    assert found.ranks == {"errors": 0, "text": 1, "top": 2, "__init__": 2}
+
+
+def test_an_import_of_a_higher_folder_is_an_upward_arrow(checkout):
+    changed = 'def late():\n    """Import what is above."""\n    from w2vtrain.top import X\n    return X\n'
+    found = checkout(**{"w2vtrain/errors.py": changed})
+    assert found.upward() == {("errors", "top")}
+    assert "upward: errors -> top" in house.details("small", found)
+
+
+def test_functions_and_lines_of_a_small_package(checkout):
+    found = checkout()
+    assert {(f.name, f.lines, f.parameters) for f in found.functions} == {
+        ("count", 3, 5), ("inner", 1, 1), ("none", 1, 0), ("load", 2, 2),
+    }  # fmt: skip
+    assert found.modules["text.words"] == 16
+    assert (found.lines.code, found.lines.docstrings, found.lines.comments) == (18, 8, 1)
+    shown = house.figures(found)
+    assert shown["functions of more than 40 lines"] == "0 (0.0%)"
+    assert shown["parameters: median, 95th percentile, largest"] == "1.5, 5, 5"
+
+
+def test_percentile_is_the_nearest_rank():
+    assert [house.percentile(list(range(1, 101)), share) for share in (50, 95, 100)] == [50, 95, 100]
+    assert house.percentile([3], 95) == 3
+
+
+def test_this_checkout_can_be_surveyed_beside_another(checkout, tmp_path):
+    checkout()
+    command = [sys.executable, str(ROOT / "tests/house.py"), str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"|  | {tmp_path} | {ROOT} |" in done.stdout
+    assert f"{ROOT}: modules per folder: architectures" in done.stdout
+    assert "upward" not in done.stdout
+
+
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+
+
+def rooms():
+    """The folders of the package in their order."""
+    ranks = house.read_ranks(ROOT / "tests/test_layers.py")
+    return [name for name in ranks if (ROOT / "w2vtrain" / name).is_dir()]
+
+
+def test_the_page_has_every_room_in_its_order():
+    assert re.findall(r"^\*\*\[(\w+)/\]\(\.\./w2vtrain/\1\)\*\*", PAGE, re.M) == rooms()
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)/` \|", contributing, re.M) == rooms()
+
+
+def test_the_page_names_what_there_is():
+    links = re.findall(r"\]\((\.\./[^)#]+|[\w-]+\.md)\)", PAGE)
+    assert len(links) > 30
+    assert not [link for link in links if not (ROOT / "docs" / link).exists()]
+    places = re.findall(r"\b(\w+/\w+)\.py, `([\w.]+)`", PAGE)
+    assert len(places) > 8
+    for module, name in places:
+        text = (ROOT / f"w2vtrain/{module}.py").read_text(encoding="utf-8")
+        for part in name.split("."):
+            assert re.search(rf"\b(def|class) {part}\b", text), f"{module}.py has no {name}"
+
+
+def test_the_page_shows_the_figures_that_the_survey_prints():
+    shown = re.findall(r"^\| ([^|]+) \| [\d,]+(?: \([\d.]+%\))?(?:, \d+)* \|", PAGE, re.M)
+    assert shown == list(house.figures(house.survey(ROOT)))

@@ -247,10 +247,16 @@ def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
 
 
 class Plain:
-    """A scorer that has `scores` alone, and counts the examples."""
+    """A scorer without `raw`, which counts the examples."""
 
     def __init__(self, scorer):
         self.scorer, self.count, self.lock = scorer, 0, threading.Lock()
+
+    def log_prob(self, H, targets):
+        return self.scorer.log_prob(H, targets)
+
+    def log_probs(self, H):
+        return self.scorer.log_probs(H)
 
     def scores(self, H, targets):
         with self.lock:

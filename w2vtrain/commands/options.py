@@ -10,6 +10,7 @@ import click
 
 from w2vtrain.aliases import ALIASES, option
 from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import Parser, Truth
 
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
@@ -30,7 +31,7 @@ debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, he
 """Accepted anywhere: `shell.debugging` finds it among the arguments."""
 force_option: Any = click.option("--force", is_flag=True, help="Overwrite output files.")
 format_option: Any = click.option(
-    "--format", "format_", type=click.Choice(["text", "binary"]), help="Format, where the suffix doesn't say."
+    "--format", "format_", type=click.Choice(vector_formats.names()), help="Format, where the suffix doesn't say."
 )
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 pairs_option: Any = click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")

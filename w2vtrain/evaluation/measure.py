@@ -113,9 +113,11 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
 
 
 def _operations(job: Job, counts: np.ndarray) -> float:
-    """Of an example; a window's reach is drawn, which leaves it window + 1 context words on average."""
+    """Return the operations per example. A window's reach is drawn: it has window + 1 context words on average."""
+    from w2vtrain.architectures import architecture_class
+
     rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
-    return operations(job.vector_size, rows, job.window + 1 if job.architecture != "skipgram" else 0)
+    return operations(job.vector_size, rows, 0 if architecture_class(job.architecture).pairs() else job.window + 1)
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:

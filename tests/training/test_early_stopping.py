@@ -11,6 +11,7 @@ from reference import first_lines
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Weights
+from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
@@ -93,6 +94,7 @@ class Told(Run):
 
     def pause(self, arrays, about, milestone=False):
         self.told = [*getattr(self, "told", []), (milestone, about()["state"]["epoch"], about()["finished"])]
+        self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays().items()}, about(), [])
 
 
 def test_a_run_whose_patience_has_ended_is_saved_as_complete(tmp_path):
@@ -106,3 +108,7 @@ def test_a_run_whose_patience_has_ended_is_saved_as_complete(tmp_path):
     assert 1 < learned < 30
     assert run.told[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
     assert model.record["best_epoch"] == learned - 1
+    again = fit(Inputs(text, text), settings, run=Told(tmp_path), found=run.kept)
+    assert again.record["epochs"] == model.record["epochs"]
+    assert again.record["best_epoch"] == learned - 1
+    np.testing.assert_array_equal(again.input, model.input)

@@ -90,6 +90,11 @@ class Architecture(Protocol):
         raise NotImplementedError
 
 
+def composes(architecture: Any) -> bool:
+    """Return whether an architecture, or its class, makes the words' vectors of input rows that are something else."""
+    return bool(getattr(architecture.vectors, "__func__", architecture.vectors) is not Architecture.vectors)
+
+
 COMPILED = ("forward", "backward")
 CONTRACT = Contract(Architecture, COMPILED, named_tuple=True)
 compile_methods(Architecture, COMPILED)
@@ -99,5 +104,7 @@ def verify(module: Any, what: str) -> None:
     """ConfigError for a module whose ARCHITECTURE is not as this contract says."""
     cls = module.ARCHITECTURE
     CONTRACT.verify(cls, what)
+    if cls.input_rows is not Architecture.input_rows and not composes(cls):
+        raise ConfigError(f"{what}: input_rows needs vectors, which says what vectors these rows stand for")
     if cls.in_place() and not cls.pairs():
         raise ConfigError(f"{what}: in_place implies pairs, which is False")

@@ -15,6 +15,7 @@ from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, Journal
+from w2vtrain.training.predictor import architecture_of
 from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
@@ -76,10 +77,6 @@ def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[
     """Return the words' vectors (V, d) of a checkpoint, those of the best epoch or the last."""
     if best:
         return _rows(found, "best.input", len(words), settings.vector_size)
-    if len(found.arrays.get("input", words)) == len(words):
-        return _rows(found, "input", len(words), settings.vector_size)
-    from w2vtrain.training.predictor import architecture_of  # only if rows are not the vectors: it takes a second
-
     architecture = architecture_of(settings, words)
     rows = _rows(found, "input", architecture.input_rows(len(words)), settings.vector_size)
     return np.asarray(architecture.vectors(rows))

@@ -134,7 +134,7 @@ def _train(
     started = time.monotonic()
     with rescued(run):
         if run:
-            write_results(request, model, run.journal.owns, run.journal.claim, run.await_room)
+            write_results(request, model, run.journal.owns, run.journal.claim, run.await_disk_space)
             run.journal.complete = True
             with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
                 run.journal.save()

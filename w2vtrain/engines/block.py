@@ -83,9 +83,8 @@ class BlockEngine:
     def decayed(self) -> list[tuple[np.ndarray, int]]:
         """Matrices that lose weight, and how many of their columns: no biases."""
         matrices = [(self.w_in, self.problem.dim)]
-        for name, array in self.objective.parameters().items():
-            if name.startswith(("output", "bands")):
-                matrices.append((array, array.shape[1] - self.problem.bias))
+        for array in self.objective.decayed():
+            matrices.append((array, array.shape[1] - self.problem.bias))
         return matrices
 
     def state(self) -> dict[str, np.ndarray]:

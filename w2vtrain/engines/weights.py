@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import float32
 
+from w2vtrain.architectures.contract import composes
 from w2vtrain.engines.schedule import Weights
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
@@ -45,10 +46,9 @@ def learned_weights(
     If input rows are not the words' vectors themselves, they are among the arrays as "input_rows".
     """
     dim, parts = problem.dim, dict(arrays)
-    own = rows[:, :dim]
-    vectors = architecture.vectors(own)
-    if vectors is not own:
-        parts["input_rows"] = own
+    own = vectors = rows[:, :dim]
+    if composes(architecture):
+        parts["input_rows"], vectors = own, architecture.vectors(own)
     if problem.bias:
         parts["bias"] = output[:, dim]
     parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}

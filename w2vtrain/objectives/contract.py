@@ -167,6 +167,10 @@ class BlockObjective(Objective, Protocol):
         """Return everything that is learned, by name: the arrays themselves."""
         raise NotImplementedError
 
+    def decayed(self) -> list[np.ndarray]:
+        """Return the matrices that weight decay shrinks, but for a last column of biases; by default "output"."""
+        return [array for name, array in self.parameters().items() if name == "output"]
+
 
 class Scorer(Protocol):
     """What scores targets with a trained model: training.perplexity.score."""

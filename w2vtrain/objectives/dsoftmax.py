@@ -145,6 +145,10 @@ class DSoftmax(BandScorer):
         """Everything that is learned, by name: the arrays themselves, changed in place by `step`."""
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
+    def decayed(self) -> list[np.ndarray]:
+        """All bands lose weight."""
+        return list(self.bands)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """What the model file keeps beside `output`."""
         return self.parameters()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError
@@ -84,9 +85,11 @@ def fit(
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
-    check_memory(words, width, copies=2 if inputs.heldout else 1)  # with held-out text the best epoch is kept, too
+    architecture = architecture_of(settings, ids.vocabulary.words)
+    more = architecture.input_rows(words) if composes(architecture) else 0
+    check_memory(words, width, 2 if inputs.heldout else 1, more)  # with held-out text the best epoch is kept, too
     if run:
-        run.check_room(words, width)
+        run.check_disk_space(words, width)
     has_products = inputs.heldout or engine_of(settings.objective) == "blocks"
     with one_thread() if has_products else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run)
@@ -141,16 +144,14 @@ class _Learner:
         self.schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
         problem = problem_of(settings, ids.vocabulary, self.text)
         self.objective = build(settings.objective, problem, settings.options)
-        windows, self.architecture = (
-            windows_of(settings, ids.vocabulary),
-            architecture_of(settings, ids.vocabulary.words),
-        )
+        windows = windows_of(settings, ids.vocabulary)
+        self.architecture = architecture_of(settings, ids.vocabulary.words)
         self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
 
     def train(self) -> None:
         """Learn all epochs, or those that are left."""
         state = self.state
-        if self.early_stopping.finished < state.epoch:  # it was stopped while the epoch was scored
+        if state.epochs and self.early_stopping.finished < state.epochs[-1].epoch:  # stopped while it was scored
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.context import Windows
 from w2vtrain.engines.examples import InputLayer
@@ -64,9 +64,10 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
         output = np.concatenate([output, arrays["bias"][:, None]], axis=1)
     problem = problem_of(settings, vocabulary)
     cls, architecture = objective_class(settings.objective), architecture_of(settings, vocabulary.words, arrays)
+    rows = arrays["input_rows"] if composes(architecture) else weights.input
     return Predictor(
         cls.scorer(problem, settings.options, output, arrays),
-        InputLayer(architecture, arrays.get("input_rows", weights.input), settings.vector_size, settings.bias),
+        InputLayer(architecture, rows, settings.vector_size, settings.bias),
         windows_of(settings, vocabulary),
     )
 
@@ -108,8 +109,8 @@ def _check_shapes(settings: Settings, model: Model) -> None:
     architecture, size = architecture_of(settings, model.words), len(model.words)
     for name, array in architecture.learned().items():
         expected[name] = (len(array), settings.vector_size)
-    if (rows := architecture.input_rows(size)) != size:
-        expected["input_rows"] = (rows, settings.vector_size)
+    if composes(architecture):
+        expected["input_rows"] = (architecture.input_rows(size), settings.vector_size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

@@ -11,14 +11,17 @@ CHECKPOINTS = 2
 """Kept on the disk, and a third while it is written."""
 
 
-def matrices(words: int, width: int) -> int:
-    """Bytes of input and output rows, padded as they are in memory."""
-    return 2 * words * -(-width // ROW) * ROW * 4
+def matrices(words: int, width: int, more: int = 0) -> int:
+    """Return the bytes of input and output rows, and `more` rows, padded as they are in memory."""
+    return (2 * words + more) * -(-width // ROW) * ROW * 4
 
 
-def check_memory(words: int, width: int, copies: int = 1) -> None:
-    """ResourceError where the matrices, `copies` of them, do not fit, with what would."""
-    needed, free = copies * matrices(words, width), available_memory()
+def check_memory(words: int, width: int, copies: int = 1, more: int = 0) -> None:
+    """Raise ResourceError if `copies` of the matrices do not fit in memory; it names what would.
+
+    more: input rows of an architecture whose rows are not the words' vectors.
+    """
+    needed, free = copies * matrices(words, width, more), available_memory()
     if needed <= free:
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000

@@ -140,7 +140,7 @@ class Run:
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
-    def check_room(self, words: int, width: int) -> None:
+    def check_disk_space(self, words: int, width: int) -> None:
         """Raise WriteError if checkpoints will not fit on the disk; warn instead if the run waits for room."""
         try:
             check_disk(self.folder, words, width)
@@ -226,7 +226,7 @@ class Run:
             lambda: checkpoint.save(self.folder, number, copies, about, self._about),
         )
 
-    def await_room(self, error: W2VError) -> bool:
+    def await_disk_space(self, error: W2VError) -> bool:
         """Return whether to write results again that had no room on the disk: after a while, unless asked to stop.
 
         Meanwhile save what was learned, if there is room for that.

@@ -1,5 +1,6 @@
 """What is learned and in which steps: the encoded text in chunks, the schedule, progress. Data only."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_type_hints
@@ -115,7 +116,8 @@ def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
         if hint not in (int, float):
             continue
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-        if not number or not (-(2**63) < value < 2**63) or (value < 0 and name != "loss"):
+        largest = sys.float_info.max if hint is float else 2**63 - 1
+        if not number or not -largest <= value <= largest or (value < 0 and name != "loss"):
             raise ValueError(f"{name} is {value!r}")
     return found
 

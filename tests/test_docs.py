@@ -1,51 +1,76 @@
-"""What the docs show is run as it stands there."""
+"""What the guides show is run as it stands there: as a user's own modules, and in a copy of the package."""
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pages import ARCHITECTURES, OBJECTIVES, PAGES, RANKING, SIDED, SMOOTHED, blocks, changed
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs/adding-an-objective.md").read_text()
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.S | re.M)
+NEWCOMERS = "ranking or smoothed or sided"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """The modules of both guides under their names, beside the first part of the demo corpus."""
     folder = tmp_path_factory.mktemp("docs")
-    (code,) = blocks("python")
-    (folder / "ranking.py").write_text(code)
+    for name, code in (OBJECTIVES | ARCHITECTURES).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(code, encoding="utf-8")
     (folder / "data").mkdir()
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8")
     (folder / "data/simplewiki.txt").write_text(text[:300_000], encoding="utf-8")
     return folder
 
 
-def test_the_objective_of_the_docs_passes_its_checks_and_trains(folder):
-    (commands,) = blocks("sh")
-    for line in commands.splitlines():
-        words = [sys.executable, "-m", *shlex.split(line)]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+def run(words, folder):
+    return subprocess.run([sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("page", "number"), [(page, k) for page in PAGES for k in range(len(blocks(page, "sh")))])
+def test_the_commands_of_the_guides_succeed(folder, page, number):
+    """`architectures check` and `objectives check` are among them: all that they find must hold."""
+    commands = blocks(page, "sh")[number].splitlines()
+    assert commands
+    for line in commands:
+        done = run(shlex.split(line), folder)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
         assert "FAIL" not in done.stdout
-    first, rest = (folder / "vectors.txt").read_text(encoding="utf-8").split("\n", 1)
-    assert int(first.split()[0]) == rest.count("\n") > 500
+        if " check " in line:
+            assert done.stdout.count("  ok  ") >= 10
+        elif " fit " in line:
+            out = re.search(r"-o (\S+)", line)[1]
+            first, rest = (folder / out).read_text(encoding="utf-8").split("\n", 1)
+            assert int(first.split()[0]) == rest.count("\n") > 500
 
 
 def test_a_wrong_gradient_is_found(folder):
-    wrong = (folder / "ranking.py").read_text().replace("logits[i, 0] = lr * total", "logits[i, 0] = 2 * lr * total")
-    (folder / "wrong.py").write_text(wrong)
-    command = [sys.executable, "-m", "w2vtrain", "objectives", "check", "./wrong.py"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    wrong = changed(RANKING, ("logits[i, 0] = lr * total", "logits[i, 0] = 2 * lr * total"))
+    (folder / "wrong.py").write_text(wrong, encoding="utf-8")
+    done = run(["w2vtrain", "objectives", "check", "./wrong.py"], folder)
     assert done.returncode == 1
     assert "FAIL  coefficients are minus the slopes" in done.stdout
     assert done.stderr.strip() == "w2vtrain: error: 2 checks of ./wrong.py do not hold"
+
+
+def test_a_wrong_step_is_found(folder, w2vtrain_here):
+    wrong = changed(SMOOTHED, ("add_product(self.output, g, H, lr)", "add_product(self.output, g, H, 2 * lr)"))
+    (folder / "wrong_step.py").write_text(wrong, encoding="utf-8")
+    code, out, _ = w2vtrain_here(["objectives", "check", "./wrong_step.py"], folder)
+    assert code == 1
+    assert "FAIL  output learns by minus the slope of the loss" in out
+
+
+def test_a_wrong_architecture_is_found(folder, w2vtrain_here):
+    wrong = changed(SIDED, ("row[c] += change * side[c]", "row[c] += change"))
+    (folder / "wrong_sided.py").write_text(wrong, encoding="utf-8")
+    code, out, _ = w2vtrain_here(["architectures", "check", "./wrong_sided.py"], folder)
+    assert code == 1
+    assert "FAIL  rows learn by minus the slope" in out
 
 
 @pytest.mark.parametrize(
@@ -67,3 +92,57 @@ def test_what_is_no_objective_is_told(w2vtrain_here, folder, name, content, mess
     assert message in said
     assert "Traceback" not in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory):
+    """A copy of the repository that has taken in the modules and twins of both guides, as they say."""
+    copy = tmp_path_factory.mktemp("inside")
+    for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples"):
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".*", "corpora"))
+    for path in ROOT.glob("*"):
+        if path.is_file():
+            shutil.copy(path, copy)
+    for room, modules in (("objectives", OBJECTIVES), ("architectures", ARCHITECTURES)):
+        for name, code in modules.items():
+            (copy / (name if "/" in name else f"w2vtrain/{room}/{name}")).write_text(code, encoding="utf-8")
+    readme = (copy / "README.md").read_text(encoding="utf-8")
+    (rows,) = blocks(PAGES[0], "markdown")
+    last = re.findall(r"^\| `[\w-]+` \|.*\n(?!\| `)", readme, re.M)[0]
+    (copy / "README.md").write_text(readme.replace(last, last + rows), encoding="utf-8")
+    return copy
+
+
+def passes(words, copy, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(copy))
+    done = run(words, copy)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_the_guides_modules_pass_the_linter_in_the_package(inside, monkeypatch):
+    passes(["ruff", "check", "--no-cache", "."], inside, monkeypatch)
+    passes(["ruff", "format", "--no-cache", "--check", "."], inside, monkeypatch)
+    assert not any("noqa" in code for code in (OBJECTIVES | ARCHITECTURES).values())
+
+
+def test_the_guides_modules_are_found_in_the_package(inside, monkeypatch):
+    listed = passes(["w2vtrain", "objectives"], inside, monkeypatch)
+    assert {"ranking", "smoothed"} < {line.split()[0] for line in listed.splitlines()}
+    known = "from w2vtrain.architectures import architectures; print(*architectures())"
+    done = subprocess.run([sys.executable, "-c", known], cwd=inside, capture_output=True, text=True, check=True)
+    assert "sided" in done.stdout.split()
+    passes(["pytest", "-q", "-p", "no:cacheprovider", "tests/test_layers.py"], inside, monkeypatch)
+
+
+@pytest.mark.slow
+def test_the_guides_modules_pass_all_tests_of_the_package(inside, monkeypatch):
+    """Those of the newcomers, and those that look at all members at once."""
+    passes(["mypy", "--no-incremental"], inside, monkeypatch)
+    tests = ["tests/objectives", "tests/architectures", "tests/engines", "tests/training", "tests/commands"]
+    words = ["pytest", "-q", "-p", "no:cacheprovider", *tests]
+    out = passes([*words, "-k", NEWCOMERS], inside, monkeypatch)
+    assert int(re.search(r"(\d+) passed", out)[1]) > 100
+    passes([*words[:4], "tests/test_readme.py", "-k", "documented"], inside, monkeypatch)
+    passes([*words[:4], "tests/commands/test_cli.py", "-k", "bad_settings or complet"], inside, monkeypatch)

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, shown
 
 RESERVED = ("contract",)
 """Modules of a registry's folder that are no members."""
@@ -43,8 +43,8 @@ class Contract:
     def verify(self, cls: Any, what: str) -> None:
         """Complete a class with the Protocol's defaults; ConfigError names what is missing or wrong, and where."""
         if not inspect.isclass(cls):
-            raise ConfigError(f"{what}: expected a class, got {cls!r}"[:300])
-        where = f"{what}: class {cls.__name__} ({_place_of(cls)})"
+            raise ConfigError(f"{what}: expected a class, got {shown(cls)}")
+        where = described(cls, what)
         if self.named_tuple and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
             raise ConfigError(f"{where} is not a typing.NamedTuple, which is what kernels can take")
         problems = [self._problem(cls, name, member) for name, member in self._members.items()]
@@ -58,7 +58,7 @@ class Contract:
         """ConfigError for an instance that lacks an attribute of the contract."""
         missing = [name for name, member in self._members.items() if not hasattr(instance, name)]
         if missing:
-            raise ConfigError(f"{what}: what build returns, {type(instance).__name__}, has no {missing[0]}")
+            raise ConfigError(f"{described(type(instance), what)}, which build returns, has no {missing[0]}")
 
     @cached_property
     def _members(self) -> dict[str, Any]:
@@ -75,14 +75,16 @@ class Contract:
         if not hasattr(cls, name):
             required = function is not None and "NotImplementedError" in function.__code__.co_names
             later = isinstance(member, property) and not self.named_tuple  # set by the constructor
-            return f"has no {name}{_signature(function, member)}" if required and not later else None
-        if function is None or isinstance(member, property):
-            return None
+            return f"has no {_declared(name, member)}" if required and not later else None
         own = getattr(cls, name)
+        if isinstance(member, property):
+            return f"has a method {name}, which must be a property" if inspect.isfunction(own) else None
+        if function is None and (member is not None or own is None):
+            return None
         if not callable(own):
-            return f"has a {name} that is no method"
-        if not _fits(own, function, name in self.compiled):
-            return f"needs {name}{_signature(function, member)}, and has {name}{inspect.signature(own)}"
+            return f"has {name} = {shown(own)}, which is not a method"
+        if function is not None and not _fits(own, member, name in self.compiled):
+            return f"needs {_declared(name, member)}, and has {_declared(name, inspect.getattr_static(cls, name))}"
         return None
 
 
@@ -93,24 +95,39 @@ def _function_of(member: Any) -> Any:
     return getattr(member, "__func__", member if inspect.isfunction(member) else None)
 
 
-def _signature(function: Any, member: Any) -> str:
-    """How a method is declared, without annotations; nothing for a property."""
-    return "" if isinstance(member, property) else f"({', '.join(inspect.signature(function).parameters)})"
+def _declared(name: str, member: Any) -> str:
+    """How a member is declared: the kind and the arguments of a method, without annotations; a property's name."""
+    if isinstance(member, property):
+        return name
+    kind = {classmethod: "class method ", staticmethod: "static method "}.get(type(member), "")
+    signature = inspect.signature(_function_of(member) or member)
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return f"{kind}{name}{inspect.Signature(plain)}"
 
 
-def _fits(own: Any, declared: Any, by_name: bool) -> bool:
-    """Whether a method takes the arguments that are declared, if `by_name` by the same names."""
-    names = [p.name for p in inspect.signature(declared).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    parameters = inspect.signature(own).parameters
-    if inspect.ismethod(own):  # a class method: its class is bound
-        names = names[1:]
-    if by_name:
-        return list(parameters) == names
+def _fits(own: Any, member: Any, by_name: bool) -> bool:
+    """Whether a method takes the arguments that a member declares, if `by_name` by the same names."""
+    declared = inspect.signature(_function_of(member)).parameters.values()
+    names = [p.name for p in declared if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if isinstance(member, classmethod):
+        if not inspect.ismethod(own):
+            return False
+        names = names[1:]  # its class is bound
     try:
-        inspect.signature(own).bind(*names)
-    except TypeError as error:
-        return "missing a required argument" not in str(error) and "too many" not in str(error)
+        signature = inspect.signature(own)
+        if by_name:
+            return list(signature.parameters) == names
+        signature.bind(*names)
+    except TypeError:
+        return False
+    except ValueError:  # a function written in C, which does not say what it takes
+        return True
     return True
+
+
+def described(cls: type, what: str) -> str:
+    """Return how messages name a class: what it is for, its name, file and line."""
+    return f"{what}: class {cls.__qualname__} ({_place_of(cls)})"
 
 
 def _place_of(cls: type) -> str:
@@ -169,7 +186,7 @@ class Registry:
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
             module = load()
-        except Exception as error:  # whatever someone's module does when it is imported
+        except (Exception, SystemExit) as error:  # whatever someone's module does when it is imported
             raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
         if missing := [part for part in self.attributes if not hasattr(module, part)]:
             raise ConfigError(f"{self.kind} {name}: the module has no {missing[0]}")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import cli, load_model, read_vectors, write_vectors
+from w2vtrain.architectures import architectures
 from w2vtrain.formats.model import Model, save_model
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import one_line
@@ -590,7 +591,7 @@ def test_bad_settings(fails, corpus, tmp_path):
         (["--learn-z"], "learn_z"),
         (["--cbow-gradient", "corrected"], "--model cbow"),
         (["--model", "cbow", "--context-weights", "--cbow-gradient", "corrected"], "no effect with --context-weights"),
-        (["--architecture", "nosuch"], "architecture 'nosuch': choose one of cbow, cbow-corrected, skipgram, vlbl"),
+        (["--architecture", "nosuch"], f"architecture 'nosuch': choose one of {', '.join(sorted(architectures()))}"),
         (["--architecture", "cbow", "--model", "skipgram"], "model: 'skipgram' contradicts architecture 'cbow'"),
         (["--tokenizer", "moses", "--model", "sg"], "model: expected skipgram or cbow, got 'sg'; tokenizer: expected"),
         (["--block", "64"], "objective neg learns window by window"),

@@ -160,26 +160,22 @@ def test_rows_learn_what_the_twin_says(rng, name, bias):
     assert not layer.rows[:, DIM + bias :].any()
 
 
-FACTORS = {("cbow", "rows"): len, ("vlbl", "context_weights"): lambda context: 0.1}
-"""What is not the slope: word2vec.c learns the whole gradient of the mean, vLBL's positions at a tenth of the rate."""
-
-
 def loss_of(twin, rows, dh, window):
     return -dh @ twin.hidden(rows, *window)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_twin_learns_is_the_slope_of_its_hidden_vector(rng, name):
-    """By differences of L = -dh·h, in float64, but for FACTORS."""
+    """By differences of L = -dh·h in float64, times the factors by which authors scale their slopes."""
     layer, _, windows = case(rng, name, False)
     for context, left, number in windows:
         twin, rows, dh = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)
-        arrays = {"rows": rows, **twin.arrays}
+        arrays, factors = {"rows": rows, **twin.arrays}, getattr(twin, "factors", {})
         loss = partial(loss_of, twin, rows, dh, (context, left, number))
         expected = {key: -reference.slopes(loss, array) for key, array in arrays.items()}
         before = {key: array.copy() for key, array in arrays.items()}
         twin.learn(rows, context, left, number, dh, 1e-3)
         for key, array in arrays.items():
-            factor = FACTORS.get((name, key), lambda context: 1)(context)
+            factor = factors[key](context) if key in factors else 1
             np.testing.assert_allclose((array - before[key]) / 1e-3, factor * expected[key], atol=1e-2)
         assert np.abs(expected["rows"]).max() > 0.01

@@ -4,9 +4,12 @@ No architecture is named here, and none knows an objective. contract.py states w
 `ARCHITECTURE`, the class.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from w2vtrain.architectures.contract import verify
+import numpy as np
+
+from w2vtrain.architectures.contract import Layout, verify, verify_built
 from w2vtrain.registry import Registry
 
 REGISTRY = Registry(__name__, "architecture", ("ARCHITECTURE",), verify)
@@ -21,3 +24,13 @@ def architectures() -> dict[str, Any]:
 def architecture_class(name: str) -> Any:
     """Return the class of an architecture; ConfigError if there is none of that name."""
     return REGISTRY.module(name).ARCHITECTURE
+
+
+def build(name: str, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return an architecture for a layout, with a trained model's arrays by name, or with none.
+
+    ConfigError if `build` of the class returns something that does not keep the contract.
+    """
+    built = architecture_class(name).build(layout, arrays)
+    verify_built(built, f"architecture {name}")
+    return built

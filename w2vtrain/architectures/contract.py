@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
-from w2vtrain.registry import Contract
+from w2vtrain.objectives.contract import ARCHITECTURES
+from w2vtrain.registry import Contract, described
 
 
 class Layout(NamedTuple):
@@ -107,4 +108,16 @@ def verify(module: Any, what: str) -> None:
     if cls.input_rows is not Architecture.input_rows and not composes(cls):
         raise ConfigError(f"{what}: input_rows needs vectors, which says what vectors these rows stand for")
     if cls.in_place() and not cls.pairs():
-        raise ConfigError(f"{what}: in_place implies pairs, which is False")
+        raise ConfigError(f"{described(cls, what)} has in_place, which implies pairs, and pairs is False")
+    if cls.like() not in ARCHITECTURES:
+        raise ConfigError(
+            f"{described(cls, what)} is like {shown(cls.like())}; it can be like {', '.join(ARCHITECTURES)}"
+        )
+
+
+def verify_built(instance: Any, what: str) -> None:
+    """ConfigError for an instance that is not as this contract says."""
+    CONTRACT.verify_built(instance, what)
+    learned = instance.learned()
+    if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
+        raise ConfigError(f"{described(type(instance), what)} needs learned() to name arrays by the class's fields")

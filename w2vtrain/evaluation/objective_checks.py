@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
@@ -41,32 +40,26 @@ class Finding:
 def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
     """Check an objective, by its name or its module's, on a vocabulary of 16 words.
 
-    ConfigError where there is none, or where an option is wrong.
+    ConfigError if there is none, if an option is wrong, or if Numba cannot compile it.
     """
     given = {**option_defaults(name), **(options or {})}
     cls = objective_class(name)
     for architecture in ("skipgram", "cbow"):
-        finding = compiles(architecture, name, bias, given)
-        yield finding
-        if not finding.holds:
-            return
+        yield compiles(architecture, name, bias, given)
     checks = _check_block if engine_of(name) == "blocks" else _check_window
     yield from checks(cls, given, bias)
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:
-    """Whether an engine of this architecture and objective compiles; the figure names the line that does not."""
+    """Compile an engine of this architecture and objective; ConfigError names the line that cannot be compiled."""
     problem = _problem(bias, np.float32)
     built = build(objective, problem, option_defaults(objective) if options is None else options)
     layout = Layout(2, problem.dim, problem.width)
-    mixer = architecture_class(architecture).build(layout, {})
+    mixer = build_architecture(architecture, layout, {})
     text = Text(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
     engine = make_engine(mixer, built, problem, text, Windows(2), Schedule())
     started = time.monotonic()
-    try:
-        compile_engine(engine, built, mixer)
-    except ConfigError as error:
-        return Finding(f"compiles with {architecture} and {objective}", False, str(error))
+    compile_engine(engine, built, mixer)
     return Finding(f"compiles with {architecture} and {objective}", True, f"{time.monotonic() - started:.1f} s")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.objectives.contract import CONTRACTS, verify
+from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth
 from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import CodeNotAllowed, Registry
@@ -42,7 +42,7 @@ def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
     """Return an objective for a problem. ConfigError if `build` returns something that does not keep the contract."""
     cls = objective_class(name)
     built = cls.build(problem, **options)
-    CONTRACTS[cls.engine].verify_built(built, f"objective {name}")
+    verify_built(built, cls.engine, f"objective {name}")
     return built
 
 

@@ -1,26 +1,31 @@
 """What an objective must have and may have, as two Protocols whose bodies are the defaults.
 
-`verified` checks a class against its Protocol and gives it the defaults of the members that it leaves out. Nothing here
+`verify` checks a class against its Protocol and gives it the defaults of the members that it leaves out. Nothing here
 computes a loss, and no objective is named here.
 
 Methods that are marked "compiled" become part of the window kernel. Numba matches their arguments by name, so an
 objective must name them as the Protocol does.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.config import validated
+from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.problem import Problem
-from w2vtrain.registry import Contract
+from w2vtrain.registry import Contract, described
 
 ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
 """The architectures for which every objective names its rate in DEFAULTS; others may take one of theirs."""
+
+NEEDED = ("alpha", "shuffle")
+"""The settings that every objective names for each of them; `block` is optional."""
 
 
 class Window(NamedTuple):
@@ -206,11 +211,37 @@ def verify(module: Any, what: str) -> None:
     """ConfigError for a module whose OBJECTIVE or DEFAULTS are not as this contract says."""
     cls, defaults = module.OBJECTIVE, module.DEFAULTS
     engine = getattr(cls, "engine", "windows")
-    if engine not in CONTRACTS:
-        raise ConfigError(f"{what}: engine is {engine!r}; it can be {' or '.join(CONTRACTS)}")
+    if engine not in tuple(CONTRACTS):
+        raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; it can be {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, what)
-    if not isinstance(defaults, Mapping):
+    for option in list(inspect.signature(cls.build).parameters.values())[1:]:
+        if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
+            raise ConfigError(
+                f"{described(cls, what)} needs build(cls, problem, *, ...) with a number, a text, True or False as the"
+                f" default of {option.name}"
+            )
+    _verify_defaults(defaults, what)
+
+
+def _verify_defaults(defaults: Any, what: str) -> None:
+    """ConfigError for a table that lacks a setting, or has one that no settings file could have."""
+    if not (isinstance(defaults, Mapping) and all(isinstance(chosen, Mapping) for chosen in defaults.values())):
         raise ConfigError(f"{what}: DEFAULTS must be a table of settings by architecture")
-    for name in ARCHITECTURES:
-        if missing := [key for key in ("alpha", "shuffle") if key not in defaults.get(name, {})]:
+    for name in dict.fromkeys([*ARCHITECTURES, *defaults]):
+        chosen = defaults.get(name, {})
+        if missing := [key for key in NEEDED if key not in chosen]:
             raise ConfigError(f"{what}: DEFAULTS[{name!r}] has no {missing[0]!r}")
+        if unknown := chosen.keys() - {*NEEDED, "block"}:
+            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has {min(unknown)!r}; it can have alpha, shuffle and block")
+        try:
+            validated(chosen)
+        except ConfigError as error:
+            raise ConfigError(f"{what}: DEFAULTS[{name!r}]: {error}") from None
+
+
+def verify_built(instance: Any, engine: str, what: str) -> None:
+    """ConfigError for an instance that is not as this contract says."""
+    CONTRACTS[engine].verify_built(instance, what)
+    limit = getattr(instance, "candidate_limit", 1)
+    if not (isinstance(limit, (int, np.integer)) and limit > 0):
+        raise ConfigError(f"{described(type(instance), what)} has candidate_limit {shown(limit)}, not a number from 1")

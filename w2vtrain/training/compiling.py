@@ -1,8 +1,9 @@
 """Compile an engine's kernels, and turn what Numba says about a user's own code into one line.
 
-It knows Numba's messages only: which classes are somebody's own is the caller's knowledge.
+It knows Numba's messages only: what kernels there are is the engine's knowledge.
 """
 
+import ast
 import inspect
 import linecache
 import re
@@ -17,6 +18,8 @@ from w2vtrain.training.trainer import Engine
 HEADER = "Failed in nopython mode pipeline"
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 SIGNATURE = "found for signature"
+MEANINGS = {"Only accept returning of array": "kernels cannot make arrays"}
+"""The beginnings of messages that say nothing to somebody who has not read Numba, and what they mean."""
 
 
 def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
@@ -27,39 +30,52 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
     try:
         engine.compile()
     except NumbaError as error:
-        for part in (objective, architecture):
-            if found := own_line(str(error), type(part)):
-                raise ConfigError(f"{found} (--debug shows all that Numba says)") from error
+        message = str(error)
+        classes = sorted((type(objective), type(architecture)), key=is_ours)  # somebody's own first: they are suspected
+        lines = (own_line(message, cls) for cls in classes)
+        brought = " with ".join(cls.__qualname__ for cls in classes if not is_ours(cls))
+        if what := next(filter(None, lines), brought):
+            all_of_it = "--debug shows all that Numba says"
+            raise ConfigError(f"{what} cannot be compiled: {reason(message)} ({all_of_it})") from error
         raise
 
 
+def is_ours(cls: type) -> bool:
+    """Return whether a class comes with the package."""
+    return cls.__module__.startswith("w2vtrain.")
+
+
 def own_line(message: str, cls: type) -> str | None:
-    """Return the place in a class's file, its line, and why it cannot be compiled; None if the file is not at fault."""
-    path = inspect.getsourcefile(cls)
-    if path is None:
+    """Return the innermost place in a class's file that a message names, and its line; None if there is none."""
+    source = inspect.getsourcefile(cls)
+    if source is None:
         return None
-    why = reason(message)
-    numbers = [int(number) for file, number in PLACE.findall(message) if Path(file).name == Path(path).name]
-    number = numbers[-1] if numbers else _line_of_name(why, cls)
+    path = Path(source).resolve()
+    numbers = [int(number) for file, number in PLACE.findall(_innermost(message)) if Path(file).resolve() == path]
+    number = _line_of_name(message, source) or next(iter(numbers), None)
     if number is None:
         return None
-    return f"{Path(path).name}, line {number}: `{linecache.getline(path, number).strip()}` cannot be compiled: {why}"
+    return f"{path.name}, line {number}: `{linecache.getline(source, number).strip()}`"
 
 
 def reason(message: str) -> str:
     """Return what the innermost of Numba's nested messages says first, on one line."""
-    lines = [line.strip() for line in message.rpartition(HEADER)[2].splitlines()[1:]]
-    lines = [line for line in lines if line]
-    if not lines:
-        return message.strip().splitlines()[0]
+    lines = [line.strip() for line in _innermost(message).splitlines()]
+    lines = [line for line in lines if line] or [message.strip()]
     if SIGNATURE in lines[0]:
         call = next((line.removeprefix(">>>").strip() for line in lines if line.startswith(">>>")), "")
         return f"Numba has no implementation of {call}"
-    return lines[0]
+    return next((meaning for begin, meaning in MEANINGS.items() if lines[0].startswith(begin)), lines[0])
 
 
-def _line_of_name(why: str, cls: type) -> int | None:
-    """Return the line of a class that uses the name which a NameError is about: Numba gives no place for it."""
-    name = re.search(r"name '(\w+)' is not defined", why)
-    lines, first = inspect.getsourcelines(cls)
-    return next((first + k for k, line in enumerate(lines) if name and re.search(rf"\b{name[1]}\b", line)), None)
+def _innermost(message: str) -> str:
+    """Return the innermost of nested messages, which the places of those around it follow."""
+    _, header, rest = message.rpartition(HEADER)
+    return rest.partition("\n")[2] if header else message
+
+
+def _line_of_name(message: str, source: str) -> int | None:
+    """Return the first line of a file that uses the name which a NameError is about: Numba gives no place for it."""
+    name = re.search(r"name '(\w+)' is not defined", reason(message))
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(source)))) if name else ()
+    return min((n.lineno for n in nodes if isinstance(n, ast.Name) and name and n.id == name[1]), default=None)

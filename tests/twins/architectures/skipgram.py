@@ -6,6 +6,8 @@ class Twin:
 
     hidden: the vector (d,) of one example of a window, from rows (V, d), the context words and how many of them come
     first. learn: what the rows and arrays become, from dh = -dL/dhidden (d,).
+    factors, which a twin may leave out: name -> function of the context words, for "rows" or an array that learns by
+    this factor times minus the slope.
     """
 
     pairs = True

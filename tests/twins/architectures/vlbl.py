@@ -6,6 +6,7 @@ class Twin:
 
     def __init__(self, window, arrays):
         self.window, self.arrays = window, arrays
+        self.factors = {"context_weights": lambda context: 0.1}
 
     def positions(self, context, left):
         """(word, row of its position's weights): positions before the target come first, nearest first."""

@@ -1,0 +1,122 @@
+"""Modules of users that break the contract of architectures: one line says what is wrong, and where."""
+
+import re
+
+import pytest
+from pages import SIDED, changed, without
+
+from w2vtrain import architectures
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.errors import ConfigError
+
+FIELD = "    sides: np.ndarray\n"
+FORWARD = "forward(self, w_in, window, example, hidden)"
+LAYOUT = Layout(3, 8, 8)
+BROKEN = {
+    "no class": (changed(SIDED, ("ARCHITECTURE = SidedSkipGram", "")), "the module has no ARCHITECTURE"),
+    "a number": (changed(SIDED, ("= SidedSkipGram\n", "= 7\n")), "expected a class, got 7"),
+    "in place": (
+        changed(SIDED, ("def pairs()", "def in_place()")),
+        "has in_place, which implies pairs, and pairs is Fa",
+    ),
+    "pairs of instances": (
+        changed(SIDED, ("    @staticmethod\n    def pairs()", "    def pairs(self)")),
+        "needs static method pairs(), and has pairs(self)",
+    ),
+    "pairs: a value": (without(SIDED, "pairs", "    pairs = True\n"), "has pairs = True, which is not a method"),
+    "like none": (
+        changed(SIDED, ('return "skipgram"', 'return "nosuch"')),
+        "is like 'nosuch'; it can be like skipgram, ",
+    ),
+    "like vlbl": (
+        changed(SIDED, ('return "skipgram"', 'return "vlbl"')),
+        "is like 'vlbl'; it can be like skipgram, cb",
+    ),
+    "no forward": (without(SIDED, "forward"), f"has no {FORWARD}"),
+    "no backward": (without(SIDED, "backward"), "has no backward(self, w_in, window, example, gradient, step)"),
+    "no build": (without(SIDED, "build"), "has no class method build(cls, layout, arrays)"),
+    "a renamed argument": (
+        changed(SIDED, (FORWARD, "forward(self, rows, window, example, hidden)")),
+        f"needs {FORWARD}, and has forward(self, rows, window, example, hidden)",
+    ),
+    "build without arrays": (
+        changed(SIDED, (", arrays: Mapping[str, np.ndarray]", "")),
+        "needs class method build(cls, layout, arrays), and has class method build(cls, layout)",
+    ),
+    "learned: a number": (without(SIDED, "learned", "    learned = 7\n"), "has learned = 7, which is not a method"),
+    "no named tuple": (
+        changed(SIDED, ("(NamedTuple)", "")),
+        "is not a typing.NamedTuple, which is what kernels can take",
+    ),
+}
+BUILT = {
+    "nothing": (
+        changed(SIDED, ("return cls(sides)", "return None")),
+        "class NoneType (builtins), which build returns, ha",
+    ),
+    "no field": (
+        changed(SIDED, ('{"sides": self', '{"weights": self')),
+        "needs learned() to name arrays by the class's",
+    ),
+    "no table": (
+        changed(SIDED, ('return {"sides": self.sides}', "return None")),
+        "needs learned() to name arrays by the",
+    ),
+}
+
+
+def saved(folder, code):
+    """Save a module, allow it, and return its name."""
+    path = folder / "mine.py"
+    path.write_text(code, encoding="utf-8")
+    architectures.allow_code(str(path))
+    return str(path)
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_contract_is_one_line(tmp_path, case):
+    code, message = BROKEN[case]
+    with pytest.raises(ConfigError) as caught:
+        architectures.architecture_class(saved(tmp_path, code))
+    said = str(caught.value)
+    assert said.startswith(f"architecture {tmp_path / 'mine.py'}: ")
+    assert message in said
+    if ": class " in said:
+        line = next(n for n, text in enumerate(code.splitlines(), 1) if text.startswith("class "))
+        assert f": class SidedSkipGram (mine.py:{line}) " in said
+
+
+@pytest.mark.parametrize("case", BUILT)
+def test_what_build_returns_is_verified(tmp_path, case):
+    code, message = BUILT[case]
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        architectures.build(saved(tmp_path, code), LAYOUT, {})
+
+
+def test_what_is_left_out_is_a_default(tmp_path):
+    built = architectures.build(saved(tmp_path, SIDED), LAYOUT, {})
+    assert (built.pairs(), built.in_place(), built.fixed_positions()) == (True, False, False)
+    plain = without(without(SIDED, "pairs"), "like")
+    (tmp_path / "plain").mkdir()
+    cls = architectures.architecture_class(saved(tmp_path / "plain", plain))
+    assert (cls.pairs(), cls.like()) == (False, "cbow-corrected")
+
+
+@pytest.mark.parametrize("command", ["check", "fit"])
+def test_a_broken_contract_ends_commands_with_78(tmp_path, w2vtrain_here, command):
+    (tmp_path / "mine.py").write_text(BROKEN["no forward"][0])
+    (tmp_path / "text.txt").write_text("a b c\n" * 20)
+    words = {
+        "check": ["architectures", "check", "./mine.py"],
+        "fit": ["fit", "text.txt", "-o", "out.txt", "--architecture", "./mine.py"],
+    }
+    code, _, said = w2vtrain_here(words[command], tmp_path)
+    assert code == 78
+    assert said.startswith("w2vtrain: error: architecture ./mine.py: class SidedSkipGram (mine.py:")
+    assert FORWARD in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", architectures.architectures())
+def test_shipped_architectures_keep_the_contract(name):
+    assert architectures.build(name, LAYOUT, {})

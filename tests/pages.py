@@ -1,0 +1,37 @@
+"""The code that the guides show, and ways to break it."""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = ("adding-an-objective.md", "adding-an-architecture.md")
+
+
+def blocks(page, language):
+    """Return the blocks of code in one language on a page, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.S | re.M)
+
+
+def modules(page):
+    """Return file name -> code of the Python blocks of a page: the first line of a block is its file name."""
+    named = (code.split("\n", 1) for code in blocks(page, "python"))
+    return {first.removeprefix("# "): code for first, code in named}
+
+
+OBJECTIVES, ARCHITECTURES = (modules(page) for page in PAGES)
+RANKING, SMOOTHED, SIDED = OBJECTIVES["ranking.py"], OBJECTIVES["smoothed.py"], ARCHITECTURES["sided.py"]
+
+
+def changed(code, *pairs):
+    """Return code in which each old text, which must be there, is replaced by a new one."""
+    for old, new in pairs:
+        assert old in code, old
+        code = code.replace(old, new)
+    return code
+
+
+def without(code, method, instead=""):
+    """Return code without a method and its decorator, or with other lines in its place."""
+    found, count = re.subn(rf"(    @\w+\n)?    def {method}\(.*?\n(?=\n    [@d]|\n\n\S)", instead, code, flags=re.S)
+    assert count == 1, method
+    return found

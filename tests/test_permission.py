@@ -1,0 +1,87 @@
+"""Code of users runs only if the command line names it, for every command that reads names from elsewhere."""
+
+import pytest
+from pages import RANKING, SIDED
+
+from w2vtrain import architectures, objectives
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import fit
+
+TRAIN = ["fit", "text.txt", "-o", "out.txt", "--vector-size", "8", "--min-count", "1", "--epochs", "3"]
+MARK = "\nfrom pathlib import Path\n\nPath('ran').touch()\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a text."""
+    (tmp_path / "text.txt").write_text("the cat sat on the mat and the dog sat on the cat\n" * 60)
+    return tmp_path
+
+
+@pytest.fixture
+def fresh(w2vtrain_here, monkeypatch, folder):
+    """A function that runs a command line as a process of its own would, which no name has been given to."""
+
+    def run(*words):
+        for of in (architectures, objectives):
+            monkeypatch.setattr(of.REGISTRY, "_allowed", set())
+        code, out, said = w2vtrain_here(words, folder)
+        return code, out + said
+
+    return run
+
+
+@pytest.mark.parametrize("kind", ["architecture", "objective"])
+@pytest.mark.parametrize("source", ["file", "environment"])
+def test_settings_from_elsewhere_do_not_run_code(fresh, folder, kind, source, monkeypatch):
+    (folder / "mine.py").write_text({"architecture": SIDED, "objective": RANKING}[kind] + MARK)
+    (folder / "mine.toml").write_text(f'{kind} = "./mine.py"\n')
+    if source == "environment":
+        monkeypatch.setenv(f"W2VTRAIN_{kind.upper()}", "./mine.py")
+    code, said = fresh(*TRAIN, *(["--config", "mine.toml"] if source == "file" else []))
+    assert code == 78
+    refusal = f"{kind} ./mine.py is code: it runs only if the command line says --{kind} ./mine.py"
+    assert said.splitlines()[-1] == f"w2vtrain: error: {refusal}"
+    assert not (folder / "ran").exists()
+
+
+def test_models_and_runs_need_the_name_of_an_architecture_again(fresh, folder, monkeypatch):
+    """As tests/training/test_foreign_runs.py says of objectives."""
+    (folder / "sided.py").write_text(SIDED)
+    words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
+
+    def stops(*arguments, run, events, **more):
+        return fit(*arguments, run=run, events=Events(epoch=lambda *_: setattr(run, "stopping", True)), **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.commands.fit.train", stops)
+        code, said = fresh(*words, "--architecture", "./sided.py")
+        assert code == 75, said
+    for again in (
+        ["export", "run", "-o", "vectors.txt"],
+        ["resume", "run"],
+        ["perplexity", "m.safetensors", "text.txt"],
+    ):
+        code, said = fresh(*again)
+        assert code == 78, said
+        assert "sided.py is code: it runs only if the command line says --architecture ./sided.py" in said
+        code, said = fresh(*again, "--architecture", "./other.py")
+        assert code == 78, said
+        code, said = fresh(*again, "--architecture", "./sided.py")
+        assert code == 0, said
+
+
+def test_architectures_are_listed_and_explained(fresh, folder):
+    code, out = fresh("architectures")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(architectures.architectures())
+    assert all("=" in line for line in out.splitlines()), "each with its formula"
+    (folder / "sided.py").write_text(SIDED)
+    for name, paper in (("vlbl", "Mnih & Kavukcuoglu 2013"), ("./sided.py", "Song, Shi, Li & Zhang 2018")):
+        code, out = fresh("architectures", name)
+        assert code == 0
+        assert out.startswith(f"{name}\n")
+        assert paper in out
+    code, said = fresh("architectures", "check", "nosuch")
+    assert code == 78
+    assert "architecture 'nosuch': choose one of cbow" in said

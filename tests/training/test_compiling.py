@@ -1,0 +1,178 @@
+"""What Numba cannot compile is shown as the user's own line, with the reason."""
+
+from pathlib import Path
+
+import numpy as np
+import pages
+import pytest
+import reference
+from numba.core.errors import NumbaError
+from pages import RANKING, SIDED
+
+from w2vtrain import architectures, objectives
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.objectives.contract import Candidates, Window
+from w2vtrain.training.compiling import compile_engine
+
+IMPORT = "from w2vtrain.kernels.jit import inline"
+DRAW = "rows[j] = draw_below(rng, self.size)"
+TOTAL = "target, total = logits[i, 0], 0.0"
+HELPER = '''
+
+@inline
+def helped(x):
+    """Return x."""
+    return {}
+
+
+OBJECTIVE = Ranking
+'''
+
+
+@kernel()
+def _window(architecture, objective, w_in, sentence, rng, window, found, logits, hidden):
+    """What the window engine calls of an objective and an architecture, without its loops: it compiles in a second."""
+    objective.candidates(sentence, 0, rng, found.rows, found.labels, found.shifts)
+    architecture.forward(w_in, window, 0, hidden)
+    loss = 0.0
+    loss += objective.errors(logits, window, found, np.float32(0.1))
+    architecture.backward(w_in, window, 0, hidden, np.float32(1))
+    return loss
+
+
+class Engine:
+    """Compiles one call of everything."""
+
+    def __init__(self, objective, architecture):
+        self.parts = architecture, objective
+
+    def compile(self):
+        ints, floats = np.zeros(32, np.int32), np.zeros(32, np.float32)
+        found, lines = Candidates(ints, floats, floats.copy(), 6), np.zeros((1, 32), np.float32)
+        _window(*self.parts, lines, ints, np.zeros(2, np.uint64), Window(ints, 1, 0), found, lines.copy(), lines.copy())
+
+
+def refused(folder, objective=None, architecture=None):
+    """The line that says what cannot be compiled of one module, beside a shipped one."""
+    code, of = (objective, objectives) if objective else (architecture, architectures)
+    (folder / "mine.py").write_text(code, encoding="utf-8")
+    of.allow_code(str(folder / "mine.py"))
+    built = objectives.build(str(folder / "mine.py") if objective else "neg", reference.problem_of([5, 3, 2]), {})
+    made = architectures.build(str(folder / "mine.py") if architecture else "skipgram", Layout(2, 8, 8), {})
+    with pytest.raises(ConfigError) as caught:
+        compile_engine(Engine(built, made), built, made)
+    assert isinstance(caught.value.__cause__, NumbaError), "--debug shows it"
+    return str(caught.value)
+
+
+def place(code, line):
+    """How a message names a line of a module."""
+    number = next(n for n, text in enumerate(code.splitlines(), 1) if text.strip() == line)
+    return f"mine.py, line {number}: `{line}` cannot be compiled: "
+
+
+@pytest.mark.parametrize(
+    ("old", "line", "reason"),
+    [
+        (TOTAL, "target, total = nosuch(logits[i, 0]), 0.0", "NameError: name 'nosuch' is not defined"),
+        (DRAW, "rows[j] = nosuch(rng)", "NameError: name 'nosuch' is not defined"),
+        (TOTAL, "target, total = logits[i, 0], self.nosuch", "Unknown attribute 'nosuch' of type Ranking"),
+        (DRAW, "rows[j] = sentence.nosuch", "Unknown attribute 'nosuch' of type array(int32, 1d, C)"),
+        (DRAW, "rows[j] = draw_below(rng)", "Numba has no implementation of draw_below(array(uint64, 1d, C))"),
+        (
+            TOTAL,
+            'target, total = logits[i, "one"], 0.0',
+            "Numba has no implementation of getitem(array(float32, 2d, C)",
+        ),
+        (TOTAL, "target, total = np.zeros(3)[0], 0.0", "kernels cannot make arrays"),
+    ],
+)
+def test_the_line_at_fault_is_shown(tmp_path, old, line, reason):
+    kept = f"\n            {TOTAL}" if old == TOTAL else ""
+    code = pages.changed(RANKING, (old, line + kept))
+    said = refused(tmp_path, code)
+    assert said.startswith(place(code, line) + reason)
+    assert said.endswith(" (--debug shows all that Numba says)")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [("nosuch(x)", "NameError: name 'nosuch' is not defined"), ('x + "one"', "Numba has no implementation of add(")],
+)
+def test_the_line_of_a_helper_is_shown(tmp_path, value, reason):
+    """A function of the user's file that a method calls, not the line that calls it."""
+    code = pages.changed(
+        RANKING,
+        (DRAW, "rows[j] = helped(sentence[position])"),
+        ("\n\nOBJECTIVE = Ranking\n", HELPER.format(value)),
+        ("import numpy as np\n", f"import numpy as np\n\n{IMPORT}\n"),
+    )
+    assert refused(tmp_path, code).startswith(place(code, f"return {value}") + reason)
+
+
+def test_a_file_is_not_confused_with_one_of_ours_of_the_same_name(tmp_path):
+    """The places of the kernel, which is in this file, are not those of an objective in a file of this name."""
+    own, wrong = tmp_path / Path(__file__).name, tmp_path / "sided.py"
+    own.write_text(RANKING, encoding="utf-8")
+    objectives.allow_code(str(own))
+    wrong.write_text(pages.changed(SIDED, ("change = step * gradient[0, c]", "change = row.nosuch")), encoding="utf-8")
+    architectures.allow_code(str(wrong))
+    built = objectives.build(str(own), reference.problem_of([5, 3, 2]), {})
+    made = architectures.build(str(wrong), Layout(2, 8, 8), {})
+    with pytest.raises(ConfigError, match=r"^sided\.py, line \d+: `change = row\.nosuch`"):
+        compile_engine(Engine(built, made), built, made)
+
+
+def test_what_has_no_line_names_the_class(tmp_path):
+    """The caller of `errors` cannot add its loss: no line of the user's is wrong by itself."""
+    said = refused(tmp_path, pages.changed(RANKING, ("return loss", 'return "x"')))
+    assert said.startswith("Ranking cannot be compiled: Numba has no implementation of ")
+
+
+@pytest.mark.parametrize("old", ["hidden[0, c] = side[c] * row[c]", "row[c] += change * side[c]"])
+def test_an_architecture_is_shown_its_own_line(tmp_path, old):
+    code = pages.changed(SIDED, (old, "row.nosuch = 1"))
+    said = refused(tmp_path, architecture=code)
+    assert said.startswith(place(code, "row.nosuch = 1"))
+
+
+def test_names_that_a_shipped_objective_defines_are_looked_for_in_the_user_s_file(tmp_path):
+    """negative sampling has a variable `word`; the name is not defined in the architecture."""
+    code = pages.changed(SIDED, ("change = step * gradient[0, c]", "change = word"))
+    assert refused(tmp_path, architecture=code).startswith(place(code, "change = word"))
+
+
+def test_what_is_wrong_in_the_package_is_an_internal_error():
+    @kernel()
+    def broken(x):
+        return x.nosuch
+
+    class Broken:
+        def compile(self):
+            broken(1)
+
+    shipped = objectives.build("neg", reference.problem_of([5, 3, 2]), {})
+    with pytest.raises(NumbaError):
+        compile_engine(Broken(), shipped, architectures.build("skipgram", Layout(2, 8, 8), {}))
+
+
+@pytest.mark.parametrize("command", ["objectives", "fit"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_commands_show_the_line(tmp_path, w2vtrain_here, command, debug):
+    """One line and exit code 78; with --debug the whole message, too."""
+    code = pages.changed(RANKING, (DRAW, "rows[j] = sentence.nosuch"))
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    (tmp_path / "text.txt").write_text("a b c d\n" * 20, encoding="utf-8")
+    words = {
+        "objectives": ["objectives", "check", "./mine.py"],
+        "fit": ["fit", "text.txt", "-o", "out.txt", "--objective", "./mine.py", "--min-count", "1", "--quiet"],
+    }[command]
+    exit_code, _, said = w2vtrain_here([*words, *(["--debug"] if debug else [])], tmp_path)
+    assert exit_code == 78
+    assert said.splitlines()[-1].startswith(f"w2vtrain: error: {place(code, 'rows[j] = sentence.nosuch')}Unknown attri")
+    assert ("During: resolving callee type" in said) is debug
+    assert debug or len([line for line in said.splitlines() if "error" in line]) == 1
+    assert not (tmp_path / "out.txt").exists()

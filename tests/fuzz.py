@@ -33,7 +33,9 @@ from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import analogies, compare, datasets, intervals, report, similarity
-from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vector_rows, vectors, word2vec
+from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors
+from w2vtrain.formats.vector_formats import _rows as vector_rows
+from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import trees
 from w2vtrain.system import compression, json_text, reading
 from w2vtrain.text import corpus, vocab

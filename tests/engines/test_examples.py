@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.context import Windows
 from w2vtrain.engines.examples import Examples, InputLayer, gather
+from w2vtrain.engines.windows import Windows
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace
 

@@ -26,7 +26,7 @@ TOY = '''
 import numpy as np
 
 from w2vtrain.formats.vector_formats.contract import Promise, VectorFormat
-from w2vtrain.formats.vector_rows import read_rows
+from w2vtrain.formats.vector_formats._rows import read_rows
 
 
 def sniff(head, whole):

@@ -16,16 +16,13 @@ from hypothesis.extra.numpy import arrays
 from word_vectors import in_gensim
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
-from w2vtrain.formats import vector_formats, vector_rows, word2vec
+from w2vtrain.formats import vector_formats
 from w2vtrain.formats.model import Model, save_model
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.vector_formats import _rows as vector_rows
+from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.formats.vector_formats import binary, text
-from w2vtrain.formats.vectors import (
-    Vectors,
-    format_of,
-    read_vectors,
-    write_vectors,
-)
+from w2vtrain.formats.vectors import Vectors, format_of, read_vectors, write_vectors
 
 WORDS = ["the", "königlich", "a\u2028b", "日本", "</s>", "0.5"]
 MATRIX = np.array(

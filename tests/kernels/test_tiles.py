@@ -117,7 +117,7 @@ def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
         f"{tests}/kernels/test_rows.py",
         f"{tests}/kernels/test_softmax.py",
         f"{tests}/kernels/test_logistic.py",
-        f"{tests}/engines/test_window.py::test_kernel_agrees_with_the_naive_trainer",
+        f"{tests}/engines/test_window_engine.py::test_kernel_agrees_with_the_naive_trainer",
     ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *named],

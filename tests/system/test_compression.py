@@ -9,7 +9,6 @@ import tempfile
 import threading
 import zlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError
-from w2vtrain.evaluation import evaluation
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.similarity import evaluate_similarity
+from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.system import compression
 from w2vtrain.system.reading import open_input, read_lines
@@ -66,7 +66,7 @@ PACKS = {
     "zstd of unknown size": zstandard.ZstdCompressor(write_content_size=False).compress,
     "xz with a long history": lambda data: stream(data, 1 << 30),
 }
-KEYED = SimpleNamespace(vectors=np.tri(4, dtype="f4"), index_to_key=["king", "man", "queen", "woman"])
+KNOWN = Vectors(["king", "man", "queen", "woman"], np.tri(4, dtype="f4"))
 
 
 def of_corpus(path):
@@ -91,8 +91,8 @@ READERS = {"corpus": of_corpus, "file": of_file, "lines": of_lines}
 LOADERS = {
     "vectors": (of_vectors, b"2 2\nthe 1 2\nof 3 4\n"),
     "vocabulary": (lambda path: Vocabulary.load(path).words, b"the 9\nof 7\n"),
-    "questions": (lambda path: evaluation.analogies(KEYED, path).to_dict(), b": a\nking man queen woman\n"),
-    "pairs": (lambda path: evaluation.similarity(KEYED, path).to_dict(), b"king queen 9\nman woman 8\nking man 2\n"),
+    "questions": (lambda path: evaluate_analogies(KNOWN, path).to_dict(), b": a\nking man queen woman\n"),
+    "pairs": (lambda path: evaluate_similarity(KNOWN, path).to_dict(), b"king queen 9\nman woman 8\nking man 2\n"),
     "tree": (lambda path: trees.read_paths(path), b"king 0\nman 10\nqueen 110\nwoman 111\n"),
 }
 

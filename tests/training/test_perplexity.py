@@ -74,7 +74,7 @@ def models(texts):
 
 def windows_of(settings, end):
     """Which words are context, written down anew."""
-    from w2vtrain.engines.context import Windows
+    from w2vtrain.engines.windows import Windows
 
     pads = 0 if end < 0 else settings["window"] if settings["architecture"] == "vlbl" else 1
     left, right = settings["context"] != "right", settings["context"] != "left"

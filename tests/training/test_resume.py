@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.window import WindowEngine
+from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
 from w2vtrain.training import inputs

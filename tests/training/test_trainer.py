@@ -6,11 +6,11 @@ import pytest
 from reference import chunks, problem_of, topics, trained
 
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines import window
-from w2vtrain.engines.context import Windows
+from w2vtrain.engines import window_engine
 from w2vtrain.engines.schedule import Schedule, State, Text
 from w2vtrain.engines.weights import initial_input, initial_output
-from w2vtrain.engines.window import WindowEngine
+from w2vtrain.engines.window_engine import WindowEngine
+from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
 from w2vtrain.training import trainer
@@ -118,7 +118,7 @@ def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
             raise RuntimeError("worker broke")
         return 0.0, 1
 
-    monkeypatch.setattr(window, "train_chunks", broken)
+    monkeypatch.setattr(window_engine, "train_chunks", broken)
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="worker broke"):
         run(rng, SKIPGRAM, threads=3)
@@ -232,7 +232,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_place_in_the_run(rng, threads
         pass
     total, before, expected = 2 * text.words.sum(), 0, {}
     for epoch in range(2):
-        for chunk in window.chunk_order(schedule.seed, epoch, len(text.words)).tolist():
+        for chunk in window_engine.chunk_order(schedule.seed, epoch, len(text.words)).tolist():
             expected[epoch, chunk] = schedule.alpha - (schedule.alpha - schedule.min_alpha) * before / total
             before += text.words[chunk]
     assert found == pytest.approx(expected, rel=1e-12)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.engines.context import gather_context, reach_of, read_sentence
 from w2vtrain.engines.step import examples_of
+from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Window

@@ -13,8 +13,8 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.context import Windows
 from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.windows import Windows
 from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace

@@ -13,8 +13,8 @@ from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import readers, sniff
 from w2vtrain.formats.vector_formats import DEFAULT, formats, names
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.formats.vector_rows import MAX_DIM, MAX_WORD
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 
 

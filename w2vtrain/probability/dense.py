@@ -1,6 +1,6 @@
 """Matrix products and softmax over whole blocks of examples, and the objectives' common part that needs them.
 
-It draws no samples and walks no corpus: engines/block.py hands in hidden vectors, an objective decides what is scored.
+It draws no samples and walks no corpus: the block engine hands in hidden vectors, an objective decides what is scored.
 
 Products go through the BLAS that SciPy brings, one thread a worker. `add_product` calls it without the GIL and adds
 to what is there, which neither numpy.dot nor SciPy's own wrapper does; that saves two passes over the output matrix.

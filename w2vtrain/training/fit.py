@@ -29,12 +29,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
-from w2vtrain.training.predictor import (
-    architecture_of,
-    model_predictor,
-    problem_of,
-    windows_of,
-)
+from w2vtrain.training.predictor import architecture_of, model_predictor, problem_of, windows_of
 from w2vtrain.training.preflight import check_memory
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run_folder import Run

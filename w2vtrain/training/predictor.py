@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.context import Windows
 from w2vtrain.engines.examples import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
+from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.model import Model
 from w2vtrain.objectives import check_options, checked_options, objective_class
@@ -47,7 +48,7 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
 def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None) -> Any:
     """Build the architecture for a vocabulary; arrays: a trained model's, by name."""
     layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias, words)
-    return architecture_class(settings.architecture).build(layout, arrays or {})
+    return build_architecture(settings.architecture, layout, arrays or {})
 
 
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from w2vtrain.formats.sniff import HEAD, VOCABULARY_LINE, sniff_head
-from w2vtrain.formats.word2vec import row_values
+from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.vocab import Int64
 

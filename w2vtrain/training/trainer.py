@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from w2vtrain.engines.block import BlockEngine
+from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights
-from w2vtrain.engines.window import WindowEngine, chunk_order
+from w2vtrain.engines.window_engine import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel

@@ -1,4 +1,4 @@
-"""Find the formats of word vectors: every module of this folder, except contract.py, is one under its own name.
+"""Find the formats of word vectors: every module of this folder is one, except contract.py and those with an underscore.
 
 To add a format, add a module with a `FORMAT` (see contract.py): suffixes, `--format`, `sniff`, `read_vectors` and
 `write_vectors` find it here. Models are missing, since vectors alone do not make one: model.py reads theirs.
@@ -17,7 +17,7 @@ DEFAULT = "text"
 
 def names() -> list[str]:
     """Return the formats' names, DEFAULT first, without importing their modules."""
-    found = {module.name for module in iter_modules(__path__)} - {"contract"}
+    found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}
     return sorted(found, key=lambda name: (name != DEFAULT, name))
 
 

@@ -1,6 +1,6 @@
 """Read and write word2vec's binary format: a line "V d", then rows of a word, a space and d little-endian float32.
 
-Rows are strict or lenient by vector_rows.py; word2vec.py tells a header's binary rows from rows of text.
+Rows are strict or lenient by _rows.py; _word2vec.py tells a header's binary rows from rows of text.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
-from w2vtrain.formats.vector_rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
-from w2vtrain.formats.word2vec import promise_of, split_binary
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:

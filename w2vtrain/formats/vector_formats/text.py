@@ -1,6 +1,6 @@
 """Read and write vectors as text: word2vec's, and GloVe's, which is the same without the first line "V d".
 
-Rows are strict or lenient by vector_rows.py; word2vec.py tells a header's rows of text from binary ones.
+Rows are strict or lenient by _rows.py; _word2vec.py tells a header's rows of text from binary ones.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._word2vec import numbers, promise_of, row_values
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
-from w2vtrain.formats.vector_rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
-from w2vtrain.formats.word2vec import numbers, promise_of, row_values
 
 # The longest text of a float32 in common use has 16 characters; this leaves room for columns aligned with spaces.
 MAX_NUMBER = 64

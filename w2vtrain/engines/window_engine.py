@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.engines.context import gather_context, reach_of, read_sentence
 from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
 from w2vtrain.engines.step import Matrices, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
+from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
 from w2vtrain.kernels.hot_rows import SYNC_EVERY, load_replicas, make_replicas, replica_of, synchronize
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import padded_rows, prefetch

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Promise
-from w2vtrain.formats.vector_rows import MAX_DIM, MAX_WORD
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
 # Bytes that text has no use for: all below space but the white space.

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from reference import problem_of
 
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.context import Windows, gather_context, read_sentence
 from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.engines.step import Matrices
-from w2vtrain.engines.window import chunk_order, train_chunks
+from w2vtrain.engines.window_engine import chunk_order, train_chunks
+from w2vtrain.engines.windows import Windows, gather_context, read_sentence
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class

@@ -40,9 +40,9 @@ def overlaid(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, A
     found = dict(values)
     if "architecture" in layer:
         found = {name: value for name, value in found.items() if name not in ALIASES}
-    elif ALIASES.keys() & layer.keys() and (meant := _meant(values)):
+    elif ALIASES.keys() & layer.keys() and "architecture" in found:
         del found["architecture"]
-        found |= meant
+        found |= _meant(values) or {}
     return found | dict(layer)
 
 

@@ -10,17 +10,21 @@ import inspect
 import pkgutil
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import ConfigError, W2VError, shown
 
 RESERVED = ("contract",)
 """Modules of a registry's folder that are no members."""
+
+
+TAKEN = frozenset({"input", "output", "bias", "input_rows"})
+"""Arrays of a model or a checkpoint that are none of a member's: it must give its own arrays other names."""
 
 
 class CodeNotAllowed(ConfigError):
@@ -136,6 +140,22 @@ def _place_of(cls: type) -> str:
         return f"{Path(inspect.getsourcefile(cls) or '').name}:{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
         return str(cls.__module__)
+
+
+def check_names(names: Iterable[str], what: str) -> None:
+    """ConfigError if one of a member's arrays has a name that is taken: it would hide that array in files."""
+    if taken := sorted(TAKEN & set(names)):
+        raise ConfigError(f"{what}: an array of its own is named {taken[0]!r}, which is taken; rename it")
+
+
+def built(cls: Any, what: str, *arguments: Any, **options: Any) -> Any:
+    """Return what a member's `build` makes; ConfigError for whatever else than an error with a message it raises."""
+    try:
+        return cls.build(*arguments, **options)
+    except (W2VError, MemoryError):
+        raise
+    except Exception as error:
+        raise ConfigError(f"{what}: build failed: {type(error).__name__}: {error}") from error
 
 
 def members(folder: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures.contract import Layout, verify, verify_built
-from w2vtrain.registry import Registry
+from w2vtrain.registry import Registry, built
 
 REGISTRY = Registry(__name__, "architecture", ("ARCHITECTURE",), verify)
 allow_code, require_allowed = REGISTRY.allow_code, REGISTRY.require_allowed
@@ -31,6 +31,7 @@ def build(name: str, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
 
     ConfigError if `build` of the class returns something that does not keep the contract.
     """
-    built = architecture_class(name).build(layout, arrays)
-    verify_built(built, f"architecture {name}")
-    return built
+    what = f"architecture {name}"
+    made = built(architecture_class(name), what, layout, arrays)
+    verify_built(made, len(layout.words), what)
+    return made

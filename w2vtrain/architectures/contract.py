@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.objectives.contract import ARCHITECTURES
-from w2vtrain.registry import Contract, described
+from w2vtrain.registry import Contract, check_names, described
 
 
 class Layout(NamedTuple):
@@ -115,9 +115,15 @@ def verify(module: Any, what: str) -> None:
         )
 
 
-def verify_built(instance: Any, what: str) -> None:
-    """ConfigError for an instance that is not as this contract says."""
+def verify_built(instance: Any, words: int, what: str) -> None:
+    """ConfigError for an instance, for a vocabulary of so many words, that is not as this contract says."""
     CONTRACT.verify_built(instance, what)
+    rows = instance.input_rows(words)
+    if not isinstance(rows, int) or rows < words:
+        raise ConfigError(
+            f"{what}: input_rows is {shown(rows)} for {words:,} words; it must be a whole number, no less"
+        )
     learned = instance.learned()
     if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
         raise ConfigError(f"{described(type(instance), what)} needs learned() to name arrays by the class's fields")
+    check_names(learned, what)

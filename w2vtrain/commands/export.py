@@ -1,6 +1,7 @@
 """The command `export`: the vectors of a run as far as it has come, from its folder alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import format_of, write_vectors
-from w2vtrain.permission import Named, require
+from w2vtrain.permission import Named, placed, require
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
@@ -53,12 +54,13 @@ def settings_of(folder: Path, journal: Journal) -> Settings:
     """Return the settings of a run; DataError if they are damaged, CodeNotAllowed as in `resume`."""
     try:
         settings = validated(journal.about["settings"])
-        require(settings.objective, settings.architecture, str(journal.about["cwd"]))
+        cwd = str(journal.about["cwd"])
+        require(settings.objective, settings.architecture, cwd)
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
         raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
-    return settings
+    return replace(settings, architecture=placed(settings.architecture, cwd))
 
 
 def _newest(folder: Path) -> Checkpoint | None:

@@ -1,7 +1,7 @@
 """The command `perplexity`: how well a saved model predicts held-out text. It trains nothing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from w2vtrain.commands.console import Console
 from w2vtrain.config import resolve
@@ -20,6 +20,7 @@ def perplexity(
     settings, _ = resolve({} if threads is None else {"threads": threads})
     loaded = load_model(model)
     named.allow()
+    loaded = replace(loaded, settings=named.in_place_of(loaded.settings))
     require(*(str(loaded.settings.get(part)) for part in ("objective", "architecture")))
     console = Console(quiet)
     try:

@@ -14,7 +14,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.evaluation.objective_checks import Finding, compiles, slope
 from w2vtrain.objectives.contract import Window
 
-WORDS, DIM, WINDOW = 9, 6, 3
+NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 3
 CONTEXT = np.array([4, 1, 7, 4, 2], np.int32)
 LEFT = 2
 """The context of the window that is checked, in which a word appears twice, and how many of its words come first."""
@@ -25,15 +25,17 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
 
     ConfigError if there is none, or if Numba cannot compile it.
     """
-    architecture = build(name, Layout(WINDOW, DIM, DIM + bias), {})
+    architecture = build(name, Layout(WINDOW, DIM, DIM + bias, NAMES), {})
     for objective in ("neg", "softmax"):
         yield compiles(name, objective, bias)
     rng = np.random.default_rng(5)
     learned = {key: array.astype(np.float64) for key, array in architecture.learned().items()}
     for array in learned.values():
         array[:, :DIM] += 0.3 * rng.normal(size=(len(array), DIM))
-    architecture, rows = architecture._replace(**learned), np.zeros((WORDS, 16))
-    rows[:, :DIM] = rng.normal(size=(WORDS, DIM))
+    architecture, rows = architecture._replace(**learned), np.zeros((architecture.input_rows(len(NAMES)), 16))
+    rows[:, :DIM] = rng.normal(size=(len(rows), DIM))
+    shape = np.shape(architecture.vectors(rows[:, :DIM]))
+    yield Finding("there is one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
     window = Window(CONTEXT, len(CONTEXT), LEFT)
     count, found = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
     for example in range(count):

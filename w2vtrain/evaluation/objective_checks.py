@@ -54,7 +54,7 @@ def compiles(architecture: str, objective: str, bias: bool, options: dict[str, A
     """Compile an engine of this architecture and objective; ConfigError names the line that cannot be compiled."""
     problem = _problem(bias, np.float32)
     built = build(objective, problem, option_defaults(objective) if options is None else options)
-    layout = Layout(2, problem.dim, problem.width)
+    layout = Layout(2, problem.dim, problem.width, WORDS)
     mixer = build_architecture(architecture, layout, {})
     text = Text(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
     engine = make_engine(mixer, built, problem, text, Windows(2), Schedule())

@@ -15,7 +15,7 @@ from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth
 from w2vtrain.probability.problem import Problem
-from w2vtrain.registry import CodeNotAllowed, Registry
+from w2vtrain.registry import CodeNotAllowed, Registry, built
 
 __all__ = ["CodeNotAllowed"]
 
@@ -40,10 +40,10 @@ def engine_of(name: str) -> str:
 
 def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
     """Return an objective for a problem. ConfigError if `build` returns something that does not keep the contract."""
-    cls = objective_class(name)
-    built = cls.build(problem, **options)
-    verify_built(built, cls.engine, f"objective {name}")
-    return built
+    cls, what = objective_class(name), f"objective {name}"
+    made = built(cls, what, problem, **options)
+    verify_built(made, cls.engine, what)
+    return made
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:

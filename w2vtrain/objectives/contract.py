@@ -19,7 +19,7 @@ from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.problem import Problem
-from w2vtrain.registry import Contract, described
+from w2vtrain.registry import Contract, check_names, described
 
 ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
 """The architectures for which every objective names its rate in DEFAULTS; others may take one of theirs."""
@@ -245,3 +245,4 @@ def verify_built(instance: Any, engine: str, what: str) -> None:
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
         raise ConfigError(f"{described(type(instance), what)} has candidate_limit {shown(limit)}, not a number from 1")
+    check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], what)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.training.trainer import Engine
@@ -29,7 +29,7 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
     """
     try:
         engine.compile()
-    except NumbaError as error:
+    except (NumbaError, UnsupportedBytecodeError) as error:
         message = str(error)
         classes = sorted((type(objective), type(architecture)), key=is_ours)  # somebody's own first: they are suspected
         lines = (own_line(message, cls) for cls in classes)

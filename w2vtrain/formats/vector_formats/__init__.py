@@ -1,4 +1,4 @@
-"""Find the formats of word vectors: every module of this folder is one, except contract.py and those with an underscore.
+"""Find the formats of word vectors: every module of this folder is one, but contract.py and those with an underscore.
 
 To add a format, add a module with a `FORMAT` (see contract.py): suffixes, `--format`, `sniff`, `read_vectors` and
 `write_vectors` find it here. Models are missing, since vectors alone do not make one: model.py reads theirs.

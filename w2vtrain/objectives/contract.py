@@ -182,8 +182,8 @@ class Scorer(Protocol):
 
     raw: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     """(H, targets) -> log-scores (B,) alone. With it, text is scored much faster if log Z is known by context word."""
-    affordable: int | None = None
-    """If log Z is dear: the number of examples for which it is computed in reasonable time."""
+    affordable: int = 0
+    """If log Z is dear: the number of examples for which it is computed in reasonable time. 0: it is not dear."""
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return unnormalized log-scores (B,) and log Z (B,) of hidden vectors H (B, width) and targets (B,)."""

@@ -94,7 +94,7 @@ class _Work:
         self.windows = windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
         SCORER.verify(type(scorer), "scorer")
-        self.sampled = scorer.affordable is not None
+        self.sampled = scorer.affordable > 0
         self.by_word = layer.architecture.in_place() and scorer.raw is not None and not self.sampled
         # By context word: in how many examples it is, and its log Z.
         self.lock = threading.Lock()

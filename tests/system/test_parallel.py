@@ -1,6 +1,8 @@
 """Threads that do one work: reports, errors, silence, and how they end. Nothing here waits longer than it must."""
 
 import itertools
+import os
+import signal
 import threading
 import time
 
@@ -9,6 +11,25 @@ import pytest
 from w2vtrain.errors import Stalled
 from w2vtrain.system import parallel as module
 from w2vtrain.system.parallel import Silence, parallel
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system holds back no signals")
+def test_a_signal_amid_the_start_of_a_thread_is_raised_after_it(monkeypatch, capfd):
+    """Within Thread.start an exception would take the new thread's entry away: it would end with a traceback."""
+    begin = threading._start_new_thread
+
+    def interrupted(*arguments):
+        started = begin(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        return started
+
+    monkeypatch.setattr(threading, "_start_new_thread", interrupted)
+    with pytest.raises(KeyboardInterrupt), parallel(counting, 1, "worker") as reports:
+        list(reports)
+    monkeypatch.undo()
+    time.sleep(0.1)
+    assert not capfd.readouterr().err
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker")]
 
 
 def counting(number, ended):

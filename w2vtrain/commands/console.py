@@ -20,6 +20,7 @@ from w2vtrain.formats.model import Model
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import versions
+from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
@@ -175,7 +176,8 @@ class Console:
         """Say this after a second, unless `_unexpect` comes before."""
         self.notice = threading.Timer(1.0, self.say, [text])
         self.notice.daemon = True
-        self.notice.start()
+        with held_signals():
+            self.notice.start()
 
     def _unexpect(self) -> None:
         if self.notice:

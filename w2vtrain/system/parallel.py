@@ -5,6 +5,7 @@ It does not know what the threads compute, and nothing here is written or printe
 
 import math
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,24 @@ Work = Callable[[int, threading.Event], Iterator[T]]
 After each report the thread ends if the work has ended. `ended` is for a step that is long, or that waits: it should
 look there and return.
 """
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Hold back signals that a handler may turn into an exception: it is raised at the end of the context.
+
+    An exception amid threading.Thread.start leaves the new thread without its entry, and it ends with a traceback. A
+    thread that is started here takes no signals later, so that the main thread gets them at once.
+    """
+    numbers = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)}
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Silence(NamedTuple):
@@ -80,8 +99,9 @@ def parallel(
     try:
         for number in range(threads):
             thread = threading.Thread(target=follow, args=(number,), name=f"{name} {number}", daemon=True)
-            thread.start()
-            started.append(thread)
+            with held_signals():
+                thread.start()
+                started.append(thread)
         reports = _reports(messages, threads, tick, silence or Silence())
         yield reports
     finally:

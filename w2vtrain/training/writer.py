@@ -7,6 +7,8 @@ It does not know what is written, and when is for its caller to decide. Nobody w
 import threading
 from collections.abc import Callable
 
+from w2vtrain.system.parallel import held_signals
+
 SLOW = 60.0
 """Seconds after which a warning says that a task is not done."""
 
@@ -46,8 +48,9 @@ class Writer:
                 timer.cancel()
 
         self._thread = threading.Thread(target=work, name="w2vtrain writer", daemon=True)
-        timer.start()
-        self._thread.start()
+        with held_signals():
+            timer.start()
+            self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the task is done, but no longer than `timeout` seconds. Raise its error, once."""

@@ -23,9 +23,16 @@ def test_a_signal_amid_the_start_of_a_thread_is_raised_after_it(monkeypatch, cap
         os.kill(os.getpid(), signal.SIGINT)
         return started
 
+    def stop(*_):
+        raise RuntimeError("stopped")
+
     monkeypatch.setattr(threading, "_start_new_thread", interrupted)
-    with pytest.raises(KeyboardInterrupt), parallel(counting, 1, "worker") as reports:
-        list(reports)
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        with pytest.raises(RuntimeError, match="stopped"), parallel(counting, 1, "worker") as reports:
+            list(reports)
+    finally:
+        signal.signal(signal.SIGINT, before)
     monkeypatch.undo()
     time.sleep(0.1)
     assert not capfd.readouterr().err

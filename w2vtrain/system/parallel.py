@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -32,20 +32,22 @@ look there and return.
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Hold back signals that a handler may turn into an exception: it is raised at the end of the context.
+    """Hold back signals whose handlers may raise an exception: they are handled at the end of the context.
 
-    An exception amid threading.Thread.start leaves the new thread without its entry, and it ends with a traceback. A
-    thread that is started here takes no signals later, so that the main thread gets them at once.
+    An exception amid threading.Thread.start takes away the new thread's entry, so that it ends with a traceback. A mask
+    of signals would not do: another thread of the process may take the signal, and the main thread handle it.
     """
-    numbers = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)}
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    held: list[int] = []
+    with ExitStack() as handlers:
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
+                number = getattr(signal, name, None)
+                if number is not None and callable(handler := signal.getsignal(number)):
+                    handlers.callback(signal.signal, number, handler)
+                    signal.signal(number, lambda number, _: held.append(number))
         yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for number in held:
+        signal.raise_signal(number)
 
 
 class Silence(NamedTuple):

@@ -15,6 +15,7 @@ import pytest
 from w2vtrain import cli, load_model, read_vectors, write_vectors
 from w2vtrain.architectures import architectures
 from w2vtrain.formats.model import Model, save_model
+from w2vtrain.registry import members
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import one_line
 from w2vtrain.text.vocab import Vocabulary
@@ -238,7 +239,7 @@ def test_print_config_is_toml_that_gives_the_same_settings_again(tmp_path):
 
 def test_the_shell_completes_the_words_of_a_setting():
     for words, found in (
-        ("w2vtrain fit --architecture ", ["cbow", "cbow-corrected", "skipgram", "vlbl"]),
+        ("w2vtrain fit --architecture ", members("architectures")),
         ("w2vtrain fit --tokenizer u", ["unicode"]),
         ("w2vtrain compare --threads ", ["auto"]),
         ("w2vtrain fit --objective ", []),

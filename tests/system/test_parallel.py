@@ -16,17 +16,18 @@ from w2vtrain.system.parallel import Silence, parallel
 @pytest.mark.skipif(os.name == "nt", reason="os.kill ends a process there")
 def test_a_signal_amid_the_start_of_a_thread_is_raised_after_it(monkeypatch, capfd):
     """Within Thread.start an exception would take the new thread's entry away: it would end with a traceback."""
-    begin = threading._start_new_thread
+    name = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
+    begin = getattr(threading, name)  # from Python 3.13 on the former
 
-    def interrupted(*arguments):
-        started = begin(*arguments)
+    def interrupted(*arguments, **more):
+        started = begin(*arguments, **more)
         os.kill(os.getpid(), signal.SIGINT)
         return started
 
     def stop(*_):
         raise RuntimeError("stopped")
 
-    monkeypatch.setattr(threading, "_start_new_thread", interrupted)
+    monkeypatch.setattr(threading, name, interrupted)
     before = signal.signal(signal.SIGINT, stop)
     try:
         with pytest.raises(RuntimeError, match="stopped"), parallel(counting, 1, "worker") as reports:

@@ -34,8 +34,8 @@ def print_objectives(name: str | None = None) -> None:
     if not option_defaults(name):
         echo("  none")
     echo(f"\n{inspect.getdoc(cls.build)}\n\ndefaults")
-    for model, settings in objective_defaults(name).items():
-        echo(f"  {model:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
+    for architecture, settings in objective_defaults(name).items():
+        echo(f"  {architecture:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
 
 
 def check_objective(name: str, options: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from w2vtrain.errors import DataError
 
@@ -43,21 +43,27 @@ class Decoder(Protocol):
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...  # noqa: D102
 
 
-class _Gzip:
+class _Wrapped:
+    """A decoder by way of another: where its data end is the other's knowledge."""
+
+    _decoder: Any
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._decoder.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._decoder.unused_data)
+
+
+class _Gzip(_Wrapped):
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(31)  # 31: a gzip header, and its checksum is checked
         self.needs_input = True
 
-    @property
-    def eof(self) -> bool:
-        return self._decoder.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data
-
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        text = self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+        text: bytes = self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
         self.needs_input = not self._decoder.unconsumed_tail
         return text
 
@@ -71,7 +77,7 @@ def _check_history(name: str, taken: int, given: int) -> None:
         )
 
 
-class _Xz:
+class _Xz(_Wrapped):
     """One xz stream."""
 
     def __init__(self) -> None:
@@ -81,23 +87,15 @@ class _Xz:
         self._taken = self._given = 0
 
     @property
-    def eof(self) -> bool:
-        return self._decoder.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data
-
-    @property
     def needs_input(self) -> bool:
-        return self._decoder.needs_input
+        return bool(self._decoder.needs_input)
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         self._taken += len(data)
         if not self._given and self._taken <= 1 << 16:
             self._start += data
         try:
-            text = self._decoder.decompress(data, max_length)
+            text: bytes = self._decoder.decompress(data, max_length)
         except lzma.LZMAError:
             if self._long or self._given or len(self._start) < self._taken:
                 raise
@@ -111,7 +109,7 @@ class _Xz:
         return text
 
 
-class _Zstd:
+class _Zstd(_Wrapped):
     """One zstd frame."""
 
     needs_input = True
@@ -124,17 +122,9 @@ class _Zstd:
         self._head = b""
         self._taken = self._given = 0
 
-    @property
-    def eof(self) -> bool:
-        return self._decoder.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data
-
     def decompress(self, data: bytes, max_length: int) -> bytes:
         try:
-            text = self._decoder.decompress(data)
+            text: bytes = self._decoder.decompress(data)
         except self._zstd.ZstdError as error:
             raise ValueError(str(error)) from error
         self._head = (self._head + data[:_ZSTD_HEADER])[:_ZSTD_HEADER]

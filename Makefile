@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := .venv/demo
-# Neighbours in the order of the tests go to the same process, which makes what a module's tests share.
+# Neighbors in the order of the tests go to the same process, which makes what a module's tests share.
 PARALLEL := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -28,7 +28,7 @@ endif
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: install ## Train on data/simplewiki.txt; print neighbours and scores
+demo: install ## Train on data/simplewiki.txt; print neighbors and scores
 	@mkdir -p $(DEMO)
 	$(BIN)/w2vtrain fit data/simplewiki.txt --config configs/small-corpus.toml -o $(DEMO)/vectors.txt --force
 	@echo

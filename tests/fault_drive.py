@@ -189,7 +189,7 @@ def cut_while_learning(case: Case) -> list[Run]:
     return [job.end(case.seconds)]
 
 
-def signalled(number: int) -> Drive:
+def signaled(number: int) -> Drive:
     """Send a signal in training, once something is saved if something ever is; then, if anything was left to go on
     from, the same command again, and the same in the folder `whole` without any signal.
     """

@@ -27,7 +27,7 @@ from fault_drive import (
     load,
     once,
     over_a_good_file,
-    signalled,
+    signaled,
     two_at_once,
     without_stderr,
     without_stdout,
@@ -396,22 +396,22 @@ OUTPUTS = [
 PROCESSES = [
     Fault(
         "SIGTERM in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
-        drive=signalled(signal.SIGTERM), check=goes_on(75), note="after 75, the same bytes",
+        drive=signaled(signal.SIGTERM), check=goes_on(75), note="after 75, the same bytes",
         tested="training/test_run_folder.py::test_a_stopped_run_goes_on_to_the_same_bytes",
     ),
     Fault(
         "SIGKILL in training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
-        refused=False, states=STATES, drive=signalled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
+        refused=False, states=STATES, drive=signaled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
         tested="training/test_run_folder.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
     ),
     Fault(
         "SIGHUP in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
-        drive=signalled(signal.SIGHUP), check=goes_on(75), note="after 75, the same bytes",
+        drive=signaled(signal.SIGHUP), check=goes_on(75), note="after 75, the same bytes",
         tested="training/test_run_record.py::test_sighup_saves_and_stops_like_sigterm",
     ),
     Fault(
         "SIGKILL before anything is saved, then the same command", 0, "output ", (*LONG, "--log-json", "run.log"),
-        LONG_GENSIM, LONG_FASTTEXT, refused=False, states="run.log", drive=signalled(signal.SIGKILL),
+        LONG_GENSIM, LONG_FASTTEXT, refused=False, states="run.log", drive=signaled(signal.SIGKILL),
         check=goes_on(-9), note="the same bytes, one log",
         tested="training/test_kill_points.py::test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command",
     ),

@@ -297,7 +297,7 @@ def run_seeds(_):
 
 
 def result_seeds(_):
-    figures = {"perplexity": 9.5, "unnormalised": 9.0, "bits": 3.2, "log_z_mean": 0.0, "log_z_variance": 0.0}
+    figures = {"perplexity": 9.5, "unnormalized": 9.0, "bits": 3.2, "log_z_mean": 0.0, "log_z_variance": 0.0}
     found = {
         "job": vars(JOB),
         "epochs": [{"seconds": 1.5, "heldout": figures}],

@@ -11,7 +11,7 @@ import pytest
 from fault_drive import Case, Run, load, once
 from fault_table import FAULTS, Fault
 from faults import FASTTEXT, GENSIM, OURS, judge, run
-from signalled import signalled
+from signaled import signaled
 
 from w2vtrain import cli
 
@@ -39,7 +39,7 @@ def test_w2vtrain_survives(fault, monkeypatch, capsys):
         return Run(end.value.code, capsys.readouterr().err)
 
     def stopped(case, command, limits=None, folder=None):
-        stops = signalled([*command, "--epochs", "3", "--checkpoint-every", "0"], "3:SIGTERM")
+        stops = signaled([*command, "--epochs", "3", "--checkpoint-every", "0"], "3:SIGTERM")
         return start(case, stops if command == case.train else command, limits, folder)
 
     start = Case.start

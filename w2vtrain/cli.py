@@ -109,7 +109,7 @@ def cli() -> None:
 def fit(corpus: tuple[str, ...], **values: Any) -> None:
     """Train word vectors on CORPUS: files, directories, globs or - for stdin.
 
-    Text is UTF-8, split at white space, a line a sentence; gz, bz2, xz and zst are recognised by content. Every
+    Text is UTF-8, split at white space, a line a sentence; gz, bz2, xz and zst are recognized by content. Every
     setting can also come from the environment (W2VTRAIN_EPOCHS=3) or from --config.
     """
     if not values["print_config"]:
@@ -257,7 +257,7 @@ def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[s
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @debug_option
 def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
-    """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalised, the
+    """Print how well MODEL, from `fit --save-model`, predicts the text HELDOUT: perplexity exact and unnormalized, the
     mean and the variance of log Z, bits a word, coverage.
     """
     module("commands.perplexity").perplexity(model, heldout, named=named(options), **options)

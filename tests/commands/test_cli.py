@@ -475,7 +475,7 @@ def test_perplexity_of_a_saved_model(language_model, heldout):
     lines = dict(
         line.split(maxsplit=1) for line in text.replace("log Z", "log-Z").replace("bits a word", "bits").splitlines()
     )
-    assert lines["perplexity"].startswith(f"{found['perplexity']:,.2f} exact, {found['unnormalised']:,.2f} without")
+    assert lines["perplexity"].startswith(f"{found['perplexity']:,.2f} exact, {found['unnormalized']:,.2f} without")
     assert lines["bits"] == f"{found['bits']:.4f}"
     assert lines["log-Z"] == f"mean {found['log_z_mean']:.4f}, variance {found['log_z_variance']:.4f}"
     assert lines["predictions"].startswith(f"{found['examples']:,}; {found['coverage']:.2%} of")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from signalled import shown_on
+from signaled import shown_on
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval, duration, json_lines

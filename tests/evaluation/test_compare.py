@@ -30,7 +30,7 @@ def test_contenders_take_options_and_settings_of_their_own():
         ("", "none is named"),
         ("softmacks", "choose one of"),
         ("nce(negative)", "has no option 'negative', nor"),
-        ("nce(colour=3)", "no option 'colour'"),
+        ("nce(color=3)", "no option 'color'"),
         ("nce(options=3)", "no option 'options'"),
         ("nce(negative=x)", "whole number"),
         ("neg, neg", "stands there twice"),
@@ -61,7 +61,7 @@ def found(job, perplexity=100.0):
         "vocabulary": 100,
         "width": 8,
         "test": {
-            "perplexity": perplexity, "unnormalised": 90.0, "bits": 6.6, "log_z_mean": 0.1, "log_z_variance": 0.2,
+            "perplexity": perplexity, "unnormalized": 90.0, "bits": 6.6, "log_z_mean": 0.1, "log_z_variance": 0.2,
             "examples": 10, "seconds": 1.0, "coverage": 0.9,
         },
         "scored_per_second": 500.0,

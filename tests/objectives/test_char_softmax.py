@@ -116,7 +116,7 @@ def test_identity_10_all_strings_up_to_a_length_have_at_most_1_and_tend_to_it(rn
     assert rest[-1].max() < 0.05
 
 
-def test_identity_10_renormalised_over_the_vocabulary_the_sum_is_1(rng):
+def test_identity_10_renormalized_over_the_vocabulary_the_sum_is_1(rng):
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-6)):
         objective = built(rng, dtype=dtype)
         H, targets = block(rng, DIM + 1, dtype)

@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_naive_network(rng, options):
     np.testing.assert_allclose(objective.rows(np.array([5, 2, 2])), expected[[5, 2, 2]], rtol=1e-12, atol=1e-12)
 
 
-def test_materialised_rows_are_those_of_training(rng):
+def test_materialized_rows_are_those_of_training(rng):
     """Identity 9: -dL/dh of a block are coefficients times the rows that a step computes; here from `output`."""
     objective, _ = built(rng, samples=0)
     H, targets = block(rng, DIM + 1)

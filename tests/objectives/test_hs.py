@@ -148,7 +148,7 @@ def test_scorer_is_the_naive_loop(rng, tree, dtype):
 
 
 @given(st.integers(2, 200), st.sampled_from([0.0, 1.0, 30.0]), st.integers(0, 2**32 - 1))
-def test_scorer_is_normalised(size, scale, seed):
+def test_scorer_is_normalized(size, scale, seed):
     """Identity 3, of the scores that perplexity is made of: sum of P = 1 in float64."""
     rng = np.random.default_rng(seed)
     counts = np.sort(rng.integers(1, 1000, size))[::-1]

@@ -48,7 +48,7 @@ def test_nce_with_uniform_noise_and_k_equal_v_is_neg(rng):
 
 
 def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
-    """Identity 5, for a normalised model: the angle between the expected gradients shrinks with k, to 0."""
+    """Identity 5, for a normalized model: the angle between the expected gradients shrinks with k, to 0."""
     scores = np.log(np.array([0.4, 0.3, 0.2, 0.1]))
     data, q = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.25, 0.3, 0.2])
     exact = data - np.exp(scores)
@@ -62,7 +62,7 @@ def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
     assert angles[-1] < 1e-3 < angles[0]
 
 
-def test_neighbouring_targets_share_noise_where_asked():
+def test_neighboring_targets_share_noise_where_asked():
     objective = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, share_noise=3)
     rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
     for position in range(9):

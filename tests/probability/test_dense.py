@@ -51,7 +51,7 @@ def test_add_product_of_nothing(shape):
 
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_softmax_and_its_normaliser_are_scipys(rng, dtype, n):
+def test_softmax_and_its_normalizer_are_scipys(rng, dtype, n):
     logits = (rng.normal(size=(4, n)) * [[0.1], [1], [10], [60]] + 200).astype(dtype)
     wide, tolerance = logits.astype(np.float64), 5e-7 if dtype == np.float32 else 1e-14
     p, other = logits.copy(), logits.copy()
@@ -130,7 +130,7 @@ def test_no_row_holds_numbers_that_are_slow():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_row_scorer_normalises(rng, dtype, monkeypatch):
+def test_row_scorer_normalizes(rng, dtype, monkeypatch):
     output, H = rng.normal(size=(11, 6)).astype(dtype), rng.normal(size=(5, 6)).astype(dtype)
     targets = np.array([0, 3, 10, 3, 1], np.int32)
     expected = log_softmax(H.astype(np.float64) @ output.T.astype(np.float64), axis=1)
@@ -142,7 +142,7 @@ def test_row_scorer_normalises(rng, dtype, monkeypatch):
     np.testing.assert_allclose(s, (H * output[targets]).sum(axis=1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(scorer.log_probs(H), expected, rtol=1e-5, atol=2e-6)
     np.testing.assert_array_equal(scorer.log_prob(H, targets), s - log_z)
-    np.testing.assert_array_equal(RowScorer(output, normalised=False).log_prob(H, targets), s)
+    np.testing.assert_array_equal(RowScorer(output, normalized=False).log_prob(H, targets), s)
 
 
 def test_workspace_gives_the_same_memory_again_and_the_same_draws():

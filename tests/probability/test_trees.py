@@ -117,7 +117,7 @@ def test_links_give_the_paths_back(kind, folder, counts, seed):
 
 
 @pytest.mark.parametrize("kind", ["balanced", "clustered", "file"])
-def test_nodes_near_the_root_have_neighbouring_numbers(kind, folder, rng):
+def test_nodes_near_the_root_have_neighboring_numbers(kind, folder, rng):
     """Level by level from V-2 down: these rows are touched most and then share pages."""
     tree = MAKERS[kind](np.arange(90, 30, -1), rng, folder)
     depth = {node: i for path in paths(tree) for i, (node, _) in enumerate(path)}
@@ -194,8 +194,8 @@ def test_well_separated_clusters_part_at_the_root(rng):
 def test_clusters_within_clusters_part_at_the_next_nodes(rng):
     """Four clusters, in two pairs: none is cut before all are apart."""
     group = rng.permutation(np.repeat(np.arange(4), 16))
-    centres = np.array([[50, 9, 0], [50, -9, 0], [-50, 0, 9], [-50, 0, -9]])
-    tree = clustered(np.full(64, 7), centres[group] + rng.normal(size=(64, 3)))
+    centers = np.array([[50, 9, 0], [50, -9, 0], [-50, 0, 9], [-50, 0, -9]])
+    tree = clustered(np.full(64, 7), centers[group] + rng.normal(size=(64, 3)))
     assert len({(g, c[:2]) for g, c in zip(group.tolist(), codes(tree), strict=True)}) == 4
     assert len({(g // 2, c[0]) for g, c in zip(group.tolist(), codes(tree), strict=True)}) == 2
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference import first_lines
-from signalled import signalled
+from signaled import signaled
 
 import w2vtrain
 from w2vtrain.errors import Stopped, WriteError
@@ -119,12 +119,12 @@ def test_names_of_files_that_are_not_utf_8(text, tmp_path):
     corpus, output = os.fsencode(tmp_path) + b"/t\xff.txt", os.fsencode(tmp_path) + b"/v\xff.txt"
     Path(os.fsdecode(corpus)).write_bytes(text.read_bytes())
     words = [*COMMAND, "fit", os.fsdecode(corpus), "-o", os.fsdecode(output), *SMALL, "--checkpoint-every", "0"]
-    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(signaled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
     assert done.returncode == 75, done.stderr
     run_folder = Path(os.fsdecode(output + b".run"))
     assert json.loads((run_folder / "config.json").read_text())["request"]["output"] == os.fsdecode(output)
     words = [*COMMAND, "resume", os.fspath(run_folder)]
-    done = subprocess.run(signalled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(signaled(words, "2:SIGTERM"), stderr=subprocess.PIPE, check=False)
     assert done.returncode == 75, done.stderr
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reference import first_lines
-from signalled import shown_on
+from signaled import shown_on
 
 import w2vtrain
 from w2vtrain import cli
@@ -267,7 +267,7 @@ def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys
         cli.main()
     assert end.value.code == 0
     found = strict_json(capsys.readouterr().out)
-    assert (found["perplexity"], found["unnormalised"], found["log_z_variance"]) == (None, None, None)
+    assert (found["perplexity"], found["unnormalized"], found["log_z_variance"]) == (None, None, None)
     assert found["coverage"] == 0.5
 
 

@@ -40,7 +40,7 @@ TEXTS = TEXTS.filter(lambda text: text[:2] not in (b"\xff\xfe", b"\xfe\xff"))
 
 
 def simple(text, errors):
-    """The tokeniser `simple`, one character at a time."""
+    """The tokenizer `simple`, one character at a time."""
     kept = [c if c == "\n" or unicodedata.category(c)[0] in "LM" else " " for c in text.decode("utf-8", errors).lower()]
     return "".join(kept).encode()
 
@@ -308,7 +308,7 @@ print(peak() - before)
 
 
 def test_given_words_that_no_text_can_hold(tmp_path):
-    """White space in words would make two of them the same to the tokeniser, and shift all ids behind."""
+    """White space in words would make two of them the same to the tokenizer, and shift all ids behind."""
     (tmp_path / "text").write_text("x y x y z a b c d\n")
     given = Vocabulary(["new york", "new yard", "x", "y"], np.array([4, 3, 2, 1]))
     with pytest.raises(DataError, match="white space"):

@@ -1,4 +1,4 @@
-"""The byte tokeniser and its hash table against Python's bytes, dict and codecs."""
+"""The byte tokenizer and its hash table against Python's bytes, dict and codecs."""
 
 import re
 from collections import Counter

@@ -114,7 +114,7 @@ def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
     found, coverage = perplexity(model, [str(texts[1])])
     assert found.examples == len(raw) > 1000
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
-    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.unnormalized == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
     assert found.bits == pytest.approx(-(raw - log_z).mean() / np.log(2), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
     assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
@@ -127,13 +127,13 @@ def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
         assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "threads change nothing"
 
 
-def test_normalised_language_models_say_how_far_log_z_is_from_0(models, texts):
+def test_normalized_language_models_say_how_far_log_z_is_from_0(models, texts):
     assert perplexity(models("hs"), [str(texts[1])])[0].log_z_variance == 0
     apart = perplexity(models("softmax"), [str(texts[1])])[0]
     tamed = perplexity(models("selfnorm"), [str(texts[1])])[0]
     assert tamed.log_z_variance < 0.3
     assert abs(tamed.log_z_mean) < 0.3
-    assert tamed.unnormalised == pytest.approx(tamed.perplexity, rel=0.2)
+    assert tamed.unnormalized == pytest.approx(tamed.perplexity, rel=0.2)
     assert apart.perplexity < 9
 
 
@@ -219,8 +219,8 @@ def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch,
         monkeypatch.setattr(type(scorer), "affordable", len(text.words) * len(targets))
     raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
     found = scoring.score(scorer, layer, windows, text)
-    assert found.examples == found.normalised == len(targets) > 5_000
-    assert found.unnormalised == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
+    assert found.examples == found.normalized == len(targets) > 5_000
+    assert found.unnormalized == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
     assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
@@ -241,7 +241,7 @@ def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
         few = np.concatenate([np.arange(48), second])
         sample += scorer.scores(H[few], targets[few])[1].tolist()
     found = scoring.score(scorer, layer, windows, text, 2)
-    assert found.normalised == len(sample) == 60 * chunks < found.examples
+    assert found.normalized == len(sample) == 60 * chunks < found.examples
     assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
     assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)
 
@@ -271,7 +271,7 @@ def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
     a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
     assert plain.count == a.examples == b.examples
     assert grouped.count == len(WORDS)
-    for name in ("perplexity", "unnormalised", "log_z_mean"):
+    for name in ("perplexity", "unnormalized", "log_z_mean"):
         assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-6)
 
 

@@ -443,7 +443,7 @@ def test_a_model_of_an_older_version_predicts_the_same():
         {"settings": {"objective": "nosuch"}},
         {"settings": {"architecture": "nosuch"}},
         {"settings": {"window": "x"}},
-        {"settings": {"colour": 3}},
+        {"settings": {"color": 3}},
         {"settings": {"options": {"negative": 0}}},
         {"settings": {"options": {"negative": "many"}}},
         {"settings": {"options": {"filters": 3}}},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from reference import first_lines
-from signalled import run_signalled, signalled
+from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
@@ -60,7 +60,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, object
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     words = fit(corpus, output, *kind, text=text)
     for again, steps in enumerate(("1:SIGTERM", "7:SIGTERM", "5:SIGTERM")):
-        code, said = run_signalled(words, steps)
+        code, said = run_signaled(words, steps)
         assert code == 75, said
         assert "stopped, and saved" in said
         assert "Traceback" not in said
@@ -106,7 +106,7 @@ def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
     """Not a file that was there before the results were begun, nor another name."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     words = fit(corpus, output)
-    code, said = run_signalled(words, "3:SIGTERM")
+    code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     output.write_text("mine")
     assert "exists: use --force" in run(words).stderr
@@ -121,7 +121,7 @@ def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
 
 def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
     folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
-    code, said = run_signalled(words, "3:SIGTERM")
+    code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     config = json.loads((folder / "config.json").read_text())
     del config["settings"]["allow_nul"], config["request"]["on_full"]
@@ -155,7 +155,7 @@ def killed_after_seconds(words, chance):
 
 
 def killed_after_slices(words, chance):
-    return run_signalled(words, f"{chance.randrange(1, 24)}:SIGKILL")
+    return run_signaled(words, f"{chance.randrange(1, 24)}:SIGKILL")
 
 
 def kill_loop(corpus, tmp_path, kills, seed, killed):
@@ -206,7 +206,7 @@ def test_a_run_that_is_killed_500_times_loses_nothing(corpus, tmp_path):
 
 def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
     words = fit(corpus, tmp_path / "vectors.bin", "--threads", "2", "--epochs", "6")
-    code, _ = run_signalled(words, "3:SIGTERM")
+    code, _ = run_signaled(words, "3:SIGTERM")
     assert code == 75
     assert run(words).returncode == 0
     whole = run(fit(corpus, tmp_path / "whole.bin", "--threads", "1", "--epochs", "6"))
@@ -219,7 +219,7 @@ def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
 def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "10000")
-    code, said = run_signalled(words, "2:SIGUSR1,5:SIGINT")
+    code, said = run_signaled(words, "2:SIGUSR1,5:SIGINT")
     assert code == 75, said
     assert checkpoint.numbers(folder) == [1, 2]
 
@@ -227,7 +227,7 @@ def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
 def test_other_settings_are_not_mixed_up(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin")
-    code, _ = run_signalled(words, "3:SIGTERM")
+    code, _ = run_signaled(words, "3:SIGTERM")
     assert code == 75
     other = run([*words, "--window", "3"])
     assert other.returncode == 78
@@ -244,7 +244,7 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     text.write_bytes((corpus / "text.txt").read_bytes())
     words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE)
     folder = tmp_path / "vectors.bin.run"
-    code, _ = run_signalled(words, "3:SIGTERM")
+    code, _ = run_signaled(words, "3:SIGTERM")
     assert code == 75
     with text.open("ab") as file:
         file.write(b"more of the same\n" * 9)
@@ -255,7 +255,7 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     assert "say --allow-changed" in done.stderr
     kept = checkpoint.numbers(folder)
     assert kept, "the checkpoints are kept"
-    code, said = run_signalled([*words, "--allow-changed"], "3:SIGTERM")
+    code, said = run_signaled([*words, "--allow-changed"], "3:SIGTERM")
     assert code == 75, said
     assert min(checkpoint.numbers(folder)) > max(kept)
     assert "the corpus changed since the run began" in said
@@ -285,7 +285,7 @@ def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
 def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_path):
     """With a setting that a command line may not name for skip-gram, too: `resume` names only what it may."""
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
-    code, said = run_signalled(words, "3:SIGTERM")
+    code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     newest = checkpoint.numbers(folder)[-1]
     state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
@@ -311,7 +311,7 @@ def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
     words = fit(corpus, tmp_path / "vectors.bin", *more)
     for slices in (5, 13, 8, 16):  # of an epoch's 9 or so
-        code, said = run_signalled(words, f"{slices}:SIGINT")
+        code, said = run_signaled(words, f"{slices}:SIGINT")
         assert code == 75, said
     assert run(words).returncode == 0
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
@@ -366,7 +366,7 @@ def test_the_slurm_script_saves_requeues_and_goes_on(corpus, tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
     tool(tools / "scontrol", ["echo"], f">> {tmp_path}/asked")
-    tool(tools / "w2vtrain", signalled(command(), "3:SIGTERM", "parent"))
+    tool(tools / "w2vtrain", signaled(command(), "3:SIGTERM", "parent"))
     about = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "17"}
     words = ["bash", ROOT / "examples/slurm.sh", corpus / "text.txt", "-o", "vectors.bin", *EXAMPLE]
     job = run(words, cwd=tmp_path, env=about)

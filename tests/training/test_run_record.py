@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from reference import first_lines
-from signalled import run_signalled
+from signaled import run_signaled
 
 from w2vtrain.commands import request
 from w2vtrain.config import Settings
@@ -55,7 +55,7 @@ def events_of(path):
 def test_a_log_tells_the_whole_life_of_a_run(folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = command("--log-json", "log", "--progress-every", "0")
-    code, said = run_signalled(words, "3:SIGTERM")
+    code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     found = events_of(folder / "log")
     assert found[0]["event"] == "start"
@@ -102,7 +102,7 @@ def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
     """Also one that ends inside a character."""
     monkeypatch.chdir(folder)
     words = command("--log-json", "log")
-    assert run_signalled(words, "3:SIGTERM")[0] == 75
+    assert run_signaled(words, "3:SIGTERM")[0] == 75
     with (folder / "log").open("ab") as log:
         log.write(b'{"event":"progr\xe9')
     done = run(words, folder)
@@ -115,7 +115,7 @@ def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
 
 def test_a_log_on_a_device_does_not_keep_resume_from_continuing(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    assert run_signalled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
+    assert run_signaled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
     done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
     assert done.returncode == 0, done.stderr
 
@@ -225,7 +225,7 @@ def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
 def test_sighup_saves_and_stops_like_sigterm(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    code, said = run_signalled(command(), "3:SIGHUP")
+    code, said = run_signaled(command(), "3:SIGHUP")
     assert (code, "stopped, and saved" in said) == (75, True), said
     assert run(command(), folder).returncode == 0
 

@@ -1,4 +1,4 @@
-"""examples/slurm.sh under a real SLURM of one node, which this starts by itself: signalled, requeued, resumed."""
+"""examples/slurm.sh under a real SLURM of one node, which this starts by itself: signaled, requeued, resumed."""
 
 import contextlib
 import getpass
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from reference import first_lines
-from signalled import signalled
+from signaled import signaled
 
 from w2vtrain.training import checkpoint
 
@@ -106,7 +106,7 @@ def cluster():
         yield environment
 
 
-def test_a_job_that_is_signalled_is_requeued_and_goes_on_to_the_same_bytes(cluster, tmp_path):
+def test_a_job_that_is_signaled_is_requeued_and_goes_on_to_the_same_bytes(cluster, tmp_path):
     first_lines(3000, tmp_path / "text.txt")
     tools, settings = tmp_path / "tools", ["--epochs", "3", "--threads", "1", "--vector-size", "16"]
     tools.mkdir()
@@ -115,7 +115,7 @@ def test_a_job_that_is_signalled_is_requeued_and_goes_on_to_the_same_bytes(clust
         f"""#!/bin/bash
 echo "restarts ${{SLURM_RESTART_COUNT:-0}}"
 if [ -n "$SLURM_JOB_ID" ] && [ -z "$SLURM_RESTART_COUNT" ]; then
-    exec {shlex.join(signalled(whole, "3:SIGTERM", "nobody"))} "$@"
+    exec {shlex.join(signaled(whole, "3:SIGTERM", "nobody"))} "$@"
 fi
 exec {shlex.join(whole)} "$@"
 """

@@ -1,4 +1,4 @@
-"""An hour of random faults: runs that are killed, signalled, damaged and short of disk end in the right bytes.
+"""An hour of random faults: runs that are killed, signaled, damaged and short of disk end in the right bytes.
 
 SOAK_MINUTES is the number of minutes, 60 where it is not set.
 """

@@ -31,7 +31,7 @@ def perplexity(
     if as_json:
         echo(json_text(about))
         return
-    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalised:,.2f} without normalising")
+    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalized:,.2f} without normalizing")
     echo(f"bits a word    {found.bits:.4f}")
     echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
     echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -60,7 +60,7 @@ def table(results: Results) -> list[list[str]]:
     found = lines(results)
     base = next((line for line in found if line.name == "softmax"), None)
     scores = sorted({name for r in results for name in r.get("scores", {})})
-    head = ["objective", "alpha", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity", "unnormalised"]
+    head = ["objective", "alpha", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity", "unnormalized"]
     head += ["log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
     return [head, *[_cells(line, base, scores) for line in found]]
 
@@ -77,7 +77,7 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         line.text(lambda r: r["scored_per_second"], 0),
         ratio(line, base, "scored_per_second"),
         line.text(lambda r: r["test"]["perplexity"]),
-        line.text(lambda r: r["test"]["unnormalised"]),
+        line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
         line.text(lambda r: r["test"]["log_z_variance"], 3),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
@@ -98,7 +98,7 @@ def comma_separated(results: Results) -> str:
     out = io.StringIO()
     scores = sorted({name for r in results for name in r.get("scores", {})})
     names = ["seconds", "words_per_second", "scored_per_second", "output_parameters", "peak_memory_bytes"]
-    test = ["perplexity", "unnormalised", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
+    test = ["perplexity", "unnormalized", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["objective", "seed", "alpha", *names, *test, *scores, "failed"])
     for r in results:
@@ -157,9 +157,9 @@ def picture(results: Results, path: Path) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
-    colours = plt.get_cmap("tab20").colors
+    colors = plt.get_cmap("tab20").colors
     for k, (name, seconds, perplexity) in enumerate(curves(results)):
-        axes.plot(seconds, perplexity, marker="o", ms=4, color=colours[k % 20], ls="-" if k < 10 else "--", label=name)
+        axes.plot(seconds, perplexity, marker="o", ms=4, color=colors[k % 20], ls="-" if k < 10 else "--", label=name)
     axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
     for axis in (axes.xaxis, axes.yaxis):  # plain numbers, where a power of ten says little
         axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))

@@ -203,7 +203,7 @@ class KernelCache(FunctionCache):
 
 
 class _Implementation(CompileResultCacheImpl):
-    """Numba's serialisation of compiled code without its choice of folder."""
+    """Numba's serialization of compiled code without its choice of folder."""
 
     def __init__(self) -> None:
         pass

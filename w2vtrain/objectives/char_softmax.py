@@ -84,7 +84,7 @@ class CharScorer:
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P(spelling of the target|h), (B,): normalised over all strings, of which the vocabulary is a part."""
+        """log P(spelling of the target|h), (B,): normalized over all strings, of which the vocabulary is a part."""
         result, work = np.empty(len(H), H.dtype), Workspace()
         for first in range(0, len(H), AT_ONCE):
             block = slice(first, first + AT_ONCE)
@@ -95,7 +95,7 @@ class CharScorer:
         return result
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), normalised over the vocabulary."""
+        """log P(w|h) of all words, (B, V), normalized over the vocabulary."""
         result = np.empty((len(H), len(self.lengths)), H.dtype)
         for first in range(0, len(H), BATCH):
             spelled = self._all_words(H[first : first + BATCH])
@@ -186,7 +186,7 @@ class CharSoftmax(CharScorer):
     cell: units of the state; char_dim: dimensions of a letter; net_rate: the network's step, by AdaGrad, as a multiple
     of the learning rate (its sums of squares are in `state`).
 
-    P is normalised over all strings, and the strings outside the vocabulary have a part of it: `log_prob` leaves it to
+    P is normalized over all strings, and the strings outside the vocabulary have a part of it: `log_prob` leaves it to
     them, `scores` and `log_probs` divide by the vocabulary's part, exactly. That takes a step of the network for each
     beginning that words have, 28,000 a hidden vector for 10,000 English words. Words that are alike in their first
     spelling.LONGEST bytes share a spelling: each of them has the spelling's whole probability, which is not split

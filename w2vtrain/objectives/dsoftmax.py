@@ -70,7 +70,7 @@ class BandScorer:
         return out
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width) and targets (B,): unnormalised log-scores (B,) and exact log Z (B,)."""
+        """Of hidden vectors H (B, width) and targets (B,): unnormalized log-scores (B,) and exact log Z (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         step = max(1, SCORED // self.size)
         for first in range(0, len(H), step):
@@ -81,7 +81,7 @@ class BandScorer:
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the unnormalised log-scores of targets (B,), by the rows of their bands alone."""
+        """Return the unnormalized log-scores of targets (B,), by the rows of their bands alone."""
         found = np.empty(len(H), H.dtype)
         for band, words, columns in self.places():
             mine = (targets >= words.start) & (targets < words.stop)
@@ -94,7 +94,7 @@ class BandScorer:
         return np.asarray(raw - log_z)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), exactly normalised."""
+        """log P(w|h) of all words, (B, V), exactly normalized."""
         logits = self.logits(H)
         logits -= log_sum_exp(logits.copy())[:, None]
         return logits

@@ -1,4 +1,4 @@
-"""Hierarchical softmax over a binary tree (Morin & Bengio 2005). It samples nothing and is exactly normalised."""
+"""Hierarchical softmax over a binary tree (Morin & Bengio 2005). It samples nothing and is exactly normalized."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -133,7 +133,7 @@ class Hierarchical(NamedTuple):
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """The nodes of the target's path, labelled 1 - code."""
+        """The nodes of the target's path, labeled 1 - code."""
         if position + 2 * AHEAD < len(sentence):  # beyond the sentence stand words of an earlier one
             prefetch_element(self.start, sentence[position + 2 * AHEAD])
             coming = self.start[sentence[position + AHEAD]]
@@ -169,7 +169,7 @@ class Hierarchical(NamedTuple):
 
 
 class TreeScorer:
-    """Scores of words that are leaves of a tree, log P(w|h) = Σ_n log σ((1-2c_n)·o_n·h): normalised as they are."""
+    """Scores of words that are leaves of a tree, log P(w|h) = Σ_n log σ((1-2c_n)·o_n·h): normalized as they are."""
 
     def __init__(self, tree: Tree, output: np.ndarray) -> None:
         self.tree, self.output = tree, np.ascontiguousarray(output)

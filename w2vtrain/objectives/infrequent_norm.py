@@ -1,4 +1,4 @@
-"""Self-normalisation that looks at Z for a share of the examples only. What it saves is learning's sum over all words.
+"""Self-normalization that looks at Z for a share of the examples only. What it saves is learning's sum over all words.
 
 It decides by chance which examples those are, not by what they are.
 """
@@ -26,19 +26,19 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.02, "shuffle": True},
     "vlbl": {"alpha": 0.02, "shuffle": True},
 }
-LIKELIHOODS = ("unnormalised", "full")
+LIKELIHOODS = ("unnormalized", "full")
 
 
 def rest(penalty: float, likelihood: str) -> float:
-    """Where log Z comes to rest: the unnormalised likelihood pulls it up until 2 penalty log Z = 1."""
-    return 1 / (2 * penalty) if likelihood == "unnormalised" else 0.0
+    """Return the value that log Z converges to: the unnormalized likelihood pulls it up until 2 penalty log Z = 1."""
+    return 0.0 if likelihood == "full" else 1 / (2 * penalty)
 
 
 class ShiftedScorer(RowScorer):
     """Scores less a constant, trusted as log-probabilities."""
 
     def __init__(self, output: np.ndarray, shift: float) -> None:
-        super().__init__(output, normalised=False)
+        super().__init__(output, normalized=False)
         self.shift = output.dtype.type(shift)
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -58,25 +58,27 @@ class InfrequentNorm(RowObjective):
     probability gamma. Those that are not touch the target's row alone, so that a step costs about gamma of the full
     softmax's; with likelihood "full" the first term is -log P(w|h), which needs Z for every example.
 
-    Scored without Z, as selfnorm is. Unnormalised, the coefficients sum to 0 not at log Z = 0 but where log Z is
+    Scored without Z, as selfnorm is. Unnormalized, the coefficients sum to 0 not at log Z = 0 but where log Z is
     1 / (2 penalty) on average, and are those of the softmax there: the scorer takes that much off each score.
 
     2 penalty log Z is kept within ±1 of where it rests, so that the penalty is linear far from there, as selfnorm's is:
     learning diverged at a quarter of the rate that it bears so.
 
-    gamma: share of examples that are penalised; penalty: α in the papers, at least 0.01 where the likelihood is
-    unnormalised; likelihood: unnormalised or full.
+    gamma: share of examples that are penalized; penalty: α in the papers, at least 0.01 where the likelihood is
+    unnormalized; likelihood: unnormalized or full.
     """
 
     def __init__(self, output: np.ndarray, penalty: float, gamma: float, likelihood: str) -> None:
-        super().__init__(output, normalised=False)
+        super().__init__(output, normalized=False)
         self.penalty, self.gamma, self.likelihood = penalty, gamma, likelihood
 
     @classmethod
     def build(
-        cls, problem: Problem, *, gamma: float = 0.1, penalty: float = 0.1, likelihood: str = "unnormalised"
+        cls, problem: Problem, *, gamma: float = 0.1, penalty: float = 0.1, likelihood: str = "unnormalized"
     ) -> "InfrequentNorm":
         """Biases, if there are any, start at the words' log-frequencies, hence log Z where it rests."""
+        if likelihood == "unnormalised":  # as models of earlier versions spell it
+            likelihood = "unnormalized"
         if likelihood not in LIKELIHOODS:
             raise ConfigError(
                 f"option likelihood of objective infrequent-norm: {likelihood!r} is not one of {', '.join(LIKELIHOODS)}"
@@ -91,7 +93,7 @@ class InfrequentNorm(RowObjective):
         # As many in every block: chance in their number made log Z drift, and divergence come at a lower rate.
         count = int(self.gamma * len(H) + work.rng.random())
         sampled = np.sort(work.rng.permutation(len(H))[:count])
-        learn = self._full if self.likelihood == "full" else self._unnormalised
+        learn = self._full if self.likelihood == "full" else self._unnormalized
         return learn(H, targets, sampled, lr, work)
 
     def _full(
@@ -101,7 +103,7 @@ class InfrequentNorm(RowObjective):
         slope[sampled] = 2 * self.penalty / self.gamma
         return learn_softmax(self.output, H, targets, lr, work, slope, 1 / self.gamma)
 
-    def _unnormalised(
+    def _unnormalized(
         self, H: np.ndarray, targets: np.ndarray, sampled: np.ndarray, lr: float, work: Workspace
     ) -> tuple[float, np.ndarray]:
         dH = self.output[targets]

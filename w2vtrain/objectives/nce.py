@@ -1,4 +1,4 @@
-"""Noise-contrastive estimation (Gutmann & Hyvärinen 2010). Its scores tend to be normalised; nothing forces them to."""
+"""Noise-contrastive estimation (Gutmann & Hyvärinen 2010). Its scores tend to be normalized; nothing forces them to."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ class NoiseContrastive(NamedTuple):
     Gutmann & Hyvärinen 2010, "Noise-contrastive estimation"; Mnih & Teh 2012, "A fast and simple algorithm for
     training neural probabilistic language models", who fix Z = 1. learn_z learns one log Z a context word instead;
     CBOW takes the mean over its context. Noise is drawn for each target, whose context words share it, or with
-    share_noise for that many neighbouring targets at once (Zoph et al. 2016); a draw that hits the target is kept, as
+    share_noise for that many neighboring targets at once (Zoph et al. 2016); a draw that hits the target is kept, as
     the theory asks.
     """
 
@@ -79,7 +79,7 @@ class NoiseContrastive(NamedTuple):
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
         """Scores by a trained model's arrays; they tend to be log-probabilities as they are."""
-        return RowScorer(output, normalised=False)
+        return RowScorer(output, normalized=False)
 
     def learned(self) -> dict[str, np.ndarray]:
         """What learning changes beside the matrices: log Z."""

@@ -1,4 +1,4 @@
-"""Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalised in any sense."""
+"""Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalized in any sense."""
 
 from typing import NamedTuple
 

@@ -29,7 +29,7 @@ class SelfNorm(RowObjective):
     """
 
     def __init__(self, output: np.ndarray, penalty: float) -> None:
-        super().__init__(output, normalised=False)
+        super().__init__(output, normalized=False)
         self.penalty = penalty
 
     @classmethod
@@ -47,7 +47,7 @@ class SelfNorm(RowObjective):
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
         """Scores by a trained model's output rows, trusted as log-probabilities."""
-        return RowScorer(output, normalised=False)
+        return RowScorer(output, normalized=False)
 
 
 OBJECTIVE = SelfNorm

@@ -171,22 +171,22 @@ def learn_softmax(
 class RowScorer:
     """Scores of words that each have one output row: s_w = o_w·h.
 
-    normalised=False says that the scores were trained to be log-probabilities as they are: then `log_prob` trusts
+    normalized=False says that the scores were trained to be log-probabilities as they are: then `log_prob` trusts
     them, which is what makes such an objective fast at scoring.
     """
 
-    def __init__(self, output: np.ndarray, normalised: bool = True) -> None:
-        self.output, self.normalised = output, normalised
+    def __init__(self, output: np.ndarray, normalized: bool = True) -> None:
+        self.output, self.normalized = output, normalized
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width) and targets (B,): unnormalised log-scores (B,) and exact log Z (B,)."""
+        """Of hidden vectors H (B, width) and targets (B,): unnormalized log-scores (B,) and exact log Z (B,)."""
         step = max(1, SCORED // max(1, len(H)))  # some words for all vectors: the product is faster than the other way
         parts = (log_sum_exp(H @ self.output[first : first + step].T) for first in range(0, len(self.output), step))
         return self.raw(H, targets), reduce(np.logaddexp, parts)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P(target|h), (B,), the cheapest way that the objective has."""
-        if not self.normalised:
+        if not self.normalized:
             return self.raw(H, targets)
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
@@ -196,7 +196,7 @@ class RowScorer:
         return np.asarray(np.einsum("bd,bd->b", H, self.output[targets]))
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), exactly normalised."""
+        """log P(w|h) of all words, (B, V), exactly normalized."""
         logits = H @ self.output.T
         logits -= log_sum_exp(logits.copy())[:, None]
         return np.asarray(logits)

@@ -27,7 +27,7 @@ class Bigrams(NamedTuple):
 
 
 def count_bigrams(tokens: np.ndarray, size: int, end: int = -1, piece: int = PIECE) -> Bigrams:
-    """Count the pairs of neighbours in sentences; tokens (n,) int32 ids below `size`, -1 between sentences.
+    """Count the pairs of neighbors in sentences; tokens (n,) int32 ids below `size`, -1 between sentences.
 
     end: the id that takes the place of -1, so that sentences begin behind it and end with it; -1: no pair spans two.
     """

@@ -17,7 +17,7 @@ _LOW = uint64(0xFFFFFFFF)
 
 @inline
 def mix(z):
-    """splitmix64's finaliser (Steele, Lea & Flood 2014): a bijection of 64 bits in which every bit counts."""
+    """splitmix64's finalizer (Steele, Lea & Flood 2014): a bijection of 64 bits in which every bit counts."""
     z = (z ^ (z >> _30)) * _MIX_1
     z = (z ^ (z >> _27)) * _MIX_2
     return z ^ (z >> _31)

@@ -121,7 +121,7 @@ def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
         )
     order = sorted(range(len(words)), key=lambda w: paths[words[w]][0])
     sorted_paths = [paths[words[w]][0] for w in order]
-    # Of neighbours in this order those with the fewest common turns part nearest to the root.
+    # Of neighbors in this order those with the fewest common turns part nearest to the root.
     common = np.array([_common(a, b) for a, b in pairwise(sorted_paths)])
     return _grow(np.array(order), lambda first, last: first + 1 + int(common[first : last - 1].argmin()))
 

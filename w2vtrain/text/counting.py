@@ -150,7 +150,7 @@ class Counting:
         assert self.corpus.size in (None, self.reader.bytes_read), "not every byte was read"
 
     def total(self, what: int) -> int:
-        """Sum of one entry of the tokeniser's state over all blocks so far."""
+        """Sum of one entry of the tokenizer's state over all blocks so far."""
         return sum(int(worker.totals[what]) for worker in self.workers)
 
     def _work(self, number: int, _: threading.Event) -> Iterator[Record]:

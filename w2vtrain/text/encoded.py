@@ -1,4 +1,4 @@
-"""A corpus as int32 word ids in a nameless file: tokenised once, and the same ids whatever the number of threads.
+"""A corpus as int32 word ids in a nameless file: tokenized once, and the same ids whatever the number of threads.
 
 Nothing here knows training, subsampling or windows; those read `EncodedCorpus.tokens`.
 

@@ -91,7 +91,7 @@ class Vocabulary:
 
 def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     """Word and count of a line of a vocabulary file."""
-    fields = line.split()  # at ASCII white space, as the tokeniser does
+    fields = line.split()  # at ASCII white space, as the tokenizer does
     if len(fields) != 2 or not fields[1].isdigit() or b"\0" in line:
         raise DataError(f"{where}: want a word, a space and a count, got {line[:80]!r}")
     word, count = fields[0], int(fields[1][:20])

@@ -23,7 +23,7 @@ Int64 = npt.NDArray[np.int64]
 LINE_END = -1  # stands among the numbers of words
 
 TYPES, USED = 0, 1  # Table.state
-POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # the state of `tokenise`
+POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # the state of `tokenize`
 
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -82,7 +82,7 @@ def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
     end.
     """
     state[:] = 0
-    while not tokenise(text, table, out, state):
+    while not tokenize(text, table, out, state):
         table = grown(table)
     return table
 
@@ -107,7 +107,7 @@ def listed(words: Sequence[bytes]) -> Table:
 
 
 @kernel()
-def tokenise(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
+def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
     """Number tokens from state[POSITION] on; False if the table is full, with the state in front of the word."""
     position, written, tail = state[POSITION], state[WRITTEN], state[TAIL]
     first = written - state[LINES]

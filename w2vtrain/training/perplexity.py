@@ -1,4 +1,4 @@
-"""Held-out text under a language model: exact and unnormalised perplexity, log Z, coverage.
+"""Held-out text under a language model: exact and unnormalized perplexity, log Z, coverage.
 
 It trains nothing, and knows an objective only as something that scores targets.
 """
@@ -33,20 +33,20 @@ SAMPLED = 16
 class PerplexityScore:
     """How a model predicts a text.
 
-    perplexity: exp of the mean negative log-probability, exactly normalised; unnormalised: the same of the scores as
+    perplexity: exp of the mean negative log-probability, exactly normalized; unnormalized: the same of the scores as
     they are, without Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: of log Z; examples: predictions
-    made, which for skip-gram are pairs; normalised: of how many log Z was computed, which is all but where that is
+    made, which for skip-gram are pairs; normalized: of how many log Z was computed, which is all but where that is
     too dear (char-softmax): there its mean over a random sample stands for the mean over all; seconds: of scoring,
     summed over threads.
     """
 
     perplexity: float
-    unnormalised: float
+    unnormalized: float
     bits: float
     log_z_mean: float
     log_z_variance: float
     examples: int
-    normalised: int
+    normalized: int
     seconds: float
 
 
@@ -63,13 +63,13 @@ def score(
     """
     work = _Work(scorer, layer, windows, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
-    n, raw, normalised, z, z2 = work.totals(sums)
+    n, raw, normalized, z, z2 = work.totals(sums)
     if n == 0:
         raise DataError("the held-out text has no word with a context")
-    mean = z / normalised
-    variance, exact = max(0.0, z2 / normalised - mean**2), raw / n - mean
+    mean = z / normalized
+    variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
-    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalised), seconds)
+    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds)
 
 
 class _Block(NamedTuple):

@@ -17,7 +17,7 @@ steps = {int(slice): signal.Signals[name] for slice, name in (step.split(":") fo
 slices, due = itertools.count(1), run_folder.Run.due
 
 
-def signalled(self):
+def signaled(self):
     number = steps.get(next(slices))
     if number == signal.SIGKILL:  # at any moment of the checkpoint that is being written
         os.kill(os.getpid(), number)
@@ -31,7 +31,7 @@ def signalled(self):
     return due(self)
 
 
-run_folder.Run.due = signalled  # asked after each slice, of which every epoch has at least 8
+run_folder.Run.due = signaled  # asked after each slice, of which every epoch has at least 8
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """
@@ -49,7 +49,7 @@ def shown_on(terminal):
     return shown
 
 
-def signalled(words, steps, receiver="itself"):
+def signaled(words, steps, receiver="itself"):
     """Return the command that runs `w2vtrain` with these words and sends signals after some of its slices.
 
     words: as `[sys.executable, "-m", "w2vtrain", ...]`; steps: "3:SIGUSR1,5:SIGINT", counted from 1 at each start;
@@ -60,7 +60,7 @@ def signalled(words, steps, receiver="itself"):
     return [sys.executable, "-c", SCRIPT, receiver, steps, *map(str, words[3:])]
 
 
-def run_signalled(words, steps):
+def run_signaled(words, steps):
     """Run to the end; return the exit code and what the run wrote to stderr."""
-    done = subprocess.run(signalled(words, steps), capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(signaled(words, steps), capture_output=True, text=True, check=False, timeout=600)
     return done.returncode, done.stderr

@@ -5,18 +5,18 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --signal=B:TERM@120
-# Trains on a cluster that may take the node away: 120 s before the end of its time, or when it is pre-empted, the job
-# saves, puts itself back in the queue and goes on from there. Submit with
+# Train on a cluster with time limits or preemption: 120 s before its time limit, or when it is preempted, the job saves
+# a checkpoint and requeues itself, and the requeued job resumes. Submit it with
 #   sbatch examples/slurm.sh corpus.txt -o vectors.bin --objective neg
-# Everything behind the script's name goes to `w2vtrain fit`.
+# All arguments after the script's name are passed to `w2vtrain fit`.
 
 w2vtrain fit "$@" &
 training=$!
 
-# SLURM signals this shell, not what it started: pass it on, once, for a second SIGINT would not save.
+# SLURM signals only this shell, so pass the signal on. Use SIGTERM for both: a second SIGINT would end without saving.
 trap 'kill -TERM "$training" 2>/dev/null' TERM INT
 
-# `wait` comes back when a trap ran: wait again for the training itself, which needs a moment to save.
+# `wait` also returns after a trap, so wait again until the training itself has saved and ended.
 while true; do
     wait "$training"
     code=$?

@@ -14,12 +14,13 @@ from w2vtrain.objectives import objectives
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
 
-# A shell's background jobs ignore SIGINT, nohup's SIGHUP; so would every process that a test starts and signals.
+# Background jobs of a shell ignore SIGINT, and jobs under nohup ignore SIGHUP. The processes that a test starts would
+# inherit this, and tests that signal them would fail.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (getattr(signal, "SIGHUP", None), signal.SIG_DFL)):
     if number is not None and signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
-# Loading gives classes the defaults of their contracts, which tests that make instances by hand rely on.
+# Loading an objective gives its class the contract's defaults. Tests that build instances by hand rely on them.
 objectives()
 LAYOUT = Layout(5, 16, 16)
 ARCHITECTURES = {name: cls for name, cls in architectures().items() if not cls.build(LAYOUT, {}).learned()}
@@ -32,15 +33,15 @@ def rng():
 
 @pytest.fixture(params=ARCHITECTURES)
 def architecture(request):
-    """(name, constructor of window) of every architecture that learns nothing but rows."""
+    """Return (name, function that builds it for a window size) of each architecture that learns only input rows."""
     return request.param, lambda window: ARCHITECTURES[request.param].build(Layout(window, 16, 16), {})
 
 
 @pytest.fixture
 def w2vtrain_here(monkeypatch, capsys):
-    """Return a function that runs the command line in this process: (words, folder) -> exit code, stdout, stderr.
+    """Return a function that runs the command line in this process: (arguments, folder) -> exit code, stdout, stderr.
 
-    A second saved for each process that a test does not need.
+    This saves a second per call over starting a process.
     """
 
     def here(words, folder):
@@ -58,6 +59,6 @@ def w2vtrain_here(monkeypatch, capsys):
 
 @pytest.fixture(autouse=True, scope="session")
 def _python_twins_may_overflow():
-    """uint64 arithmetic wraps around; NumPy's scalars warn where compiled code does not."""
+    """Silence overflow warnings: uint64 arithmetic wraps around, and NumPy scalars warn but compiled code does not."""
     with np.errstate(over="ignore"):
         yield

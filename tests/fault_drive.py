@@ -1,4 +1,7 @@
-"""Processes for tests/faults.py: started, watched, stopped, cut short; no system and no fault is known here."""
+"""Processes for tests/faults.py: start, watch and stop them, limit their resources, and damage their files.
+
+Nothing here knows a particular system or fault.
+"""
 
 import os
 import re
@@ -16,13 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TICK = 0.01
-UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+UNIT = 1 if sys.platform == "darwin" else 1024  # bytes per unit of ru_maxrss
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a process ended: its code, minus a signal's number, or None if it was still running when its time was over;
-    what it wrote on stderr; peak memory in bytes.
+    """How a process ended.
+
+    code: its exit code, the negated number of the signal that killed it, or None if its time ran out; said: its output
+    on stderr; peak: peak memory in bytes.
     """
 
     code: int | None
@@ -31,9 +36,9 @@ class Run:
 
 
 class Job:
-    """A process in a folder, in a session of its own so that all its children can be ended with it.
+    """A process in a folder, in its own session, so that all its children can be killed with it.
 
-    limits: of the operating system by resource.RLIMIT_*, in bytes.
+    limits: resource limits in bytes, by resource.RLIMIT_*.
     """
 
     def __init__(self, command: list[str], folder: Path, limits: Mapping[int, int] | None = None) -> None:
@@ -49,11 +54,11 @@ class Job:
         self._peak = 0
 
     def said(self) -> str:
-        """What it wrote on stderr so far."""
+        """Return what the process has written to stderr so far."""
         return os.pread(self._log.fileno(), 1 << 24, 0).decode("utf-8", "replace").replace("\r", "\n")
 
     def running(self) -> bool:
-        """Whether it still runs; notes how it ended as soon as it has."""
+        """Return whether the process is still running; record its exit code and peak memory once it has ended."""
         if self.process.returncode is None:
             self._peak = max(self._peak, high_water(self.process.pid))
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
@@ -63,7 +68,10 @@ class Job:
         return self.process.returncode is None
 
     def wait_until(self, ready: Callable[[], object], seconds: float) -> bool:
-        """Wait for something, the process's end or `seconds`; whether it came and the process still runs."""
+        """Wait until `ready` is true, the process ends or `seconds` pass.
+
+        Return whether `ready` is true and the process is still running.
+        """
         end = time.monotonic() + seconds
         while self.running() and time.monotonic() < end:
             if ready():
@@ -72,7 +80,7 @@ class Job:
         return False
 
     def end(self, seconds: float) -> Run:
-        """Let it run `seconds` more, then end it."""
+        """Let the process run for at most `seconds`, kill it if it is still running, and return how it ended."""
         self.wait_until(lambda: False, seconds)
         code = self.process.returncode
         if code is None:
@@ -86,9 +94,9 @@ class Job:
 
 
 def high_water(pid: int) -> int:
-    """Most memory that a process had, 0 where the system does not tell.
+    """Return the peak memory of a process in bytes, or 0 if the system does not report it.
 
-    What `wait4` says counts this process, too, from which the other was forked.
+    `wait4` is only a fallback: its figure includes the memory of this process, from which the other was forked.
     """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -99,10 +107,11 @@ def high_water(pid: int) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """What one system shall do about one fault, in a folder: its command to train, its command to load what it saved.
+    """The commands of one system for one fault: one that trains in a folder, and one that loads what was saved there.
 
-    output: the file that training writes; states: a pattern of what it saves on the way, "" for none; learning:
-    a pattern of a line on stderr that says that training is well under way; seconds: after which it "hangs".
+    output: the file that training writes; states: a glob pattern of what it saves during training, "" for none;
+    learning: a regular expression for stderr that matches once training is well under way; seconds: the time after
+    which a process counts as hanging.
     """
 
     folder: Path
@@ -118,15 +127,15 @@ class Case:
         return Job(command, folder or self.folder, limits)
 
     def run(self, command: list[str], limits: Mapping[int, int] | None = None) -> Run:
-        """Run a command in the folder to its end, or that of its time."""
+        """Run a command in the folder until it ends or its time runs out."""
         return self.start(command, limits).end(self.seconds)
 
     def saved(self) -> list[Path]:
-        """What was saved on the way and lies in the folder now."""
+        """Return the files and folders saved during training that are now in the folder."""
         return sorted(self.folder.glob(self.states)) if self.states else []
 
     def has_learned(self, said: str) -> bool:
-        """Whether training is well under way by what was said."""
+        """Return whether this output on stderr shows that training is well under way."""
         return re.search(self.learning, said, re.M) is not None
 
 
@@ -134,17 +143,17 @@ Drive = Callable[[Case], list[Run]]
 
 
 def once(case: Case) -> list[Run]:
-    """Train."""
+    """Train once."""
     return [case.run(case.train)]
 
 
 def load(case: Case) -> list[Run]:
-    """Load a file that is there."""
+    """Load a file that already exists."""
     return [case.run(case.load)]
 
 
 def limited(memory: int, what: str = "train") -> Drive:
-    """Train, or load, with so many bytes of address space."""
+    """Train, or run the command that `what` names, with `memory` bytes of address space."""
     return lambda case: [case.run(getattr(case, what), {resource.RLIMIT_AS: memory})]
 
 
@@ -159,7 +168,7 @@ def without_stdout(case: Case) -> list[Run]:
 
 
 def over_a_good_file(size: int) -> Drive:
-    """Train; then the same again where no file may have more than `size` bytes. The first result is kept as `good`."""
+    """Train, then train again with files limited to `size` bytes. A copy of the first output is kept as `good`."""
 
     def drive(case: Case) -> list[Run]:
         first = case.run(case.train)
@@ -170,7 +179,7 @@ def over_a_good_file(size: int) -> Drive:
 
 
 def fed(text: bytes) -> Drive:
-    """Train on the pipe corpus.txt, into which `text` is written once."""
+    """Train on the named pipe corpus.txt, into which `text` is written once."""
 
     def drive(case: Case) -> list[Run]:
         path = case.folder / "corpus.txt"
@@ -182,7 +191,7 @@ def fed(text: bytes) -> Drive:
 
 
 def cut_while_learning(case: Case) -> list[Run]:
-    """Truncate the text to nothing while it is learned."""
+    """Truncate the corpus to zero bytes during training."""
     job = case.start(case.train)
     job.wait_until(lambda: case.has_learned(job.said()), case.seconds)
     os.truncate(case.folder / "corpus.txt", 0)
@@ -190,8 +199,11 @@ def cut_while_learning(case: Case) -> list[Run]:
 
 
 def signaled(number: int) -> Drive:
-    """Send a signal in training, once something is saved if something ever is; then, if anything was left to go on
-    from, the same command again, and the same in the folder `whole` without any signal.
+    """Send a signal during training, then run the same command again to see whether it resumes.
+
+    The signal is sent once something is saved or, for systems that save nothing, once training is well under way. If
+    the stopped run left any file, the command is run without a signal in the folder `whole`, and then again in the
+    case's folder; the last run returned is the resumed one.
     """
 
     def drive(case: Case) -> list[Run]:
@@ -212,13 +224,13 @@ def signaled(number: int) -> Drive:
 
 
 def two_at_once(case: Case) -> list[Run]:
-    """The same command twice at the same time; the one that ended well comes first, if only one did."""
+    """Run the same command twice at the same time; if only one run succeeds, it comes first in the result."""
     jobs = [case.start(case.train) for _ in range(2)]
     return sorted((job.end(case.seconds) for job in jobs), key=lambda run: run.code != 0)
 
 
 def damaged(damage: Callable[[Path], None]) -> Drive:
-    """Train, damage what was saved, load it. What saves on the way is killed when it has done so twice."""
+    """Train, damage what was saved, and load it. A system with checkpoints is killed once it has saved two."""
 
     def drive(case: Case) -> list[Run]:
         job = case.start(case.train)
@@ -242,7 +254,7 @@ def cut_short(path: Path) -> None:
 
 
 def flip_a_bit(path: Path) -> None:
-    """Change a bit near the end of a file, among the numbers."""
+    """Flip a bit at three quarters of a file, among the numbers."""
     with path.open("r+b") as file:
         file.seek(-path.stat().st_size // 4, os.SEEK_END)
         byte = file.read(1)[0]

@@ -1,9 +1,9 @@
-"""What w2vtrain, gensim and fastText do about bad settings, bad text, full disks, signals and damaged files.
+"""Test how w2vtrain, gensim and fastText handle bad settings, bad text, full disks, signals and damaged files.
 
     python tests/faults.py [--only NAME] [--json FILE] [--fasttext-python PYTHON]
 
-Every fault of fault_table.py is run by every system that is installed, each in a process and a folder of its own; what
-came of it is judged by one rule for all and printed as a table in Markdown. Peers are run as their users run them.
+Every fault of fault_table.py is run on every installed system, each in its own process and folder. The same rule judges
+all outcomes, which are printed as a Markdown table. The other systems are run as their users would run them.
 """
 
 import argparse
@@ -52,7 +52,12 @@ print(fasttext.load_model(sys.argv[2]).get_word_vector("the"))
 
 @dataclass(frozen=True)
 class System:
-    """One of those compared: how it is called, what it writes and what it says while it learns."""
+    """One of the compared systems.
+
+    python: the interpreter that has it; output: the file that it writes; learning: a regular expression for stderr
+    that matches during training; settings: small settings for all faults; programs: Python code that trains, and that
+    loads the output.
+    """
 
     name: str
     python: str
@@ -63,7 +68,7 @@ class System:
     programs: tuple[str, str] = ("", "")
 
     def case(self, fault: Fault, folder: Path) -> Case:
-        """What this system shall do about a fault."""
+        """Return the commands of this system for a fault."""
         train, loading = self._ours(fault) if self.name == "w2vtrain" else self._program(fault)
         states = fault.states if self.name == "w2vtrain" else ""
         return Case(folder, train, loading, fault.output or self.output, self.learning, states)
@@ -86,7 +91,7 @@ class System:
         return [self.python, "-c", train, *arguments], [self.python, "-c", loading, *arguments]
 
     def takes(self, fault: Fault) -> bool:
-        """Whether it has what the fault is about."""
+        """Return whether the fault applies to this system."""
         return self.name == "w2vtrain" or getattr(fault, self.name.lower()) is not None
 
 
@@ -103,14 +108,17 @@ FASTTEXT = System(
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a system survived a fault, and what happened in a few words."""
+    """Whether a system survived a fault, and a short text on what happened."""
 
     survived: bool
     text: str
 
 
 def judge(system: System, fault: Fault, case: Case, runs: list[Run]) -> Verdict:
-    """The rule, the same for all; w2vtrain must keep to its own exit code and message, too."""
+    """Return the verdict on a system, by the same rule for all systems.
+
+    w2vtrain must also give the promised exit code and message. runs: how the processes ended; the last one counts.
+    """
     last = runs[-1]
     if last.code is None:
         return Verdict(False, f"hangs, memory grows to {last.peak >> 30} GiB" if last.peak > 2 << 30 else "hangs")
@@ -127,12 +135,12 @@ def judge(system: System, fault: Fault, case: Case, runs: list[Run]) -> Verdict:
 
 
 def ours(fault: Fault, run: Run) -> Verdict:
-    """The exit code and the one line on stderr that were promised."""
+    """Return whether w2vtrain gave the exit code and the one error line that the fault requires."""
     errors = [line for line in run.said.splitlines() if "error" in line.lower() or "Traceback" in line]
     if run.code != fault.code or len(errors) != (run.code != 0):
         return Verdict(False, f"exit code {run.code}: {' / '.join(errors)[:200]}")
     if errors and not run.said.splitlines()[-1].startswith("w2vtrain: error: "):
-        return Verdict(False, f"the last line is no error: {run.said.splitlines()[-1]}")
+        return Verdict(False, f"the last line is not an error: {run.said.splitlines()[-1]}")
     found = re.search(fault.says, errors[0] if errors else run.said)
     if not found:
         return Verdict(False, f"exit code {run.code}, but says: {' / '.join(errors) or run.said}")
@@ -143,12 +151,12 @@ def ours(fault: Fault, run: Run) -> Verdict:
 
 
 def trained(fault: Fault, run: Run) -> str:
-    """What is to be said about a run that ended well."""
+    """Return what the table shows about a successful run, after the exit code."""
     return f", peak memory {run.peak >> 20:,} MiB" if fault.memory else ""
 
 
 def peers(fault: Fault, case: Case, run: Run) -> Verdict:
-    """A library may raise where a command would exit; what it raises must say what is wrong."""
+    """Return the verdict on another system: a library may raise an exception, but its message must name the problem."""
     if run.code == 0:
         if not fault.refused:
             return Verdict(True, "ok" + trained(fault, run))
@@ -165,14 +173,14 @@ def peers(fault: Fault, case: Case, run: Run) -> Verdict:
 
 
 def short(text: str, length: int = 70) -> str:
-    """The beginning of a message."""
+    """Return a message, shortened to `length` characters."""
     return text if len(text) <= length else f"{text[: length - 4].rstrip()} ..."
 
 
 def wrong_words(system: System, fault: Fault, folder: Path) -> str:
-    """A complaint about the vocabulary that came out, "" for none."""
+    """Return a complaint if the vocabulary that was written is wrong, else ""."""
     assert fault.words is not None
-    if system.name == "fastText":  # the end of a sentence is always among its words
+    if system.name == "fastText":  # its words always include the sentence end
         found = set((folder / "words.txt").read_bytes().split(b"\n")) - {b"", b"</s>"} | fault.words & {b"</s>"}
     else:
         lines = (folder / (fault.output or system.output)).read_bytes().split(b"\n")[1:-1]
@@ -185,7 +193,7 @@ def wrong_words(system: System, fault: Fault, folder: Path) -> str:
 
 
 def installed(system: System, python: str, *names: str) -> System | None:
-    """A system with the version that a Python has of it; None if it has none."""
+    """Return the system with the version installed in this Python, or None if it is not installed there."""
     code = (
         "import sys; from importlib.metadata import distributions as d;"
         "print(*{m.version for m in d() if m.name.lower() in sys.argv[1:]})"
@@ -196,12 +204,12 @@ def installed(system: System, python: str, *names: str) -> System | None:
 
 
 def main() -> None:
-    """Run the faults and print the table; exits with 1 if w2vtrain did not survive one."""
+    """Run the faults and print the table; exit with code 1 unless w2vtrain survives all of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="NAME", help="faults whose name has this in it")
-    parser.add_argument("--json", metavar="FILE", help="also write every outcome to FILE")
+    parser.add_argument("--only", default="", metavar="NAME", help="run only faults whose name contains NAME")
+    parser.add_argument("--json", metavar="FILE", help="also write all outcomes to FILE")
     parser.add_argument(
-        "--fasttext-python", default=sys.executable, metavar="PYTHON", help="a Python that has fastText"
+        "--fasttext-python", default=sys.executable, metavar="PYTHON", help="Python interpreter with fastText installed"
     )
     options = parser.parse_args()
     candidates = (
@@ -239,7 +247,7 @@ def main() -> None:
 
 
 def run(system: System, fault: Fault) -> tuple[Verdict, list[Run]]:
-    """Let a system meet a fault in a folder of its own."""
+    """Run a system on a fault in a new folder; return the verdict and how the processes ended."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fault.make(folder)
@@ -249,7 +257,7 @@ def run(system: System, fault: Fault) -> tuple[Verdict, list[Run]]:
 
 
 def print_row(*cells: str) -> None:
-    """A row of a table in Markdown."""
+    """Print a row of a Markdown table."""
     print("|", " | ".join(cell.replace("|", "\\|") for cell in cells), "|", flush=True)
 
 

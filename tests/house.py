@@ -1,11 +1,12 @@
-"""Print figures about the package's own structure, for one or more checkouts: a column for each in a Markdown table.
+"""Print figures on the package structure of one or more checkouts, as a Markdown table with one column per checkout.
 
-It reads the sources of `w2vtrain/` and the order in tests/test_layers.py, and imports neither. It judges nothing.
+The script reads the sources of `w2vtrain/` and the order of folders in tests/test_layers.py, and imports neither. It
+sets no limits.
 
     python tests/house.py .            # this checkout
-    python tests/house.py ../before .  # two side by side
+    python tests/house.py ../before .  # two checkouts side by side
 
-A module that lies in no folder counts as a folder of its own.
+A top-level module counts as a folder.
 """
 
 import ast
@@ -22,12 +23,12 @@ PACKAGE = "w2vtrain"
 LONG_MODULE = 300
 LONG_FUNCTION = 40
 LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT}
-"""Tokens that do not make a line a line of code."""
+"""Tokens that do not count as code."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function, method or nested function: its lines from `def` to the end, its parameters without self and cls."""
+    """A function, method or nested function: lines from `def` to the end, and parameters without self and cls."""
 
     name: str
     place: str
@@ -37,7 +38,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a module by kind; those of code may end in a comment. Blank lines are in none."""
+    """The lines of a module by kind; a line of code may end in a comment. Blank lines are not counted."""
 
     code: int
     docstrings: int
@@ -46,10 +47,10 @@ class Lines:
 
 @dataclass(frozen=True)
 class House:
-    """What the sources of one checkout say.
+    """The structure of one checkout.
 
-    modules: dotted name -> lines in all; arrows: (importing module, imported module); ranks: folder -> its place in the
-    order of tests/test_layers.py, from the bottom.
+    modules: number of lines by dotted name; arrows: (importing module, imported module) pairs; ranks: position of each
+    folder in the order of tests/test_layers.py, from the bottom.
     """
 
     modules: dict[str, int]
@@ -63,22 +64,22 @@ class House:
         return Counter(map(folder_of, self.modules))
 
     def folder_arrows(self) -> set[tuple[str, str]]:
-        """Return (importing folder, imported folder), without those inside a folder."""
+        """Return (importing folder, imported folder) pairs, without imports inside a folder."""
         pairs = {(folder_of(importer), folder_of(imported)) for importer, imported in self.arrows}
         return {(importer, imported) for importer, imported in pairs if importer != imported}
 
     def upward(self) -> set[tuple[str, str]]:
-        """Return the arrows between folders that do not lead to a lower rank."""
+        """Return the imports between folders that do not lead to a lower rank."""
         return {(a, b) for a, b in self.folder_arrows() if self.ranks.get(b, math.inf) >= self.ranks.get(a, -1)}
 
 
 def folder_of(module: str) -> str:
-    """Return the folder of a module, or its own name if it lies in none."""
+    """Return the folder of a module, or the name of a top-level module."""
     return module.split(".")[0]
 
 
 def survey(checkout: Path) -> House:
-    """Return the figures of a checkout; FileNotFoundError if it has no package or no order of folders."""
+    """Return the structure of a checkout. Raises FileNotFoundError if it has no package or no order of folders."""
     package = checkout / PACKAGE
     paths = sorted(package.rglob("*.py"))
     if not paths:
@@ -96,12 +97,12 @@ def survey(checkout: Path) -> House:
 
 
 def name_of(path: Path, package: Path) -> str:
-    """Return the dotted name of a module within the package; a folder's `__init__` keeps that part."""
+    """Return the dotted name of a module within the package, including `__init__`."""
     return ".".join(path.relative_to(package).with_suffix("").parts)
 
 
 def read_ranks(path: Path) -> dict[str, int]:
-    """Return the rank of each folder: its place in ORDER, a list of names or of lists of names of the same rank."""
+    """Return the rank of each folder: its position in ORDER, a list of names or of lists of names of equal rank."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "ORDER":
             order = ast.literal_eval(node.value)
@@ -111,9 +112,9 @@ def read_ranks(path: Path) -> dict[str, int]:
 
 
 def imports(module: str, tree: ast.Module, known: set[str]) -> set[str]:
-    """Return the modules of the package that a module imports, at its top or within a function.
+    """Return the modules of the package that a module imports, at the top level or within a function.
 
-    What is taken from the package itself and is no module, `__version__`, makes no arrow.
+    Names of the package itself that are not modules, such as `__version__`, are left out.
     """
     found = set()
     for node in ast.walk(tree):
@@ -122,7 +123,7 @@ def imports(module: str, tree: ast.Module, known: set[str]) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = absolute(module, node)
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-            # A module that is taken from a folder makes one arrow, not another one to the folder's __init__.
+            # An import of a module from a folder counts once, and not also as an import of the folder's __init__.
             names = [name for name in names[1:] if inside(name, known)] or names[:1]
         else:
             continue
@@ -131,7 +132,7 @@ def imports(module: str, tree: ast.Module, known: set[str]) -> set[str]:
 
 
 def absolute(module: str, node: ast.ImportFrom) -> str:
-    """Return the full name of what a `from` import takes from."""
+    """Return the full name of the module that a `from` import names."""
     if not node.level:
         return node.module or ""
     parts = [PACKAGE, *module.split(".")][: -node.level]
@@ -139,7 +140,7 @@ def absolute(module: str, node: ast.ImportFrom) -> str:
 
 
 def inside(name: str, known: set[str]) -> str | None:
-    """Return the module of the package that a full name means; None for others and for the package itself."""
+    """Return the module of the package with this full name; None for other modules and for the package itself."""
     first, _, rest = name.partition(".")
     if first != PACKAGE or not rest:
         return None
@@ -147,7 +148,7 @@ def inside(name: str, known: set[str]) -> str | None:
 
 
 def functions_of(module: str, tree: ast.Module) -> list[Function]:
-    """Return the functions of a module, methods and nested functions included."""
+    """Return the functions of a module, including methods and nested functions."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -158,14 +159,14 @@ def functions_of(module: str, tree: ast.Module) -> list[Function]:
 
 
 def count_parameters(arguments: ast.arguments) -> int:
-    """Return the number of parameters; `self` and `cls` do not count, `*args` and `**kwargs` are one each."""
+    """Return the number of parameters: `self` and `cls` do not count, `*args` and `**kwargs` count as one each."""
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     own = len(names) - (names[:1] in (["self"], ["cls"]))
     return own + len(arguments.kwonlyargs) + sum(a is not None for a in (arguments.vararg, arguments.kwarg))
 
 
 def count_lines(text: str, tree: ast.Module) -> Lines:
-    """Count the lines of code, docstrings (any string that is a statement of its own) and comments of a module."""
+    """Count the lines of code, docstrings (any string used as a statement) and comments of a module."""
     docstrings = {
         line
         for node in ast.walk(tree)
@@ -184,22 +185,22 @@ def count_lines(text: str, tree: ast.Module) -> Lines:
 
 
 def figures(house: House) -> dict[str, str]:
-    """Return the figures of a checkout by their names, as the table shows them."""
+    """Return the figures of a checkout, as text by the names that the table shows."""
     lengths = [function.lines for function in house.functions]
     parameters = sorted(function.parameters for function in house.functions)
     over = sum(length > LONG_FUNCTION for length in lengths)
     return {
         "modules": f"{len(house.modules)}",
-        "folders, a module in none counting as one": f"{len(house.folders())}",
+        "folders, counting each top-level module as one": f"{len(house.folders())}",
         "modules in the largest folder": f"{max(house.folders().values())}",
         "imports between modules": f"{len(house.arrows)}",
         "imports between folders": f"{len(house.folder_arrows())}",
-        "imports to a folder that is not below": f"{len(house.upward())}",
+        "imports between folders that do not lead downward": f"{len(house.upward())}",
         f"modules of more than {LONG_MODULE} lines": f"{sum(n > LONG_MODULE for n in house.modules.values())}",
         "functions": f"{len(lengths):,}",
-        "lines of a function: median, largest": f"{statistics.median(lengths):g}, {max(lengths)}",
+        "lines per function: median, maximum": f"{statistics.median(lengths):g}, {max(lengths)}",
         f"functions of more than {LONG_FUNCTION} lines": f"{over} ({over / len(lengths):.1%})",
-        "parameters: median, 95th percentile, largest": (
+        "parameters: median, 95th percentile, maximum": (
             f"{statistics.median(parameters):g}, {percentile(parameters, 95)}, {parameters[-1]}"
         ),
         "lines of code": f"{house.lines.code:,}",
@@ -209,12 +210,12 @@ def figures(house: House) -> dict[str, str]:
 
 
 def percentile(ordered: list[int], share: float) -> int:
-    """Return the smallest of ordered numbers that `share` percent of them do not exceed."""
+    """Return the smallest number that `share` percent of the ordered numbers do not exceed."""
     return ordered[math.ceil(len(ordered) * share / 100) - 1]
 
 
 def table(names: list[str], houses: list[House]) -> str:
-    """Return the figures as a Markdown table, a column for each checkout."""
+    """Return the figures as a Markdown table with one column per checkout."""
     columns = [figures(house) for house in houses]
     rows = [["", *names], ["---"] * (len(names) + 1)]
     rows += [[key, *(column[key] for column in columns)] for key in columns[0]]
@@ -222,10 +223,10 @@ def table(names: list[str], houses: list[House]) -> str:
 
 
 def details(name: str, house: House) -> str:
-    """Return the modules of each folder, the imports that lead upward and the ten longest functions."""
+    """Return the number of modules per folder, the upward imports and the ten longest functions."""
     folders = [f"{folder} {count}" for folder, count in sorted(house.folders().items()) if count > 1]
     longest = sorted(house.functions, key=lambda function: -function.lines)[:10]
-    lines = [f"{name}: modules per folder: {', '.join(folders)}; {len(house.folders()) - len(folders)} of one module"]
+    lines = [f"{name}: modules per folder: {', '.join(folders)}; {len(house.folders()) - len(folders)} with one module"]
     lines += [f"upward: {importer} -> {imported}" for importer, imported in sorted(house.upward())]
     lines += [f"{f.lines:4} lines, {f.parameters} parameters: {f.name} ({f.place})" for f in longest]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The code that the guides show, and ways to break it."""
+"""The code shown in the guides, and helpers to change it."""
 
 import re
 from pathlib import Path
@@ -8,12 +8,12 @@ PAGES = ("adding-an-objective.md", "adding-an-architecture.md")
 
 
 def blocks(page, language):
-    """Return the blocks of code in one language on a page, in their order."""
+    """Return the code blocks of one language on a page, in their order."""
     return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.S | re.M)
 
 
 def modules(page):
-    """Return file name -> code of the Python blocks of a page: the first line of a block is its file name."""
+    """Return the Python blocks of a page by file name, which is the first line of a block."""
     named = (code.split("\n", 1) for code in blocks(page, "python"))
     return {first.removeprefix("# "): code for first, code in named}
 
@@ -23,7 +23,7 @@ RANKING, SMOOTHED, SIDED = OBJECTIVES["ranking.py"], OBJECTIVES["smoothed.py"], 
 
 
 def changed(code, *pairs):
-    """Return code in which each old text, which must be there, is replaced by a new one."""
+    """Return the code with each old text replaced by a new one. Raises AssertionError if an old text is missing."""
     for old, new in pairs:
         assert old in code, old
         code = code.replace(old, new)
@@ -31,7 +31,7 @@ def changed(code, *pairs):
 
 
 def without(code, method, instead=""):
-    """Return code without a method and its decorator, or with other lines in its place."""
+    """Return the code without a method and its decorator, or with `instead` in its place."""
     found, count = re.subn(rf"(    @\w+\n)?    def {method}\(.*?\n(?=\n    [@d]|\n\n\S)", instead, code, flags=re.S)
     assert count == 1, method
     return found

@@ -1,6 +1,6 @@
-"""Processes seen from outside: on a terminal, or signaled by themselves at a known slice of their training.
+"""Run w2vtrain with signals at known slices of its training, and read what a process shows on a terminal.
 
-So no test depends on the machine's speed.
+Because the slice is known, no test depends on the speed of the machine.
 """
 
 import os
@@ -19,48 +19,49 @@ slices, due = itertools.count(1), run_folder.Run.due
 
 def signaled(self):
     number = steps.get(next(slices))
-    if number == signal.SIGKILL:  # at any moment of the checkpoint that is being written
+    if number == signal.SIGKILL:  # at any point while a checkpoint is being written
         os.kill(os.getpid(), number)
     if number is not None:
         while self.writer.busy:
             time.sleep(0.001)
         if receiver:
             os.kill(receiver, number)
-        while not (self.saving if number == signal.SIGUSR1 else self.stopping):  # the main thread has yet to handle it
+        while not (self.saving if number == signal.SIGUSR1 else self.stopping):  # until the main thread has handled it
             time.sleep(0.001)
     return due(self)
 
 
-run_folder.Run.due = signaled  # asked after each slice, of which every epoch has at least 8
+run_folder.Run.due = signaled  # called after each slice; every epoch has at least 8
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """
 
 
 def shown_on(terminal):
-    """Return the bytes that a pseudo-terminal shows until its other side is closed, and close it."""
+    """Return the bytes that a pseudo-terminal shows until its other end is closed, then close it."""
     shown = b""
     try:
         while data := os.read(terminal, 65536):
             shown += data
-    except OSError:  # Linux says so when the other side has closed
+    except OSError:  # raised by Linux when the other end is closed
         pass
     os.close(terminal)
     return shown
 
 
 def signaled(words, steps, receiver="itself"):
-    """Return the command that runs `w2vtrain` with these words and sends signals after some of its slices.
+    """Return a command that runs `w2vtrain` with these arguments and sends signals after given slices.
 
-    words: as `[sys.executable, "-m", "w2vtrain", ...]`; steps: "3:SIGUSR1,5:SIGINT", counted from 1 at each start;
-    receiver: "itself", "parent", or "nobody": then training waits there for the signal to come from elsewhere.
-    A signal other than SIGKILL is sent once the checkpoint before it is written, and handled before training continues:
-    with `--checkpoint-every 0`, a run stopped after its second slice or a later one leaves at least two checkpoints.
+    words: the command line, `[sys.executable, "-m", "w2vtrain", ...]`; steps: such as "3:SIGUSR1,5:SIGINT", slices
+    counted from 1 at each start; receiver: "itself", "parent", or "nobody", which makes training wait at that slice for
+    a signal from elsewhere. A signal other than SIGKILL is sent after the current checkpoint is written, and training
+    continues only after it is handled. So with `--checkpoint-every 0`, a run stopped after its second slice or later
+    leaves at least two checkpoints.
     """
     return [sys.executable, "-c", SCRIPT, receiver, steps, *map(str, words[3:])]
 
 
 def run_signaled(words, steps):
-    """Run to the end; return the exit code and what the run wrote to stderr."""
+    """Run the command of `signaled` to its end; return the exit code and the output on stderr."""
     done = subprocess.run(signaled(words, steps), capture_output=True, text=True, check=False, timeout=600)
     return done.returncode, done.stderr

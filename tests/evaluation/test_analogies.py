@@ -10,7 +10,7 @@ from w2vtrain.evaluation.analogies import evaluate_analogies
 
 
 def gensim_counts(vectors, path, **options):
-    """Correct and answered questions by section, as gensim counts them."""
+    """Return (section, correct, answered) of each section, as gensim counts them."""
     _, sections = in_gensim(vectors).evaluate_word_analogies(str(path), dummy4unknown=False, **options)
     return [(s["section"], len(s["correct"]), len(s["correct"]) + len(s["incorrect"])) for s in sections[:-1]]
 
@@ -21,7 +21,7 @@ def ours(report):
 
 @pytest.fixture(scope="module")
 def some_questions(tmp_path_factory):
-    """Every fifth question, because gensim answers one at a time."""
+    """Return a file of every fifth question, because gensim answers one at a time."""
     lines = QUESTIONS.read_text().splitlines()
     kept = [line for i, line in enumerate(lines) if line.startswith(":") or i % 5 == 0]
     return put(tmp_path_factory.mktemp("questions"), "\n".join(kept))
@@ -29,15 +29,15 @@ def some_questions(tmp_path_factory):
 
 @pytest.mark.parametrize("restrict", [300, 700, 30_000])
 @pytest.mark.parametrize("noise", [1.0, 2.0])
-def test_structured_vectors_score_as_in_gensim(some_questions, restrict, noise):
+def test_structured_vectors_get_the_same_scores_as_in_gensim(some_questions, restrict, noise):
     vectors = vectors_of(*structured(noise))
     report = evaluate_analogies(vectors, some_questions, restrict_vocab=restrict)
     assert ours(report) == gensim_counts(vectors, some_questions, restrict_vocab=restrict, case_insensitive=True)
     assert report.total.correct > 0
-    assert restrict == 300 or report.total.correct < report.total.answered  # among few words it is easy
+    assert restrict == 300 or report.total.correct < report.total.answered  # with few words, questions are easy
 
 
-def test_accuracy_of_all_is_gensims_with_dummies_for_unknown_words(some_questions):
+def test_accuracy_of_all_equals_gensims_accuracy_with_dummy4unknown(some_questions):
     vectors = vectors_of(*structured(2.0))
     report = evaluate_analogies(vectors, some_questions, restrict_vocab=700)
     accuracy, _ = in_gensim(vectors).evaluate_word_analogies(str(some_questions), 700, dummy4unknown=True)
@@ -46,7 +46,7 @@ def test_accuracy_of_all_is_gensims_with_dummies_for_unknown_words(some_question
 
 
 @pytest.mark.parametrize("case_insensitive", [True, False])
-def test_random_vectors_score_as_in_gensim(some_questions, case_insensitive):
+def test_random_vectors_get_the_same_scores_as_in_gensim(some_questions, case_insensitive):
     words, _ = structured(0, fold=str)
     vectors = vectors_of(words, np.random.default_rng(3).standard_normal((len(words), 4)))
     report = evaluate_analogies(vectors, some_questions, restrict_vocab=30_000, case_insensitive=case_insensitive)
@@ -58,10 +58,10 @@ def test_random_vectors_score_as_in_gensim(some_questions, case_insensitive):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("case_insensitive", [True, False])
-def test_words_in_several_cases_score_as_in_gensim(some_questions, seed, case_insensitive):
+def test_words_in_several_cases_get_the_same_scores_as_in_gensim(some_questions, seed, case_insensitive):
     rng = np.random.default_rng(seed)
     words, matrix = structured(0.5, fold=str.lower, seed=seed)
-    # Up to eight spellings of a word, close together: often they fill all the places that gensim looks at.
+    # Up to eight spellings of a word, close together: they often take all the places that gensim considers.
     spellings = [str.upper, str.title, str.swapcase, lambda w: w[:1] + w[1:].upper(), lambda w: w[:-1] + w[-1:].upper()]
     spellings += [lambda w: w[:2].upper() + w[2:], lambda w: w[:1] + w[1:3].upper() + w[3:]]
     table = dict(zip(words, matrix, strict=True))
@@ -78,7 +78,7 @@ def test_words_in_several_cases_score_as_in_gensim(some_questions, seed, case_in
     assert report.total.correct > 0
 
 
-def test_places_filled_by_other_cases_make_a_question_wrong_as_in_gensim(tmp_path):
+def test_a_question_is_wrong_if_other_cases_take_all_places_as_in_gensim(tmp_path):
     path = put(tmp_path, ": s\nman king woman queen\n")
     base = {"man": [0, 1, 0], "king": [1, 1, 0], "woman": [0, 1, 1], "queen": [0.9, 1, 1]}
     other = {spelling: [1, 1, 1.01] for spelling in ("King", "KIng", "KINg", "kING", "KING")}
@@ -90,7 +90,7 @@ def test_places_filled_by_other_cases_make_a_question_wrong_as_in_gensim(tmp_pat
         assert report.total.correct == (count < 5)
 
 
-def test_blocks_of_questions_do_not_matter(some_questions, monkeypatch):
+def test_block_size_does_not_change_the_report(some_questions, monkeypatch):
     vectors = vectors_of(*structured(1.0))
     whole = evaluate_analogies(vectors, some_questions)
     seen = []
@@ -100,7 +100,7 @@ def test_blocks_of_questions_do_not_matter(some_questions, monkeypatch):
     assert seen[-1] == (whole.total.answered, whole.total.answered)
 
 
-def test_sums_and_shares(tmp_path):
+def test_reports_sum_sections_and_compute_fractions(tmp_path):
     text = ": capitals\na b c d\na b c zzz\n\n: gram1-x\nA B C D\nb a d c\n: gram2-y\nzzz b c d\n"
     vectors = vectors_of("abcd", [[1, 0], [1, 1], [2, 0], [2, 1]])
     report = evaluate_analogies(vectors, put(tmp_path, text))
@@ -120,14 +120,14 @@ def test_sums_and_shares(tmp_path):
     assert found["restrict_vocab"] == 30_000
 
 
-def test_zero_vectors_are_no_answers(tmp_path):
+def test_zero_vectors_are_never_answers(tmp_path):
     vectors = vectors_of(["a", "b", "c", "zero", "d"], [[1, 0.1], [1, -0.1], [1, 0], [0, 0], [-1, 0.001]])
     assert evaluate_analogies(vectors, put(tmp_path, ": s\na b c d\n")).total.correct == 1
     only = vectors_of(["zero", "a", "b", "c"], [[0, 0], [1, 0.1], [1, -0.1], [1, 0]])
     assert evaluate_analogies(only, put(tmp_path, ": s\na b c zero\n")).total.correct == 0
 
 
-def test_no_covered_question_is_an_error_not_zero_percent():
+def test_a_vocabulary_that_covers_no_question_is_an_error():
     vectors = vectors_of(["x", "y"], np.eye(2))
     with pytest.raises(DataError, match=r"none of its 19,544 questions has all four words among the first 2 words"):
         evaluate_analogies(vectors, QUESTIONS)
@@ -137,17 +137,17 @@ def test_no_covered_question_is_an_error_not_zero_percent():
     ("text", "message"),
     [
         ("a b c d\n", "file.txt:1: a question before the first section"),
-        (": s\na b c d\na b c\n", "file.txt:3: 3 words, a question has 4"),
-        (": s\n\n\na b c d e\n", "file.txt:4: 5 words, a question has 4"),
+        (": s\na b c d\na b c\n", "file.txt:3: expected a question of 4 words, got 3"),
+        (": s\n\n\na b c d e\n", "file.txt:4: expected a question of 4 words, got 5"),
         (b": s\na b c d\na b \xff d\n", "file.txt:3: not UTF-8 at byte 4"),
     ],
 )
-def test_malformed_questions(tmp_path, text, message):
+def test_malformed_questions_are_refused_with_their_line(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         evaluate_analogies(vectors_of("abcd", np.eye(4)), put(tmp_path, text))
 
 
-def test_wrong_arguments(tmp_path):
+def test_a_missing_file_and_a_wrong_restrict_vocab_are_errors(tmp_path):
     vectors = vectors_of("abcd", np.eye(4))
     with pytest.raises(InputMissing, match="No such file"):
         evaluate_analogies(vectors, tmp_path / "none")
@@ -155,7 +155,7 @@ def test_wrong_arguments(tmp_path):
         evaluate_analogies(vectors, QUESTIONS, restrict_vocab=0)
 
 
-def test_all_questions_in_a_vocabulary_of_20_000():
+def test_questions_are_answered_in_large_blocks():
     words, matrix = structured(0.5, dim=100)
     rng = np.random.default_rng(1)
     extra = [f"filler{i}" for i in range(20_000 - len(words))]
@@ -164,11 +164,11 @@ def test_all_questions_in_a_vocabulary_of_20_000():
     report = evaluate_analogies(
         vectors, QUESTIONS, restrict_vocab=None, progress=lambda done, total: blocks.append(done)
     )
-    assert len(blocks) < 100, "a matrix product answers hundreds of questions"
+    assert len(blocks) < 100, "one matrix product answers hundreds of questions"
     assert report.total.answered == report.total.asked == 19_544
 
 
-def test_the_shipped_sets_are_whole():
+def test_the_shipped_evaluation_sets_are_complete_and_documented():
     report = evaluate_analogies(vectors_of(*structured(0.3)), QUESTIONS)
     assert (report.total.asked, len(report.sections)) == (19_544, 14)
     assert (report.semantic.asked, report.syntactic.asked) == (8_869, 10_675)

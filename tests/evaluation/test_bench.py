@@ -1,4 +1,4 @@
-"""What is measured is what is said: operations against a count by hand, the command's tables, JSON and picture."""
+"""Benchmarks: operation counts against a count by hand, and the tables, JSON and picture of the command."""
 
 import contextlib
 import io
@@ -43,7 +43,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """The machine's limits take seconds, and a test of their own."""
+    """Skip measuring the machine's limits, which takes seconds and has its own test."""
     monkeypatch.setattr("w2vtrain.evaluation.bench.measure_limits", lambda: Limits(1e11, 1e10, 1e10))
 
 
@@ -53,7 +53,7 @@ def run(*words):
     return done
 
 
-def test_limits_are_of_work_that_is_done(monkeypatch):
+def test_limits_count_work_that_is_really_done(monkeypatch):
     assert multiply_adds(3, 0.5) == pytest.approx(multiply_adds(0, 0.5)), "1 = 0.5 * 1 + 0.5"
     assert multiply_adds(2, 2.0) == pytest.approx(10 * multiply_adds(0, 2.0)), "1 -> 4 -> 10"
     a, b, c = (np.full(9, x, np.float32) for x in (0, 1, 2))
@@ -68,21 +68,21 @@ def test_limits_are_of_work_that_is_done(monkeypatch):
     assert (found.triad, found.rows) == (2 * (3 * 4 << 24), 2 * (2 * 1000 * 32 * 4)), "bytes per second"
 
 
-def test_operations_are_those_of_a_naive_window():
-    """Two operations a multiplication and addition: a product, the context's change and the candidate's."""
+def test_operations_match_a_count_by_hand():
+    """A multiply-add counts as two operations; each candidate needs a product and an update of each of two rows."""
     assert operations(32, 6, 0) == 6 * 3 * 32 * 2
     assert operations(25, 6, 0) == operations(32, 6, 0), "rows are padded"
-    assert operations(32, 6, 4) == (6 * 3 + 4 * 2) * 32 * 2, "CBOW adds up its context, and adds to it"
+    assert operations(32, 6, 4) == (6 * 3 + 4 * 2) * 32 * 2, "CBOW also sums and updates its context rows"
 
 
-def test_paths_are_weighted_by_what_subsampling_leaves():
+def test_path_length_is_weighted_by_the_words_left_by_subsampling():
     counts = np.array([900, 50, 30, 20])
     lengths = np.array(huffman_lengths(counts))
     assert path_length(counts, 0.0) == pytest.approx((lengths * counts).sum() / 1000)
     assert path_length(counts, 0.001) > path_length(counts, 0.0)
 
 
-def test_systems_stand_side_by_side(corpus, tmp_path):
+def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
     pytest.importorskip("gensim")
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "cbow", "--objectives", "hs", "--vector-size", 16,
@@ -101,14 +101,14 @@ def test_systems_stand_side_by_side(corpus, tmp_path):
     assert (theirs[columns.index("ready s")], gensim["preparing"]) == ("-", None)
     whole = gensim["whole_wall"] / mine["whole_wall"]
     assert re.search(
-        rf"cbow hs beside gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$", done.stdout.strip()
+        rf"cbow hs compared with gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$", done.stdout.strip()
     )
     assert mine["operations"] > 1e5
     assert gensim["operations"] is None
     assert mine["words"] == gensim["words"]
 
 
-def test_only_what_a_system_has_is_measured(monkeypatch):
+def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):
     monkeypatch.setattr("w2vtrain.evaluation.bench.measure", lambda job, questions, pairs: job)
     monkeypatch.setattr("w2vtrain.evaluation.bench.warm_up", lambda job, folder: None)
     first, systems = Job("w2vtrain", "skipgram", "neg", "corpus"), ["w2vtrain", "gensim"]
@@ -119,13 +119,13 @@ def test_only_what_a_system_has_is_measured(monkeypatch):
     ]  # fmt: skip
 
 
-def test_systems_that_are_all_missing_are_named(corpus, monkeypatch):
+def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)  # as if it were not installed
     with pytest.raises(ConfigError, match="none of gensim is installed"):
         run(corpus, "--systems", "gensim")
 
 
-def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
+def test_a_sweep_refuses_options_that_it_would_ignore(corpus, tmp_path):
     for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"]):
         command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
         with pytest.raises(UsageError, match="speed alone"):
@@ -134,13 +134,13 @@ def test_a_sweep_refuses_what_it_would_ignore(corpus, tmp_path):
 
 
 def in_this_process(command, **_):
-    """Measure without a process for each job, which another test has."""
+    """Run a job in this process; another test covers separate processes."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         child(*command[3:])
     return subprocess.CompletedProcess(command, 0, printed.getvalue())
 
 
-def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
+def test_a_sweep_prints_a_table_and_draws_a_picture(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "w2vtrain.evaluation.measure.subprocess", SimpleNamespace(run=in_this_process, PIPE=subprocess.PIPE)
     )
@@ -158,7 +158,7 @@ def test_a_sweep_is_a_table_and_a_picture(corpus, tmp_path, monkeypatch):
     )
     rows = [line.split("|")[1:3] for line in done.stdout.splitlines()[-5:]]
     assert [[cell.strip() for cell in row] for row in rows] == [
-        ["dimensions", "16"], ["dimensions", "48"], ["words of the vocabulary", "5"], ["words of the vocabulary", "20"],
+        ["dimensions", "16"], ["dimensions", "48"], ["vocabulary size", "5"], ["vocabulary size", "20"],
         ["threads", "1"],
     ]  # fmt: skip
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")

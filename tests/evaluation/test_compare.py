@@ -15,7 +15,7 @@ from w2vtrain.objectives import objectives
 ROOT = Path(__file__).parents[2]
 
 
-def test_contenders_take_options_and_settings_of_their_own():
+def test_each_contender_has_its_own_options_and_settings():
     found = contenders("softmax, nce(negative=25, alpha=0.1),hs( tree = balanced )")
     assert [c.name for c in found] == ["softmax", "nce(negative=25, alpha=0.1)", "hs(tree = balanced)"]
     assert found[0].settings == {"objective": "softmax"}
@@ -27,17 +27,17 @@ def test_contenders_take_options_and_settings_of_their_own():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "none is named"),
+        ("", "the list is empty"),
         ("softmacks", "choose one of"),
-        ("nce(negative)", "has no option 'negative', nor"),
-        ("nce(color=3)", "no option 'color'"),
-        ("nce(options=3)", "no option 'options'"),
+        ("nce(negative)", "'negative' is not KEY=VALUE, where KEY is an option of nce or a setting"),
+        ("nce(color=3)", "'color=3' is not KEY=VALUE"),
+        ("nce(options=3)", "'options=3' is not KEY=VALUE"),
         ("nce(negative=x)", "whole number"),
-        ("neg, neg", "stands there twice"),
+        ("neg, neg", "neg is listed twice"),
         ("n eg", "is not NAME"),
     ],
 )
-def test_what_is_no_contender_is_told(text, message):
+def test_invalid_contenders_are_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         contenders(text)
 
@@ -69,7 +69,7 @@ def found(job, perplexity=100.0):
     }  # fmt: skip
 
 
-def test_a_comparison_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatch):
     trained, said = [], []
 
     def train(job):
@@ -87,14 +87,14 @@ def test_a_comparison_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert [r["job"]["name"] for r in results] == names
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.05, 0.2, 0.05, 0.2]
     assert compare.train_all(comparison(tmp_path), said.append) == json.loads(json.dumps(results))
-    with pytest.raises(ConfigError, match="is of another comparison"):
+    with pytest.raises(ConfigError, match="belongs to another comparison"):
         compare.train_all(comparison(tmp_path, test="other"), said.append)
     (tmp_path / "runs/neg-seed-1.json").write_text("{")
     with pytest.raises(DataError, match="not JSON"):
         compare.train_all(comparison(tmp_path), said.append)
 
 
-def test_an_older_comparison_is_not_trained_again(tmp_path, monkeypatch):
+def test_results_of_an_older_version_are_reused(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "_train_apart", found)
     before = compare.train_all(comparison(tmp_path), lambda _: None)
     for path in (tmp_path / "runs").iterdir():
@@ -105,7 +105,7 @@ def test_an_older_comparison_is_not_trained_again(tmp_path, monkeypatch):
     monkeypatch.delattr(compare, "_train_apart")
     again = compare.train_all(comparison(tmp_path), lambda _: None)
     assert [r["test"] for r in again] == [r["test"] for r in before]
-    with pytest.raises(ConfigError, match="is of another comparison"):
+    with pytest.raises(ConfigError, match="belongs to another comparison"):
         compare.train_all(comparison(tmp_path, settings=Settings(architecture="cbow")), lambda _: None)
 
 
@@ -123,7 +123,7 @@ def test_a_contender_may_have_an_architecture_of_its_own(tmp_path):
     ]
 
 
-def test_rates_are_tried_where_none_is_given(tmp_path, monkeypatch):
+def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
     trained = []
 
     def train(job):
@@ -136,7 +136,7 @@ def test_rates_are_tried_where_none_is_given(tmp_path, monkeypatch):
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
 
 
-def test_what_diverges_is_a_line_of_the_table(tmp_path, monkeypatch):
+def test_a_diverged_training_is_a_line_of_the_table(tmp_path, monkeypatch):
     def train(job):
         if job.settings["objective"] == "neg":
             return {"failed": "training diverged", "exit_code": 76}
@@ -152,7 +152,7 @@ def test_what_diverges_is_a_line_of_the_table(tmp_path, monkeypatch):
     assert report.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
 
 
-def test_the_table_has_ratios_means_and_ranges(tmp_path, monkeypatch):
+def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 100.0 * job.settings["seed"]))
     results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
     head, softmax, neg = report.table(results)
@@ -166,8 +166,8 @@ def test_the_table_has_ratios_means_and_ranges(tmp_path, monkeypatch):
     assert report.markdown([head, softmax, neg]).count("\n") == 4
 
 
-def test_compare_trains_prints_and_writes(tmp_path, w2vtrain_here):
-    """From the shell, with real trainings; the second time nothing is trained again."""
+def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain_here):
+    """Run the command with real trainings; the second time, it does not train again."""
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
     (tmp_path / "train.txt").write_text("\n".join(text[:600]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")

@@ -11,7 +11,7 @@ from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.similarity import evaluate_similarity
 
 
-def test_questions_and_pairs_have_limits(tmp_path, monkeypatch):
+def test_sizes_of_files_lines_and_sections_are_limited(tmp_path, monkeypatch):
     vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
     long = "x" * datasets.LONGEST_LINE
     assert evaluate_analogies(vectors, put(tmp_path, f": {long[2:]}\r\na b c d\n")).total.asked == 1
@@ -21,12 +21,12 @@ def test_questions_and_pairs_have_limits(tmp_path, monkeypatch):
         evaluate_analogies(vectors, put(tmp_path, ":\n" * (1 << 16) + ": a\na b c d\n"))
     monkeypatch.setattr(datasets, "LARGEST", 19)
     assert evaluate_similarity(vectors, put(tmp_path, "a b 1\na c 2\nb d 3\n"[:-1])).asked == 3
-    with pytest.raises(DataError, match=r"file\.txt:4: more than 19 bytes of text: divide the file"):
+    with pytest.raises(DataError, match=r"file\.txt:4: more than 19 bytes of text: split the file"):
         evaluate_similarity(vectors, put(tmp_path, "a b 1\na c 2\nb d 3\nc d 4\n"))
 
 
-def test_compressed_questions_may_be_as_regular_as_real_ones(tmp_path):
-    """Real ones are compressed 20 times at most; millions of equal lines, thousands of times."""
+def test_files_compressed_more_than_a_hundredfold_are_refused(tmp_path):
+    """Real question files shrink at most 20-fold; millions of equal lines shrink thousands of times."""
     vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
     plain = b": a\n" + b"a b c d\n" * 8_000
     (tmp_path / "plain").write_bytes(plain)

@@ -7,13 +7,13 @@ from scipy import stats
 from w2vtrain.evaluation.intervals import fisher_interval, wilson_interval
 
 
-def test_wilson_is_that_of_scipy():
+def test_wilson_interval_equals_scipys():
     for correct, n in [(0, 10), (3, 10), (10, 10), (1, 1), (4321, 19_544)]:
         expected = stats.binomtest(correct, n).proportion_ci(method="wilson")
         assert wilson_interval(correct, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-def test_fisher_covers_the_truth_as_often_as_it_says():
+def test_fisher_interval_covers_the_true_value_95_percent_of_the_time():
     rng = np.random.default_rng(0)
     true, hits, rounds = 0.5, 0, 400
     truth = 6 / math.pi * math.asin(true / 2)  # Spearman's correlation of normal pairs

@@ -9,7 +9,7 @@ from w2vtrain.evaluation import neighbors
 from w2vtrain.evaluation.neighbors import NearestWords, close_words
 
 
-def test_neighbors_and_analogy():
+def test_neighbors_and_analogies_are_the_nearest_words():
     nearest = NearestWords(
         vectors_of(
             ["man", "king", "woman", "queen", "zero", "Kings"],
@@ -23,13 +23,13 @@ def test_neighbors_and_analogy():
     assert len(nearest.neighbors("king", 100)) == 4
 
 
-def test_too_few_answers_are_refused():
+def test_topn_below_one_is_refused():
     with pytest.raises(UsageError, match="topn"):
         NearestWords(vectors_of("ab", np.eye(2))).neighbors("a", 0)
 
 
 @pytest.mark.parametrize("topn", [1, 10, 10_000])
-def test_answers_are_gensims_bit_by_bit(topn):
+def test_answers_equal_gensims_bit_for_bit(topn):
     words, matrix = structured(0.5)
     matrix[100:110] = matrix[99]  # equal cosines
     vectors = vectors_of(words, matrix)
@@ -40,18 +40,18 @@ def test_answers_are_gensims_bit_by_bit(topn):
     assert nearest.neighbors(words[99], topn) == keyed.most_similar(words[99], topn=topn)
 
 
-def test_unknown_words_name_close_ones():
+def test_the_error_for_an_unknown_word_suggests_similar_words():
     nearest = NearestWords(vectors_of(["the", "Greece", "greek", "KING", "kingdom"], np.eye(5)))
-    with pytest.raises(DataError, match="'greece' is not in the vocabulary; close to it: 'Greece', 'greek'"):
+    with pytest.raises(DataError, match="'greece' is not in the vocabulary; similar words: 'Greece', 'greek'"):
         nearest.neighbors("greece")
-    with pytest.raises(DataError, match="'king' is not in the vocabulary; close to it: 'KING'"):
+    with pytest.raises(DataError, match="'king' is not in the vocabulary; similar words: 'KING'"):
         nearest.analogy("the", "king", "greek")
     with pytest.raises(DataError, match=r"'xyzzy' is not in the vocabulary$"):
         nearest.neighbors("xyzzy")
 
 
-def test_close_words_are_cheap_in_a_large_vocabulary(monkeypatch):
-    """Few words are compared letter by letter, however many there are."""
+def test_finding_similar_words_is_cheap_in_a_large_vocabulary(monkeypatch):
+    """Only a limited number of words is compared letter by letter."""
     compared, compare = [], neighbors.difflib.get_close_matches
 
     def counted(word, possibilities, **more):

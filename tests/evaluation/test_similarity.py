@@ -12,7 +12,7 @@ from w2vtrain.evaluation.similarity import evaluate_similarity, pearson, spearma
 
 @pytest.fixture(params=["wordsim353.tsv", "simlex999.tsv"])
 def rated(request):
-    """A set of word pairs, and vectors of most of its words."""
+    """Return a file of word pairs, and vectors for most of its words."""
     path = DATA / request.param
     lines = [line.split("\t") for line in path.read_text().splitlines()]
     words = sorted({word.lower() for a, b, _ in lines[::2] for word in (a, b)})
@@ -21,7 +21,7 @@ def rated(request):
 
 @pytest.mark.parametrize("case_insensitive", [True, False])
 @pytest.mark.parametrize("restrict", [300, 300_000])
-def test_correlations_are_gensims_to_the_last_digit_shown(rated, restrict, case_insensitive):
+def test_correlations_equal_gensims_to_four_decimals(rated, restrict, case_insensitive):
     path, vectors = rated
     options = {"restrict_vocab": restrict, "case_insensitive": case_insensitive}
     report = evaluate_similarity(vectors, path, **options)
@@ -31,7 +31,7 @@ def test_correlations_are_gensims_to_the_last_digit_shown(rated, restrict, case_
     assert 1 - report.answered / report.asked == pytest.approx(unknown / 100)
 
 
-def test_a_report_has_all_figures(rated):
+def test_the_report_has_counts_and_an_interval(rated):
     path, vectors = rated
     report = evaluate_similarity(vectors, path)
     assert (report.asked, report.answered > 100) == (len(path.read_text().splitlines()), True)
@@ -41,7 +41,7 @@ def test_a_report_has_all_figures(rated):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 50, 999])
 @pytest.mark.parametrize("levels", [2, 10, None])
-def test_correlations_have_scipys_bits(rng, n, levels):
+def test_correlations_equal_scipys_bit_for_bit(rng, n, levels):
     for scale in (1e-200, 1, 1e200):
         x, y = rng.standard_normal((2, n))
         if levels:  # many values are equal
@@ -51,7 +51,7 @@ def test_correlations_have_scipys_bits(rng, n, levels):
         assert pearson(x, y) == stats.pearsonr(x, y).statistic
 
 
-def test_similarity_takes_the_first_of_several_cases(tmp_path):
+def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
     vectors = vectors_of(["Cat", "cat", "dog", "sun"], [[1, 0], [0, 1], [1, 0.1], [0.2, 1]])
     text = "# comment\n\ncat dog 9\nCAT\tsun\t1\ndog sun 2\nmoon sun 3\n"
     report = evaluate_similarity(vectors, put(tmp_path, text))
@@ -62,24 +62,24 @@ def test_similarity_takes_the_first_of_several_cases(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x y 1\ny z 2\n", "no pair of .*file.txt is in the vocabulary"),
-        ("", "no pair of .*file.txt is in the vocabulary"),
+        ("x y 1\ny z 2\n", "file.txt: none of its 2 pairs has both words in the vocabulary"),
+        ("", "file.txt: none of its 0 pairs has both words in the vocabulary"),
         ("a b 1\n", "all scores of the covered pairs are equal"),
         ("a b 1\na c 1\n", "all scores of the covered pairs are equal"),
         ("a b 1\nc d 2\n", "all similarities of the covered pairs are equal"),
-        ("a b 1\na c\n", "file.txt:2: not a line of two words and a score"),
-        ("a b 1\na c x\n", "file.txt:2: not a line"),
-        ("a b nan\n", "file.txt:1: not a line"),
-        ("a b 1 2\n", "file.txt:1: not a line"),
+        ("a b 1\na c\n", "file.txt:2: expected two words and a score, got 'a c'"),
+        ("a b 1\na c x\n", "file.txt:2: expected two words and a score"),
+        ("a b nan\n", "file.txt:1: expected two words and a score"),
+        ("a b 1 2\n", "file.txt:1: expected two words and a score"),
         (b"a b 1\n\xff b 2\n", "file.txt:2: not UTF-8"),
     ],
 )
-def test_pairs_that_give_no_correlation(tmp_path, text, message):
+def test_pairs_without_a_correlation_are_an_error(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         evaluate_similarity(vectors_of("abcd", np.eye(4)), put(tmp_path, text))
 
 
-def test_pairs_are_scored_block_by_block(tmp_path, monkeypatch):
+def test_block_size_does_not_change_the_correlations(tmp_path, monkeypatch):
     vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
     path = put(tmp_path, "a b 1\na c 2\nb d 3\nc d 4\nd d 5\n")
     whole = evaluate_similarity(vectors, path)

@@ -1,4 +1,4 @@
-"""Measure vectors, models, objectives and the program itself: analogies, similarity, comparisons, benchmarks, checks.
+"""Measurements: analogies, word similarity, comparisons, benchmarks, and checks of objectives and architectures.
 
 Nothing here changes a model or prints.
 """

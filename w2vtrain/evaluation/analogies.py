@@ -1,6 +1,6 @@
-"""Answer files of analogy questions, and report accuracy by section.
+"""Answer a file of analogy questions and report the accuracy per section.
 
-Single analogies are answered in neighbors.py; nothing is printed.
+Single analogies are answered in neighbors.py. Nothing here prints.
 """
 
 from array import array
@@ -17,18 +17,18 @@ from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_w
 from w2vtrain.evaluation.intervals import wilson_interval
 from w2vtrain.formats.vectors import Vectors
 
-# Similarities held at a time, 64 MB: as many questions are answered together as this allows, 16 at least.
+# Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.
 SIMILARITIES = 1 << 24
-# gensim considers this many of the most similar words, and takes the first that is no form of the question's words.
+# gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
 MOST_SECTIONS = 1 << 16
 Progress = Callable[[int, int], None]
-"""Called after each block of questions with the number answered so far and the number of all."""
+"""Called after each block of questions with the number answered so far and the total."""
 
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """Numbers of questions in one section or several: correct, answered (all four words known), asked (in the file)."""
+    """Counts of questions in one or several sections: correct, answered (all four words known), asked (in the file)."""
 
     name: str
     correct: int
@@ -37,11 +37,11 @@ class AnalogyScore:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of correct among the answered, as word2vec and gensim report it; None if none was answered."""
+        """Fraction of answered questions that are correct, as in word2vec and gensim; None if none was answered."""
         return self.correct / self.answered if self.answered else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all counts and shares; `interval` is Wilson's 95% for the accuracy."""
+        """Return all counts and fractions; `interval` is Wilson's 95% interval for the accuracy."""
         return {
             "name": self.name,
             "correct": self.correct,
@@ -56,7 +56,7 @@ class AnalogyScore:
 
 @dataclass(frozen=True)
 class AnalogyReport:
-    """Scores by section, and the protocol behind them, without which they cannot be compared with others'."""
+    """Scores per section, with the evaluation settings that a comparison with other results must state."""
 
     path: str
     restrict_vocab: int | None
@@ -65,17 +65,17 @@ class AnalogyReport:
 
     @property
     def total(self) -> AnalogyScore:
-        """All sections together."""
+        """Score of all sections together."""
         return self._sum("total", self.sections)
 
     @property
     def syntactic(self) -> AnalogyScore:
-        """The sections whose name begins with "gram"."""
+        """Score of the sections whose names begin with "gram"."""
         return self._sum("syntactic", [s for s in self.sections if s.name.startswith("gram")])
 
     @property
     def semantic(self) -> AnalogyScore:
-        """The other sections."""
+        """Score of all other sections."""
         return self._sum("semantic", [s for s in self.sections if not s.name.startswith("gram")])
 
     @staticmethod
@@ -85,7 +85,7 @@ class AnalogyReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole report in plain types."""
+        """Return the whole report as built-in types, ready for JSON."""
         return {
             "task": "analogies",
             "file": self.path,
@@ -106,13 +106,15 @@ def evaluate_analogies(
     case_insensitive: bool = True,
     progress: Progress | None = None,
 ) -> AnalogyReport:
-    """Answer "a is to b as c is to ?" by the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
+    """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
 
-    Only the first `restrict_vocab` words count (None: all), for questions and for answers; `case_insensitive` takes
-    the first of the words that differ in case only. The counts are those of gensim's `evaluate_word_analogies` with
-    dummy4unknown=False. The file has sections ": name" of lines of four words. Raises InputMissing; DataError, naming
-    the line, for a malformed one and if the file exceeds LARGEST, LONGEST_LINE (datasets.py) or MOST_SECTIONS, and if
-    the vocabulary covers no question at all.
+    Questions and answers use only the first `restrict_vocab` words (None: all). With `case_insensitive`, the first of
+    several words that differ only in case stands for all of them. The counts equal those of gensim's
+    `evaluate_word_analogies` with dummy4unknown=False. The file has one question of four words per line, in sections
+    that begin with a line ": NAME".
+
+    Raises InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
+    exceeds LARGEST, LONGEST_LINE (datasets.py) or MOST_SECTIONS; and DataError if the vocabulary covers no question.
     """
     words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)
     first = first_indices(words, fold)
@@ -134,7 +136,10 @@ def evaluate_analogies(
 def _covered_questions(
     path: str | Path, first: dict[str, int], fold: Callable[[str], str]
 ) -> tuple[list[str], list[int], NDArray[np.int64]]:
-    """Return the sections, the number of questions asked in each, and (n, 5) section and words of each covered one."""
+    """Return the section names, the number of questions in each, and the covered questions.
+
+    The covered questions are (n, 5) int64: section index and four word indices. Their words are all in `first`.
+    """
     sections: list[str] = []
     asked: list[int] = []
     known = array("i")
@@ -151,35 +156,35 @@ def _covered_questions(
 
 
 def _read_questions(path: str | Path) -> Iterator[tuple[str, list[str] | None]]:
-    """Yield (name, None) for the head of a section, then (name, four words) for each of its questions."""
+    """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions."""
     name, sections = None, 0
     for number, line in text_lines(path):
         if line.startswith(":"):
             name, sections = line.lstrip(": ").strip(), sections + 1
             if sections > MOST_SECTIONS:
-                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: divide the file")
+                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: split the file")
             yield name, None
             continue
         words = line.split()
         if name is None:
-            raise DataError(f"{path}:{number}: a question before the first section, which a line ': NAME' begins")
+            raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
         if len(words) != 4:
-            raise DataError(f"{path}:{number}: {len(words)} words, a question has 4")
+            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
         yield name, words
 
 
 def _answer(
     matrix: NDArray[np.float32], questions: NDArray[np.int64], same: NDArray[np.int64], progress: Progress | None
 ) -> NDArray[np.int64]:
-    """Return for each question (n, 3) the row of `matrix` (V, d) of the nearest other word, -1 if there is none.
+    """Return the row of `matrix` (V, d) of the word nearest to each question (n, 3), or -1 if there is none.
 
-    same[i] is the first word that equals word i but for case; all words with the same one as a, b or c are excluded.
+    same[i] is the index of the first word that equals word i except for case. No form of a, b or c can be an answer.
     """
     with np.errstate(over="ignore"):
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     unit = matrix / np.where(norms > 0, norms, 1).astype(np.float32)
     directionless = np.flatnonzero(norms == 0)
-    # Few words have other forms: only these are kept, by the first form.
+    # Few words have other forms, so store only those, by the index of their first form.
     forms: dict[int, list[int]] = {}
     for other in np.flatnonzero(same != np.arange(len(same))).tolist():
         forms.setdefault(int(same[other]), []).append(other)
@@ -200,7 +205,10 @@ def _answer(
 def _nearest(
     similar: NDArray[np.float32], questions: NDArray[np.int64], forms: dict[int, list[int]]
 ) -> NDArray[np.int64]:
-    """Return the best column in each row of `similar` that is no form of the question's words; overwrites `similar`."""
+    """Return the best column of each row of `similar` (n, V) that is not a form of a question word; overwrites it.
+
+    questions (n, 3): word indices; forms: by the index of a word, those of its other forms. -1 means no answer.
+    """
     rows = np.arange(len(questions))
     similar[rows[:, None], questions] = -np.inf
     others: dict[int, NDArray[np.float32]] = {}
@@ -212,7 +220,7 @@ def _nearest(
     highest = similar[rows, best]
     best[np.isneginf(highest)] = -1
     for row, values in others.items():
-        # In gensim there is no answer if other forms of the question's words fill all the places that it considers.
+        # gensim gives no answer if other forms of the question words take all the places that it considers.
         if (values > highest[row]).sum() >= GENSIM_CONSIDERS:
             best[row] = -1
     return best

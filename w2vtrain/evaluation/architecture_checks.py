@@ -1,7 +1,7 @@
-"""Checks that every architecture has to pass: hidden vectors that add up, gradients by finite differences, kernels.
+"""Checks that every architecture must pass: it compiles, and its gradients match finite differences.
 
-They take the architecture as any user's program would, by the interface in architectures/contract.py; how good its
-vectors are, they do not see.
+The checks use an architecture only through the interface in architectures/contract.py. They do not measure the quality
+of its vectors.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,14 @@ from w2vtrain.objectives.contract import Window
 NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 3
 CONTEXT = np.array([4, 1, 7, 4, 2], np.int32)
 LEFT = 2
-"""The context of the window that is checked, in which a word appears twice, and how many of its words come first."""
+"""The window of the checks: its context words, one of them twice, and how many of them precede the target word."""
 
 
 def check(name: str, bias: bool = False) -> Iterator[Finding]:
-    """Check an architecture, by its name or its module's, on one window.
+    """Check an architecture on one window.
 
-    ConfigError if there is none, or if Numba cannot compile it.
+    name: a registered name, a file or a module. Raises ConfigError if there is no such architecture, if it breaks the
+    contract, or if Numba cannot compile it.
     """
     architecture = build(name, Layout(WINDOW, DIM, DIM + bias, NAMES), {})
     for objective in ("neg", "softmax"):
@@ -35,7 +36,7 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
     architecture, rows = architecture._replace(**learned), np.zeros((architecture.input_rows(len(NAMES)), 16))
     rows[:, :DIM] = rng.normal(size=(len(rows), DIM))
     shape = np.shape(architecture.vectors(rows[:, :DIM]))
-    yield Finding("there is one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
+    yield Finding("vectors returns one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
     window = Window(CONTEXT, len(CONTEXT), LEFT)
     count, found = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
     for example in range(count):
@@ -46,7 +47,7 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
 
 
 def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Iterator[Finding]:
-    """The hidden vector of one example, and what each array learns from a gradient of it."""
+    """Check the hidden vector of one example, and the update of each array by a gradient."""
     rows, gradient = arrays["rows"], np.zeros((1, 16))
     gradient[0, :DIM] = np.random.default_rng(example).normal(size=DIM)
 
@@ -68,17 +69,17 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
     architecture.backward(rows, window, example, gradient, step)
     for key, array in arrays.items():
         change = ((array - before[key]) / step).reshape(-1)
-        yield _proportional(f"{key} learn by minus the slope", change[cells[key]], slopes[key])
+        yield _proportional(f"the update of {key} follows the negative gradient", change[cells[key]], slopes[key])
         outside = np.delete(change.reshape(array.shape), range(DIM), axis=1)
         yield Finding(f"padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
         array[...] = before[key]
 
 
 def _proportional(what: str, change: np.ndarray, slopes: np.ndarray) -> Finding:
-    """Whether a change is a positive multiple of what it should be: authors may scale it (word2vec.c's CBOW does)."""
+    """Check that a change is a positive multiple of the expected one, since updates may be scaled, as in word2vec.c."""
     expected = float(slopes @ slopes)
     if expected == 0:
-        return Finding(what, not change.any(), "there is none")
+        return Finding(what, not change.any(), "the gradient is zero")
     factor = float(change @ slopes) / expected
     off = float(np.abs(change - factor * slopes).max()) / max(1e-3, float(np.abs(slopes).max()))
-    return Finding(what, factor > 0 and off < 1e-2, f"{factor:.3g} times, off by {off:.1e}")
+    return Finding(what, factor > 0 and off < 1e-2, f"factor {factor:.3g}, off by {off:.1e}")

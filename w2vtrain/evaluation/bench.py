@@ -1,7 +1,7 @@
-"""Speed and accuracy beside gensim and fastText, in one run on one corpus, or over one setting after the other.
+"""Compare the speed and accuracy of w2vtrain, gensim and fastText in one run on one corpus.
 
-It trains nothing itself: measure.py does, one process a training. Systems take turns, seed by seed, for shared machines
-drift.
+measure.py runs the trainings, one process each. The systems take turns, seed by seed, because the speed of a shared
+machine drifts.
 """
 
 import contextlib
@@ -20,26 +20,26 @@ from w2vtrain.evaluation.measure import Job, Measurement, measure, warm_up
 from w2vtrain.system.machine import versions
 
 SHARED = ("skipgram", "cbow", "neg", "hs")
-"""The architectures and objectives that every system has."""
+"""The architectures and objectives that every system supports."""
 
 
 def side_by_side(
     first: Job, systems: list[str], architectures: list[str], objectives: list[str], seeds: int,
     alphas: dict[str, float], questions: str | None, pairs: tuple[str, ...],
 ) -> Iterator[Measurement]:  # fmt: skip
-    """Measure every system on every architecture and objective that it has, seed by seed, in turns.
+    """Measure every system on each architecture and objective that it supports; for each seed, the systems take turns.
 
-    alphas: learning rates by system.
+    alphas: learning rate by system name; a system that is not in it uses its default.
     """
     for architecture in architectures:
         for objective in objectives:
-            if "w2vtrain" in systems:  # compile the kernel, which is kept on disk, outside the measurements
+            if "w2vtrain" in systems:  # compile the kernel into the cache on disk before measuring
                 with tempfile.TemporaryDirectory() as folder:
                     warm_up(replace(first, system="w2vtrain", architecture=architecture, objective=objective), folder)
             for seed in range(1, seeds + 1):
                 for system in systems:
                     if system != "w2vtrain" and (architecture not in SHARED or objective not in SHARED):
-                        continue  # the others have no more
+                        continue  # the other systems support nothing else
                     job = replace(
                         first,
                         system=system,
@@ -52,7 +52,7 @@ def side_by_side(
 
 
 def table(measurements: list[Measurement]) -> str:
-    """Medians over seeds for what takes time, means with their range for scores; Markdown."""
+    """Return a Markdown table: medians over seeds for speed, time and memory, means with ranges for scores."""
     names = sorted({name for m in measurements for name in m.scores})
     head = ["architecture", "objective", "system", "alpha", "words/CPU s", "GFLOP/CPU s", "read words/s", "ready s"]
     head += ["whole job s", "peak MiB", *names]
@@ -79,10 +79,13 @@ def _median(values: Sequence[float | None], form: str = ",.0f") -> str:
 
 
 def ratios(measurements: list[Measurement]) -> list[str]:
-    """How many times as fast as the others w2vtrain is, line by line: medians of each divided."""
+    """Return one line per architecture, objective and other system: how many times as fast w2vtrain is.
+
+    Each ratio is the quotient of two medians over seeds.
+    """
     groups = {(g[0].job.architecture, g[0].job.objective, g[0].job.system): g for g in _groups(measurements)}
     what: dict[str, Callable[[Measurement], float | None]] = {
-        "words a CPU second": lambda m: m.speed,
+        "words per CPU second": lambda m: m.speed,
         "whole job": lambda m: 1 / m.whole_wall,
         "reading": lambda m: m.read_speed,
     }
@@ -96,7 +99,7 @@ def ratios(measurements: list[Measurement]) -> list[str]:
             pair = [[value for m in group if (value := of(m))] for group in (ours, theirs)]
             if all(pair):
                 found.append(f"{name} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
-        lines.append(f"{architecture} {objective} beside {system}: {', '.join(found)}")
+        lines.append(f"{architecture} {objective} compared with {system}: {', '.join(found)}")
     return lines
 
 
@@ -108,7 +111,7 @@ def _groups(measurements: list[Measurement]) -> list[list[Measurement]]:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, cores, what one of them can do (limits.py) and versions, for the head of a table."""
+    """Return the processor, its cores, the measured limits of one thread (limits.py) and versions."""
     model = platform.processor()
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()

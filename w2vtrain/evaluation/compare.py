@@ -1,7 +1,7 @@
-"""Objectives side by side: each trained by the same program on the same text within the same budget.
+"""Compare objectives, each trained by the same program on the same text within the same budget.
 
-Every training is a process of its own, so that peak memory is its own; what it found is kept in a file, so that a
-comparison goes on where it was stopped. report.py makes tables and pictures of the files.
+Every training runs in its own process, so that its peak memory can be measured. Its result is kept in a file, so that
+an interrupted comparison can resume. report.py turns the results into tables and pictures.
 """
 
 import json
@@ -28,13 +28,13 @@ from w2vtrain.training.fit import effective
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 
 LARGEST = 16 << 20
-"""Bytes of a result that is kept."""
+"""Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A line of the table: its name as it was asked for, and settings that differ from the comparison's own."""
+    """A line of the table: its name as requested, and the settings that differ from those of the comparison."""
 
     name: str
     settings: dict[str, Any]
@@ -42,7 +42,11 @@ class Contender:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared, on what. heldout: scored after each epoch; test: scored at the end, heldout by default."""
+    """The contenders, the texts and the settings of a comparison.
+
+    heldout: text scored after each epoch; test: text scored at the end, by default heldout; rates: learning rates to
+    try for each contender that names none; tune_seconds: duration of each try.
+    """
 
     sources: Sequence[str]
     heldout: str
@@ -59,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Job:
-    """One training, as it is handed to its process. settings: all of them."""
+    """One training, as passed to its process. settings: every setting, not only those that differ."""
 
     name: str
     sources: list[str]
@@ -71,9 +75,9 @@ class Job:
 
 
 def contenders(text: str) -> list[Contender]:
-    """Parse `softmax, nce(negative=25, alpha=0.1)`: names, each with options or settings of its own; `all`: every one.
+    """Parse objectives with optional options and settings, such as `softmax, nce(negative=25, alpha=0.1)`.
 
-    ConfigError says what is wrong with which.
+    `all` means every objective. Raises ConfigError, naming the objective and the mistake.
     """
     if text.strip() == "all":
         return [Contender(name, {"objective": name}) for name in objectives()]
@@ -86,9 +90,9 @@ def contenders(text: str) -> list[Contender]:
             raise ConfigError(f"objectives: {part.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
         found.append(_contender(match[1], match[2] or ""))
     if not found:
-        raise ConfigError("objectives: none is named")
+        raise ConfigError("objectives: the list is empty")
     if twice := [c.name for c in found if [d.name for d in found].count(c.name) > 1]:
-        raise ConfigError(f"objectives: {twice[0]} stands there twice")
+        raise ConfigError(f"objectives: {twice[0]} is listed twice")
     return found
 
 
@@ -100,7 +104,9 @@ def _contender(objective: str, inside: str) -> Contender:
         key, equals, value = (part.strip() for part in pair.partition("="))
         key = key.replace("-", "_")
         if not equals or (key not in known and key not in ROWS) or key == "options":
-            raise ConfigError(f"objectives: {objective} has no option {key!r}, nor is it a setting")
+            raise ConfigError(
+                f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"
+            )
         (options if key in known else settings)[key] = value
     checked_options(objective, options)
     name = f"{objective}({', '.join(pair.strip() for pair in inside.split(','))})" if inside.strip() else objective
@@ -108,7 +114,7 @@ def _contender(objective: str, inside: str) -> Contender:
 
 
 def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
-    """Every training of a comparison, seed by seed, contenders in turn: shared machines drift."""
+    """Yield every training of a comparison; for each seed, contenders take turns, because machine speed drifts."""
     for seed in range(1, comparison.seeds + 1):
         for contender in comparison.contenders:
             more = {"alpha": rates[contender.name]} if contender.name in rates else {}
@@ -118,14 +124,14 @@ def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
 def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Job:
     base = {key: value for key, value in asdict(comparison.settings).items() if key != "options"}
     settings, _ = effective(validated(overlaid(base, {**contender.settings, **more})))
-    if settings.seconds is not None:  # epochs may never end, and held-out text is not scored in between
+    if settings.seconds is not None:  # no held-out text is scored during training, see `train`
         settings = replace(settings, patience=None)
     c = comparison
     return Job(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
 
 
 def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
-    """For each contender without a rate of its own, a short training with each rate."""
+    """Yield each contender that has no learning rate, with one short training per rate to try."""
     for contender in comparison.contenders:
         if comparison.rates and "alpha" not in contender.settings:
             more = {"seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
@@ -142,33 +148,39 @@ def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Tune, train and score; return the results of all jobs, those found in the folder taken from there."""
-    for job in jobs(comparison, {}):  # every mistake in a setting before the first training
+    """Tune, train and score; return the results of all jobs. Results that are already in the folder are reused."""
+    for job in jobs(comparison, {}):  # find every wrong setting before the first training
         del job
     rates: dict[str, float] = {}
     for contender, tries in tuning(comparison):
         found = [result(comparison.folder / "tuning", job, say) for job in tries]
         best = min(range(len(tries)), key=lambda i: _perplexity(found[i]))
         rates[contender.name] = tries[best].settings["alpha"]
-        say(f"{contender.name}: alpha {rates[contender.name]:g} of {', '.join(f'{r:g}' for r in comparison.rates)}")
+        say(
+            f"{contender.name}: alpha {rates[contender.name]:g} is the best of "
+            f"{', '.join(f'{r:g}' for r in comparison.rates)}"
+        )
     return [result(comparison.folder / "runs", job, say) for job in jobs(comparison, rates)]
 
 
 def _perplexity(found: dict[str, Any]) -> float:
-    """Return the perplexity of a result; infinity if the training failed or JSON has no such number."""
+    """Return the perplexity of a result; infinity if the training failed or JSON could not store the value."""
     value = found["test"]["perplexity"] if "test" in found else None
     return float("inf") if value is None else float(value)
 
 
 def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]:
-    """What a job found: read from its file, or trained now. ConfigError where the file is of another job."""
+    """Return the result of a job, read from its file if there is one, else by training now.
+
+    Raises ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
+    """
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
         if _job_of(kept) != asdict(job):
-            raise ConfigError(f"{path}: is of another comparison; name another folder, or remove it")
+            raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
         if not report.complete(kept):
-            raise DataError(f"{path}: figures are missing or are no numbers{REMEDY}")
+            raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
         return kept
     started = time.monotonic()
     found = {"job": asdict(job), **_train_apart(job)}
@@ -176,12 +188,12 @@ def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]
     with atomic_write(path) as file:
         file.write(json_text(found, indent=True).encode() + b"\n")
     about = f"perplexity {_perplexity(found):,.2f}" if "test" in found else found["failed"]
-    say(f"{job.name}: {about}, {time.monotonic() - started:.0f} s in all")
+    say(f"{job.name}: {about}, {time.monotonic() - started:.0f} s in total")
     return found
 
 
 def _job_of(kept: dict[str, Any]) -> Any:
-    """Return the job of a result that was read from a file, aliases of its architecture translated."""
+    """Return the job of a result read from a file, with the settings that are aliases of `architecture` translated."""
     job = kept.get("job")
     if not isinstance(job, dict) or not isinstance(job.get("settings"), dict):
         return job
@@ -194,14 +206,14 @@ def _train_apart(job: Job) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        raise ConfigError(f"{job.name}: its process ended with {done.returncode} and without a result") from None
-    if found.get("exit_code", 76) != 76:  # a training that diverges is a result; bad input ends the comparison
+        raise ConfigError(f"{job.name}: the process exited with code {done.returncode} and no result") from None
+    if found.get("exit_code", 76) != 76:  # a training that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found
 
 
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
-    """Write compare.json, table.md, table.csv and curves.png; returns the table in Markdown."""
+    """Write compare.json, table.md, table.csv and curves.png to `folder`; return the Markdown table."""
     table = report.markdown(report.table(results))
     texts = {"compare.json": json_text(results, indent=True), "table.md": table}
     texts["table.csv"] = report.comma_separated(results)
@@ -213,7 +225,7 @@ def write_reports(folder: Path, results: list[dict[str, Any]]) -> str:
 
 
 def child() -> None:
-    """Train and score one job from standard input; prints one line of JSON."""
+    """Train and score one job, read from standard input; write the result to standard output as one line of JSON."""
     job = Job(**json.load(sys.stdin.buffer))
     try:
         found = train(job)
@@ -223,14 +235,14 @@ def child() -> None:
 
 
 def train(job: Job) -> dict[str, Any]:
-    """Train one job in this process, and score it every way."""
+    """Train one job in this process; return its measurements and scores."""
     from w2vtrain.training.fit import fit
     from w2vtrain.training.fit import perplexity as measure
     from w2vtrain.training.inputs import Inputs, heldout_text
     from w2vtrain.training.perplexity import speed
     from w2vtrain.training.predictor import model_predictor
 
-    # Held-out text is scored each epoch only where epochs are counted: with a budget of time they may never end.
+    # Held-out text is scored after each epoch, but not under a time limit: even the first epoch may not end within it.
     timed = job.settings["seconds"] is not None
     model = fit(Inputs(job.sources, [] if timed else [job.heldout]), Settings(**job.settings))
     found, coverage = measure(model, [job.test or job.heldout], int(job.settings["threads"]))

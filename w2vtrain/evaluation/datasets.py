@@ -1,6 +1,6 @@
-"""Read the lines of evaluation sets within limits, and find their words among the most frequent ones.
+"""Read the lines of evaluation sets, within size limits, and map words to vocabulary indices.
 
-What a line means is known to analogies.py and similarity.py; nothing is scored here.
+analogies.py and similarity.py parse the lines and score them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,15 +9,15 @@ from pathlib import Path
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.reading import read_lines
 
-# The text of an evaluation set and each of its lines may have this many bytes. The largest known set has 4 MB.
+# Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
 LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
 
 
 def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield the number, from 1, and the stripped text of each line that is not blank; the file may be compressed.
+    """Yield (line number, stripped text) of each line that is not blank. The file may be compressed.
 
-    Raises InputMissing if the file cannot be opened, and DataError, naming the line, if it is not UTF-8 or the text is
-    larger than LARGEST or LONGEST_LINE.
+    Lines are counted from 1. Raises InputMissing if the file cannot be opened, and DataError, naming the line, if a
+    line is not UTF-8, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
     """
     for number, line in read_lines(path, LONGEST_LINE, LARGEST):
         try:
@@ -29,17 +29,17 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:
-    """Return the first `restrict_vocab` words, or all for None; UsageError if it is below 1."""
+    """Return the first `restrict_vocab` words, or all if it is None. Raises UsageError if it is below 1."""
     if restrict_vocab is not None and restrict_vocab < 1:
         raise UsageError(f"restrict_vocab must be 1 or more, not {restrict_vocab}")
     return words[:restrict_vocab]
 
 
 def case_folding(case_insensitive: bool) -> Callable[[str], str]:
-    """Return the function that makes equal what counts as the same word: capitals, as in gensim, or nothing."""
+    """Return the function that maps all forms of a word to one string: to upper case, as gensim does, or unchanged."""
     return str.upper if case_insensitive else str
 
 
 def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str, int]:
-    """Return indices by folded word; the first of several equal ones, which is the most frequent, wins."""
+    """Return the index of each folded word; of several equal ones, the first, which is the most frequent."""
     return {fold(word): index for index, word in reversed(list(enumerate(words)))}

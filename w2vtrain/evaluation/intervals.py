@@ -1,6 +1,6 @@
 """Compute 95% confidence intervals of an accuracy and of a rank correlation.
 
-The figures themselves come from analogies.py and similarity.py.
+analogies.py and similarity.py compute the figures themselves.
 """
 
 import math
@@ -9,7 +9,7 @@ Z95 = 1.959963984540054
 
 
 def wilson_interval(correct: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval for `correct` of n > 0 (Wilson 1927), which also holds for small n and extremes."""
+    """Return Wilson's 95% interval for `correct` out of n > 0 (Wilson 1927); it holds for small n and near 0 and 1."""
     # (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)
     p, square = correct / n, Z95 * Z95 / n
     half = Z95 * math.sqrt(p * (1 - p) / n + square / (4 * n))
@@ -17,7 +17,7 @@ def wilson_interval(correct: int, n: int) -> tuple[float, float]:
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float]:
-    """Return the 95% interval for Spearman's r over n pairs; (-1, 1) for n < 4.
+    """Return the 95% interval for Spearman's r over n pairs, or (-1, 1) if n < 4.
 
     Uses Fisher's z with the standard error of Bonett and Wright (2000).
     """

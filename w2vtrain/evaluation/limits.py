@@ -1,6 +1,6 @@
-"""What the machine can do, and what share of it a training reaches: a roofline, measured.
+"""Measure the limits of this machine and count the operations of a training: the two parts of a roofline model.
 
-It trains nothing: bench.py hands in measurements, this module knows what they had to compute.
+Nothing is trained here. bench.py and measure.py combine these figures with measured times.
 """
 
 import time
@@ -21,16 +21,19 @@ from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 
 CHAINS = 12
-"""Sums that do not wait for one another: more than latency times throughput, and fewer than SSE has registers."""
+"""Number of independent sums: more than latency times throughput, and fewer than SSE has registers."""
 ROUNDS = 7
 AHEAD = 8
-"""Rows between asking for one and using it."""
+"""Number of rows between prefetching a row and using it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one thread: float32 operations a second in registers; bytes a second of the triad a = b + s c over arrays far
-    beyond cache, and of rows of a matrix changed in random order, prefetched; both count what is read and written.
+    """Limits of one thread.
+
+    flops: float32 operations per second in registers; triad: bytes per second of a = b + s c over arrays much larger
+    than the cache; rows: bytes per second when rows of a matrix are changed in random order, with prefetching. Bytes
+    are those read and those written.
     """
 
     flops: float
@@ -54,20 +57,20 @@ def _emit_chains(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @intrinsic
 def _chains(typingctx: Any, rounds: Any, x: Any) -> Any:
-    """`rounds` times s = s x + x in each of CHAINS vectors; the sum of all."""
+    """Compute s = s x + x in each of CHAINS vectors, `rounds` times; return the sum of all elements."""
     return types.float32(types.int64, types.float32), _emit_chains
 
 
 @kernel()
 def multiply_adds(rounds: int, x: float) -> float:
-    """2 * LANES * CHAINS operations a round."""
+    """Compute `rounds` rounds of 2 * LANES * CHAINS operations in registers; return the sum of the results."""
     total: float = _chains(rounds, float32(x))
     return total
 
 
 @kernel()
 def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, s: float) -> None:
-    """a = b + s c, all (n,) float32."""
+    """Compute a = b + s c; all three arrays are (n,) float32."""
     scale = float32(s)
     for i in range(len(a)):
         a[i] = b[i] + scale * c[i]
@@ -75,7 +78,7 @@ def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, s: float) -> None:
 
 @kernel()
 def change_rows(matrix: np.ndarray, order: np.ndarray, one: np.ndarray) -> None:
-    """Add one (1, width) to rows order (n,) of a matrix."""
+    """Add half of `one` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
     for k in range(len(order)):
         if k + AHEAD < len(order):
             prefetch(matrix, order[k + AHEAD])
@@ -83,7 +86,7 @@ def change_rows(matrix: np.ndarray, order: np.ndarray, one: np.ndarray) -> None:
 
 
 def fastest(act: Callable[[], Any]) -> float:
-    """Least seconds of several calls, the first, which may compile, not counted."""
+    """Return the shortest time of ROUNDS calls in seconds; a first call, which may compile, does not count."""
     act()
     seconds = []
     for _ in range(ROUNDS):
@@ -94,7 +97,7 @@ def fastest(act: Callable[[], Any]) -> float:
 
 
 def measure_limits(rows: int = 1 << 16, width: int = 208) -> Limits:
-    """Measure this machine with one thread, in some 2 seconds; rows and width: of the matrix that is changed."""
+    """Measure one thread of this machine, in about 2 seconds. rows, width: shape of the matrix that is changed."""
     rounds, n = 1 << 22, 1 << 24
     a, b, c = np.zeros(n, np.float32), np.ones(n, np.float32), np.ones(n, np.float32)
     matrix, one = padded_rows(rows, width), np.ones((1, width), np.float32)
@@ -107,14 +110,15 @@ def measure_limits(rows: int = 1 << 16, width: int = 208) -> Limits:
 
 
 def operations(dim: int, rows: float, contexts: float) -> float:
-    """Float32 operations an example: `rows` candidates' products and both sides' changes, logistic functions left out.
+    """Return the float32 operations per example: products with `rows` candidates and the updates of both sides.
 
-    contexts: input rows that CBOW sums and adds to, beside; 0 for skip-gram, whose input row is one of the two sides.
+    Logistic functions are not counted. contexts: input rows that CBOW sums and updates in addition; 0 for skip-gram,
+    whose single input row is one of the two sides.
     """
     return 2.0 * (-(-dim // ROW) * ROW) * (3 * rows + 2 * contexts)
 
 
 def path_length(counts: np.ndarray, sample: float) -> float:
-    """Nodes of Huffman's tree that hs scores for a target, on average over the words that subsampling leaves."""
+    """Return the mean number of Huffman tree nodes that hs scores per target word, after subsampling."""
     kept = counts * (keep_thresholds(counts, sample) / 2.0**32)
     return float((np.diff(huffman(counts).start) * kept).sum() / kept.sum())

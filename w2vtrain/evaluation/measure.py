@@ -1,7 +1,7 @@
-"""One training by one system, w2vtrain, gensim or fastText: its time, memory and accuracy.
+"""Measure the time, memory and accuracy of one training by one system: w2vtrain, gensim or fastText.
 
-Every measurement is a fresh process, so that peak memory is the job's own and no system warms another's caches. What is
-measured beside what is bench.py's and sweep.py's matter.
+Every measurement runs in a fresh process, so that peak memory is that of the job and no system warms another's caches.
+bench.py and sweep.py choose what to measure.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ from w2vtrain.system.machine import peak_memory
 
 @dataclass(frozen=True)
 class Job:
-    """One training: a system, what it trains, and with which settings. alpha None: w2vtrain's own choice."""
+    """One training: a system, what it trains, and its settings. alpha None: the default of the system."""
 
     system: str
     architecture: str
@@ -47,11 +47,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Measurement:
-    """words: of the corpus as the system counts them in its vocabulary, times epochs. Seconds of CPU and of wall time.
+    """The measurements of one training. All times are in seconds; None where a system does not report a figure.
 
-    training: from the first trained word to the last; whole: from the text to written vectors, without imports;
-    operations: float32 operations that the training did in products and updates, where they can be told; reading: from
-    the text to the vocabulary, and for w2vtrain to ids, of `tokens` words; preparing: from there to the first word.
+    words: corpus words that the system counts in its vocabulary, times epochs; training: from the first trained word
+    to the last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32
+    operations in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word indices;
+    tokens: words of the text read; preparing: from the end of reading to the first trained word.
     """
 
     job: Job
@@ -69,28 +70,28 @@ class Measurement:
 
     @property
     def speed(self) -> float | None:
-        """Words a CPU second of training."""
+        """Words per CPU second of training."""
         return self.words / self.training_cpu if self.training_cpu else None
 
     @property
     def read_speed(self) -> float | None:
-        """Words of the text a second of counting them, and for w2vtrain of encoding."""
+        """Words of the text per second of counting and, for w2vtrain, encoding."""
         return self.tokens / self.reading if self.tokens and self.reading else None
 
     @property
     def flops(self) -> float | None:
-        """Float32 operations a CPU second of training."""
+        """Float32 operations per CPU second of training."""
         return self.operations / self.training_cpu if self.operations and self.training_cpu else None
 
 
 class Clock:
-    """CPU and wall seconds since it was made."""
+    """CPU and wall-clock seconds since the object was made."""
 
     def __init__(self) -> None:
         self.cpu, self.wall = time.process_time(), time.perf_counter()
 
     def read(self) -> tuple[float, float]:
-        """(CPU, wall)."""
+        """Return (CPU seconds, wall-clock seconds)."""
         return time.process_time() - self.cpu, time.perf_counter() - self.wall
 
 
@@ -113,7 +114,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
 
 
 def _operations(job: Job, counts: np.ndarray) -> float:
-    """Return the operations per example. A window's reach is drawn: it has window + 1 context words on average."""
+    """Return the operations per example. The window size is random; on average there are window + 1 context words."""
     from w2vtrain.architectures import architecture_class
 
     rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
@@ -162,7 +163,7 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
 
 
 def child(text: str, output: str) -> None:
-    """Run one job in this process and write what it took as JSON to stdout's last line."""
+    """Run one job in this process and write its measurements as JSON to the last line of stdout."""
     job = Job(**json.loads(text))
     importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
     clock = Clock()
@@ -171,14 +172,16 @@ def child(text: str, output: str) -> None:
 
 
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
-    """Run a job in a process of its own, and score its vectors."""
+    """Run a job in its own process and score its vectors. Raises ConfigError if the training fails."""
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / "vectors.txt")
         code = "import sys; from w2vtrain.evaluation.measure import child; child(*sys.argv[1:])"
         command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            raise ConfigError(f"{job.system} could not train {job.architecture} with {job.objective}: see above")
+            raise ConfigError(
+                f"{job.system} could not train {job.architecture} with {job.objective}: see its messages above"
+            )
         result = json.loads(done.stdout.splitlines()[-1])
         scores = evaluate(output, questions, pairs)
     (cpu, wall), whole = result["training"], result["whole"]
@@ -188,7 +191,7 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
-    """Return the accuracy among the 30,000 most frequent words, and Spearman's correlation for each file of pairs."""
+    """Return analogy accuracy among the 30,000 most frequent words, and Spearman's correlation for each pairs file."""
     found, scores = read_vectors(vectors), {}
     if questions:
         scores["analogies"] = evaluate_analogies(found, questions, restrict_vocab=30_000).total.accuracy or 0.0
@@ -198,12 +201,12 @@ def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dic
 
 
 def installed(systems: tuple[str, ...]) -> list[str]:
-    """Those of the systems that can be imported here."""
+    """Return the systems that can be imported here."""
     return [name for name in systems if importlib.util.find_spec(name)]
 
 
 def warm_up(job: Job, folder: str) -> None:
-    """Train on ten words."""
+    """Train on 100 words, so that a later measurement finds the compiled kernel in the cache."""
     tiny = Path(folder) / "tiny.txt"
     tiny.write_text("a b a b a b a b a b\n" * 10)
     measure(replace(job, corpus=str(tiny), min_count=1, epochs=1))

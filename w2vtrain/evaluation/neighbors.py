@@ -1,6 +1,6 @@
-"""Find the words nearest to a word, and to "king - man + woman", by cosine.
+"""Find the words nearest to a word or to "king - man + woman", by cosine.
 
-Files of questions are scored in analogies.py. Answers and cosines are those of gensim's `most_similar`, bit by bit.
+Answers and cosines equal those of gensim's `most_similar`, bit for bit. analogies.py scores files of questions.
 """
 
 import difflib
@@ -15,13 +15,13 @@ from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vectors import Vectors
 
 Answers = list[tuple[str, float]]
-"""Words and their cosines, the nearest first."""
+"""Words and their cosines, nearest first."""
 
 
 class NearestWords:
-    """Answer queries about one set of vectors; what all queries need is computed once.
+    """Nearest-word queries on one set of vectors; the norms are computed only once.
 
-    words: V different words; matrix: (V, d) float32; index: row by word; norms: (V,) float32, the rows' lengths.
+    words: V distinct words; matrix: (V, d) float32; index: row by word; norms: (V,) float32, the lengths of the rows.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -31,20 +31,23 @@ class NearestWords:
             self.norms: NDArray[np.float32] = np.linalg.norm(self.matrix, axis=1)
 
     def neighbors(self, word: str, topn: int = 10) -> Answers:
-        """Return the `topn` words most similar to `word`, with cosines, best first; DataError for an unknown word."""
+        """Return the `topn` words nearest to `word`, with cosines, nearest first.
+
+        Raises DataError for an unknown word, and UsageError if `topn` is below 1.
+        """
         return self._nearest([word], [], topn)
 
     def analogy(self, king: str, man: str, woman: str, topn: int = 10) -> Answers:
-        """Return the `topn` words nearest to king - man + woman, with cosines; DataError for an unknown word."""
+        """Return the `topn` words nearest to king - man + woman, with cosines; errors as in `neighbors`."""
         return self._nearest([king, woman], [man], topn)
 
     def _nearest(self, positive: list[str], negative: list[str], topn: int) -> Answers:
-        """Return the words nearest to the mean of the unit vectors, those of `negative` with a minus sign."""
+        """Return the words nearest to the mean of the unit vectors; those of `negative` have a minus sign."""
         if topn < 1:
             raise UsageError(f"topn must be 1 or more, not {topn}")
         rows = [self._row(word) for word in positive + negative]
         signs = [1] * len(positive) + [-1] * len(negative)
-        with np.errstate(all="ignore"):  # a vector of zeros has no direction: its cosine is NaN
+        with np.errstate(all="ignore"):  # a zero vector has no direction: its cosine is NaN
             cosines = self.matrix @ self._direction(rows, signs) / self.norms
         best = _largest(cosines, topn + len(rows))
         answers = [(self.words[row], float(cosines[row])) for row in best.tolist() if row not in rows]
@@ -53,22 +56,22 @@ class NearestWords:
     def _row(self, word: str) -> int:
         if word not in self.index:
             close = ", ".join(repr(other) for other in close_words(self.words, word))
-            raise DataError(f"{word!r} is not in the vocabulary" + (f"; close to it: {close}" if close else ""))
+            raise DataError(f"{word!r} is not in the vocabulary" + (f"; similar words: {close}" if close else ""))
         return self.index[word]
 
     def _direction(self, rows: list[int], signs: list[int]) -> NDArray[np.float32]:
-        """Return the mean of the signed unit vectors of `rows` (d,), itself of length 1."""
+        """Return the mean of the signed unit vectors of `rows`, scaled to length 1: (d,) float32."""
         total = np.zeros(self.matrix.shape[1], np.float32)
         for row, sign in zip(rows, signs, strict=True):
             total += sign * (self.matrix[row] / self.norms[row])
-        # From here on in float64, as in gensim: its last digits depend on it.
+        # gensim continues in float64, which changes the last digits.
         mean = total.astype(np.float64) / len(rows)
         length = np.linalg.norm(mean)
         return (mean * (1 / length) if length > 0 else mean).astype(np.float32)
 
 
 def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Return the indices of the `count` largest values, largest first; NaN comes last, equal ones in gensim's order."""
+    """Return the indices of the `count` largest values, largest first; NaN comes last, ties are in gensim's order."""
     smallest_first = -values
     if count >= len(values):
         return np.argsort(smallest_first)
@@ -77,10 +80,10 @@ def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
 
 
 def close_words(words: Sequence[str], word: str, count: int = 3) -> list[str]:
-    """Return up to `count` of the words that are spelled like `word`: other cases first, then small differences."""
+    """Return up to `count` words that are spelled like `word`: those that differ only in case come first."""
     folded = word.casefold()
     same = [other for other in words if other.casefold() == folded]
-    # Comparing with a million words takes a minute: take frequent ones of about this length that begin alike.
+    # Comparing a million words takes a minute, so compare frequent words with the same first letter and similar length.
     alike = (w for w in words if abs(len(w) - len(word)) < 3 and w[:1].casefold() == folded[:1])
     near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=count)
     return list(dict.fromkeys(same + near))[:count]

@@ -1,7 +1,7 @@
-"""Checks that every objective has to pass: kernels, gradients by finite differences, probabilities, determinism.
+"""Checks that every objective must pass: it compiles, is deterministic, and its gradients match finite differences.
 
-They take the objective as any user's program would, by the interface in objectives/contract.py; how fast it is, or how
-good its vectors are, they do not see.
+The checks use an objective only through the interface in objectives/contract.py. They measure neither its speed nor the
+quality of its vectors.
 """
 
 import time
@@ -30,7 +30,7 @@ TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: what must hold, whether it does, and the figure that says so."""
+    """The result of one check: what must hold, whether it does, and the figure that shows it."""
 
     what: str
     holds: bool
@@ -38,9 +38,10 @@ class Finding:
 
 
 def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
-    """Check an objective, by its name or its module's, on a vocabulary of 16 words.
+    """Check an objective on a vocabulary of 16 words.
 
-    ConfigError if there is none, if an option is wrong, or if Numba cannot compile it.
+    name: a registered name, a file or a module. Raises ConfigError if there is no such objective, if it breaks the
+    contract, if an option is wrong, or if Numba cannot compile it.
     """
     given = {**option_defaults(name), **(options or {})}
     cls = objective_class(name)
@@ -51,7 +52,7 @@ def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) 
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:
-    """Compile an engine of this architecture and objective; ConfigError names the line that cannot be compiled."""
+    """Compile an engine for this architecture and objective. Raises ConfigError, naming the line, if that fails."""
     problem = _problem(bias, np.float32)
     built = build(objective, problem, option_defaults(objective) if options is None else options)
     layout = Layout(2, problem.dim, problem.width, WORDS)
@@ -69,7 +70,7 @@ def _problem(bias: bool, dtype: type, dim: int = 16) -> Problem:
 
 
 def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:
-    """Whether two arrays agree, relative to the largest value, and the difference as text."""
+    """Return whether two arrays agree, relative to the largest expected value, and the difference as text."""
     got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
     scale = max(1e-3, float(np.abs(expected).max(initial=0.0)))
     worst = float(np.abs(got - expected).max(initial=0.0)) / scale
@@ -77,7 +78,10 @@ def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:
 
 
 def slope(loss: Callable[[], float], array: np.ndarray, cells: Any) -> np.ndarray:
-    """dL/d array at these flat indices, by central differences of `loss`, which looks at the array."""
+    """Return dL/d array at the flat indices `cells`, by central differences of `loss`, which reads the array.
+
+    Raises ValueError if the array is not contiguous.
+    """
     flat, slopes = array.reshape(-1), np.zeros(len(cells))
     if not np.shares_memory(flat, array):
         raise ValueError("the array must be contiguous")
@@ -104,7 +108,7 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     inside = 0 < m <= limit and rows[:m].min() >= 0 and rows[:m].max() < objective.output_rows(size)
     yield Finding("candidates are rows of the output matrix", bool(inside), f"{m} of at most {limit}")
     same = bool((again[:m] == rows[:m]).all() and rng[0] == other[0])
-    yield Finding("the same stream draws the same candidates", same, f"stream {int(rng[0]):x}")
+    yield Finding("the same random stream draws the same candidates", same, f"stream {int(rng[0]):x}")
     start = np.random.default_rng(5).normal(size=(n, limit + 16))
     window, found = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
 
@@ -116,7 +120,7 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     expected = slope(lambda: loss(start.copy(), 0.0), start, cells)
     loss(changed, 1.0)
     holds, figure = _close(changed[:, :m].reshape(-1), -expected, 1e-4)
-    yield Finding("coefficients are minus the slopes of the loss (identity 1)", holds, figure)
+    yield Finding("coefficients are the negative gradient of the loss", holds, figure)
     output = np.random.default_rng(6).normal(size=(objective.output_rows(size), problem.width)).astype(np.float32)
     yield from _check_scorer(cls.scorer(problem, options, output, objective.arrays()), problem, np.float32)
 
@@ -142,11 +146,11 @@ def _check_block(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Find
     before = {name: array.copy() for name, array in objective.parameters().items()}
     first, (second, dH) = loss(), objective.step(H, targets, 0.0, work())
     kept = all((array == before[name]).all() for name, array in objective.parameters().items())
-    yield Finding("a rate of 0 changes nothing", kept, f"{len(before)} arrays")
-    yield Finding("the same stream gives the same loss", first == second, f"{first:.6f}")
+    yield Finding("a learning rate of 0 changes nothing", kept, f"{len(before)} arrays")
+    yield Finding("the same random stream gives the same loss", first == second, f"{first:.6f}")
     cells = np.arange(H.size)
     holds, figure = _close(dH.reshape(-1), -slope(loss, H, cells), 1e-4)
-    yield Finding("dH is minus the slope of the loss (identity 1)", holds, figure)
+    yield Finding("dH is the negative gradient of the loss", holds, figure)
     yield from _check_parameters(objective, H, targets, loss, work)
     objective = cls.build(_problem(bias, np.float32), **options)
     with np.errstate(over="ignore"):
@@ -159,7 +163,7 @@ def _check_block(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Find
 def _check_parameters(
     objective: Any, H: np.ndarray, targets: np.ndarray, loss: Callable[[], float], work: Callable[[], Workspace]
 ) -> Iterator[Finding]:
-    """The change of each array a unit of rate, or what `gradients` says, against the slopes of the loss."""
+    """Compare each array's change per unit of learning rate, or `gradients`, with the negative gradient of the loss."""
     rng = np.random.default_rng(8)
     arrays = objective.parameters()
     expected, chosen = {}, {}
@@ -174,11 +178,11 @@ def _check_parameters(
         got = {name: (array - before[name]) / rate for name, array in objective.parameters().items()}
     for name in arrays:
         holds, figure = _close(_dense(got[name], arrays[name]).reshape(-1)[chosen[name]], expected[name], 1e-3)
-        yield Finding(f"{name} learns by minus the slope of the loss (identity 1)", holds, figure)
+        yield Finding(f"the update of {name} is the negative gradient of the loss", holds, figure)
 
 
 def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
-    """A gradient in full, where it may be (rows, their gradients)."""
+    """Return a gradient with the shape of `array`; it may be given as (rows, the gradients of these rows)."""
     if not isinstance(gradient, tuple):
         return np.asarray(gradient)
     full = np.zeros_like(array)
@@ -194,6 +198,6 @@ def _check_scorer(scorer: Any, problem: Problem, dtype: type) -> Iterator[Findin
     yield Finding("probabilities of all words sum to 1", worst < 1e-4, f"off by {worst:.1e}")
     raw, log_z = scorer.scores(H, targets)
     holds, figure = _close(raw - log_z, log_probs[np.arange(6), targets], 1e-4)
-    yield Finding("scores less log Z are the log-probabilities", holds, figure)
+    yield Finding("scores minus log Z are the log-probabilities", holds, figure)
     finite = bool(np.isfinite(scorer.log_prob(H, targets)).all())
-    yield Finding("its own way of scoring gives finite numbers", finite, f"{len(H)} targets")
+    yield Finding("log_prob returns finite numbers", finite, f"{len(H)} targets")

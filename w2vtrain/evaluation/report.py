@@ -1,4 +1,4 @@
-"""The results of a comparison as a table (Markdown, CSV) and a picture. It measures nothing."""
+"""Show the results of a comparison as a table (Markdown or CSV) and as a picture. Nothing is measured here."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ Results = Sequence[dict[str, Any]]
 
 
 class Line:
-    """The results of one contender over its seeds."""
+    """The results of one contender over all seeds: those that ended well, and the messages of those that failed."""
 
     def __init__(self, name: str, results: Results) -> None:
         self.name = name
@@ -19,16 +19,16 @@ class Line:
         self.failed = [r["failed"] for r in results if "failed" in r]
 
     def values(self, of: Callable[[dict[str, Any]], float | None]) -> list[float]:
-        """One value a seed, where there is one."""
+        """Return one value per seed, without the seeds that have none."""
         return [value for r in self.results if (value := of(r)) is not None]
 
     def mean(self, of: Callable[[dict[str, Any]], float | None]) -> float | None:
-        """Mean over seeds."""
+        """Return the mean over seeds, or None if no seed has a value."""
         values = self.values(of)
         return statistics.mean(values) if values else None
 
     def text(self, of: Callable[[dict[str, Any]], float | None], digits: int = 1) -> str:
-        """Mean, and the range over seeds where there are several."""
+        """Return the mean as text, with the range if several seeds have a value, or "-" if none has."""
         values = self.values(of)
         if not values:
             return "-"
@@ -37,12 +37,12 @@ class Line:
 
 
 def number(value: float, digits: int) -> str:
-    """Digits behind the point; powers of ten where there would be too many in front of it."""
+    """Format a number with `digits` decimals, or in scientific notation from 10 million on."""
     return f"{value:.2g}" if abs(value) >= 1e7 else f"{value:,.{digits}f}"
 
 
 def lines(results: Results) -> list[Line]:
-    """Results by contender, in the order in which these were named."""
+    """Return the results grouped by contender, in the order in which the contenders were named."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for r in results:
         groups.setdefault(r["job"]["name"].rpartition(" seed ")[0], []).append(r)
@@ -50,13 +50,13 @@ def lines(results: Results) -> list[Line]:
 
 
 def ratio(line: Line, base: Line | None, key: str) -> str:
-    """How many times the base's mean."""
+    """Return the mean of a line as a multiple of the base's mean, or "-" if either is missing."""
     mine, theirs = line.mean(lambda r: r[key]), base.mean(lambda r: r[key]) if base else None
     return f"{mine / theirs:.3g}x" if mine and theirs else "-"
 
 
 def table(results: Results) -> list[list[str]]:
-    """Head and lines: speed beside `softmax`, perplexity, log Z, scores of the vectors, size of the output layer."""
+    """Return the header and one row per contender; speeds are also given as multiples of those of `softmax`."""
     found = lines(results)
     base = next((line for line in found if line.name == "softmax"), None)
     scores = sorted({name for r in results for name in r.get("scores", {})})
@@ -87,14 +87,14 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
 
 
 def markdown(cells: list[list[str]]) -> str:
-    """A table in Markdown, its columns aligned."""
+    """Return a Markdown table with aligned columns."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     rows = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in cells]
     return "\n".join([rows[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *rows[1:]]) + "\n"
 
 
 def comma_separated(results: Results) -> str:
-    """One line a training, with every figure."""
+    """Return a CSV table with one line per training and every figure."""
     out = io.StringIO()
     scores = sorted({name for r in results for name in r.get("scores", {})})
     names = ["seconds", "words_per_second", "scored_per_second", "output_parameters", "peak_memory_bytes"]
@@ -114,7 +114,7 @@ def comma_separated(results: Results) -> str:
 
 
 def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
-    """For each contender: name, seconds of training so far, held-out perplexity; means over seeds."""
+    """Return (name, seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
     found = []
     for line in lines(results):
         points: list[tuple[float, float]] = []
@@ -140,7 +140,7 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
 
 
 def complete(result: dict[str, Any]) -> bool:
-    """Whether a result that was read from a file has all that tables and pictures are made of."""
+    """Return whether a result read from a file has every figure that the tables and pictures need."""
     try:
         table([result]), comma_separated([result]), curves([result])
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -149,7 +149,7 @@ def complete(result: dict[str, Any]) -> bool:
 
 
 def picture(results: Results, path: Path) -> None:
-    """Held-out perplexity against seconds of training, a curve a contender; PNG or what the suffix says."""
+    """Plot held-out perplexity against seconds of training, one curve per contender; the suffix selects the format."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -161,7 +161,7 @@ def picture(results: Results, path: Path) -> None:
     for k, (name, seconds, perplexity) in enumerate(curves(results)):
         axes.plot(seconds, perplexity, marker="o", ms=4, color=colors[k % 20], ls="-" if k < 10 else "--", label=name)
     axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
-    for axis in (axes.xaxis, axes.yaxis):  # plain numbers, where a power of ten says little
+    for axis in (axes.xaxis, axes.yaxis):  # plain numbers, because powers of ten would label few ticks
         axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.set_minor_formatter(NullFormatter())

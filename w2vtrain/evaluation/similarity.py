@@ -1,6 +1,6 @@
-"""Correlate the cosines of word pairs with people's scores.
+"""Correlate the cosines of word pairs with human ratings.
 
-Analogies and single queries are answered in analogies.py and neighbors.py; nothing is printed.
+Analogies and single queries are answered in analogies.py and neighbors.py. Nothing here prints.
 """
 
 import math
@@ -18,13 +18,13 @@ from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_w
 from w2vtrain.evaluation.intervals import fisher_interval
 from w2vtrain.formats.vectors import Vectors
 
-# Covered pairs whose vectors are held at a time.
+# Number of pairs whose vectors are in memory at a time.
 PAIRS = 1 << 14
 
 
 @dataclass(frozen=True)
 class SimilarityReport:
-    """Correlations of cosines with people's scores over the `answered` of `asked` pairs."""
+    """Correlations of cosines with human ratings; `answered` of the `asked` pairs are in the vocabulary."""
 
     path: str
     restrict_vocab: int | None
@@ -36,11 +36,11 @@ class SimilarityReport:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% interval of Spearman's correlation."""
+        """95% confidence interval of Spearman's correlation."""
         return fisher_interval(self.spearman, self.answered)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole report in plain types."""
+        """Return the whole report as built-in types, ready for JSON."""
         return {
             "task": "similarity",
             "file": self.path,
@@ -58,11 +58,13 @@ class SimilarityReport:
 def evaluate_similarity(
     vectors: Vectors, path: str | Path, *, restrict_vocab: int | None = 300_000, case_insensitive: bool = True
 ) -> SimilarityReport:
-    """Return Spearman's and Pearson's correlation of cosines with the scores of a file of word pairs.
+    """Return Spearman's and Pearson's correlation of cosines with the scores in a file of word pairs.
 
-    Lines are "word, word, score" separated by tabs or white space; blank lines and those that begin with "#" are
-    skipped. Words are looked up as gensim's `evaluate_word_pairs` does. Raises InputMissing; DataError for a malformed
-    line, naming it, and if no correlation exists: no pair is covered, or all cosines or all scores are equal.
+    Each line has two words and a score, separated by tabs or other white space. Blank lines and lines that begin with
+    "#" are skipped. Words are looked up as in gensim's `evaluate_word_pairs`.
+
+    Raises InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; and DataError
+    if the correlation is undefined: no pair is in the vocabulary, or all cosines or all scores are equal.
     """
     fold = case_folding(case_insensitive)
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
@@ -75,13 +77,13 @@ def evaluate_similarity(
             known.extend(ids)
             scores.append(score)
     if not known:
-        raise DataError(f"no pair of {path} is in the vocabulary (of {asked:,} pairs)")
+        raise DataError(f"{path}: none of its {asked:,} pairs has both words in the vocabulary")
     pairs = np.array(known, np.int64).reshape(-1, 2)
     gold = np.array(scores)
     cosines = np.concatenate([_cosines(vectors.matrix, pairs[i : i + PAIRS]) for i in range(0, len(pairs), PAIRS)])
     for what, values in (("scores", gold), ("similarities", cosines)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
-            raise DataError(f"{path}: no correlation, because all {what} of the covered pairs are equal")
+            raise DataError(f"{path}: the correlation is undefined: all {what} of the covered pairs are equal")
     return SimilarityReport(
         str(path), restrict_vocab, case_insensitive, spearman(gold, cosines), pearson(gold, cosines), len(gold), asked
     )
@@ -97,24 +99,24 @@ def _read_pairs(path: str | Path) -> Iterator[tuple[str, str, float]]:
         except (IndexError, ValueError):
             score = math.nan
         if len(fields) != 3 or not math.isfinite(score):
-            raise DataError(f"{path}:{number}: not a line of two words and a score: {line[:60]!r}")
+            raise DataError(f"{path}:{number}: expected two words and a score, got {line[:60]!r}")
         yield left, right, score
 
 
 def _cosines(matrix: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cosine of each pair (n, 2) of rows, 0 for a row of zeros."""
+    """Return the cosine of each pair (n, 2) of rows; 0 if one of the two rows is all zeros."""
     a, b = (matrix[column].astype(np.float64) for column in pairs.T)
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     found: NDArray[np.float64] = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
     return found
 
 
-# Both correlations are computed here because importing scipy.stats takes longer than everything else that a query does.
-# The operations and their order are SciPy's, so that the results have the same bits.
+# Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation. The
+# operations and their order are those of SciPy, so the results are the same bit for bit.
 
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return Spearman's rank correlation of n > 1 values (n,) each, which must not all be equal."""
+    """Return Spearman's rank correlation of x and y, (n,) each; n > 1, and neither may have all values equal."""
     return float(np.corrcoef(_average_ranks(x), _average_ranks(y))[1, 0])
 
 
@@ -127,16 +129,16 @@ def _average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return Pearson's correlation of n > 1 values (n,) each, which must not all be equal."""
+    """Return Pearson's correlation of x and y, (n,) each; n > 1, and neither may have all values equal."""
     # r = sum (x - mean x)(y - mean y) / (|x - mean x| |y - mean y|)
     if len(x) == 2:
-        return 1.0 if (x[0] < x[1]) == (y[0] < y[1]) else -1.0  # two points lie on a line
+        return 1.0 if (x[0] < x[1]) == (y[0] < y[1]) else -1.0  # two points always lie on a line
     return float(np.clip(np.vecdot(_standardized(x), _standardized(y)), -1, 1))
 
 
 def _standardized(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the deviations from the mean at length 1."""
+    """Return the deviations from the mean, scaled to length 1."""
     deviations = values - values.mean()
-    largest = np.abs(deviations).max()  # of squares of huge values the sum would overflow
+    largest = np.abs(deviations).max()  # the sum of squares of huge values would overflow
     found: NDArray[np.float64] = deviations / (largest * np.linalg.norm(deviations / largest, axis=-1))
     return found

@@ -1,6 +1,6 @@
-"""Speed against one setting at a time, from a base that stays: where the time goes, and where it begins to.
+"""Measure speed as one setting at a time varies while the others stay fixed, to show where the time goes.
 
-measure.py measures; this module says what, and draws it.
+measure.py runs the trainings; this module chooses the values and draws the plots.
 """
 
 import os
@@ -21,12 +21,12 @@ AXES: dict[str, tuple[Any, ...]] = {
     "threads": tuple(range(1, (os.cpu_count() or 1) + 1)),
 }
 Results = list[tuple[str, Any, list[Measurement]]]
-"""(axis, value, measurements) of every job."""
-NAMES = {"vector_size": "dimensions", "negative": "noise words", "max_vocab": "words of the vocabulary"}
+"""(axis, value, measurements) of every job, with one measurement per seed."""
+NAMES = {"vector_size": "dimensions", "negative": "noise words", "max_vocab": "vocabulary size"}
 
 
 def jobs(base: Job) -> Iterator[tuple[str, Job]]:
-    """Each axis with its values; a larger vocabulary than words occur `min_count` times needs all words."""
+    """Yield (axis, job) for every value of every axis. The axis `max_vocab` keeps rare words, to reach large sizes."""
     for axis, values in AXES.items():
         for value in values:
             job = replace(base, **{axis: value})
@@ -34,7 +34,7 @@ def jobs(base: Job) -> Iterator[tuple[str, Job]]:
 
 
 def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Measurement]]]:
-    """(axis, value, measurements) of every job; the kernel is compiled before."""
+    """Yield (axis, value, measurements) of every job, after compiling the kernel."""
     with tempfile.TemporaryDirectory() as folder:
         warm_up(base, folder)
     for axis, job in jobs(base):
@@ -42,12 +42,12 @@ def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Measurement]
 
 
 def speed(found: list[Measurement]) -> tuple[float, float]:
-    """Medians: words a CPU second, float32 operations a CPU second."""
+    """Return the medians of words per CPU second and of float32 operations per CPU second."""
     return statistics.median(m.speed or 0.0 for m in found), statistics.median(m.flops or 0.0 for m in found)
 
 
 def table(results: Results) -> str:
-    """Markdown."""
+    """Return the results as a Markdown table."""
     lines = ["| setting | value | words/CPU s | GFLOP/CPU s | peak MiB |", "|---|---|---|---|---|"]
     for axis, value, found in results:
         words, flops = speed(found)
@@ -57,7 +57,10 @@ def table(results: Results) -> str:
 
 
 def picture(results: Results, base: Job, peak: float, path: Path) -> None:
-    """One plot an axis: words a CPU second, and the share of the processor's peak in operations."""
+    """Draw one plot per axis: words per CPU second, and operations per second as a percentage of the peak.
+
+    peak: float32 operations per second of one thread; the suffix of `path` selects the format.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -69,7 +72,7 @@ def picture(results: Results, base: Job, peak: float, path: Path) -> None:
         points = [(value, *speed(found)) for name, value, found in results if name == axis]
         values = [value for value, _, _ in points]
         plot.plot(values, [words / 1e6 for _, words, _ in points], "o-", color="tab:blue")
-        plot.set(xlabel=NAMES.get(axis, axis), ylabel="million words a CPU second", ylim=(0, None))
+        plot.set(xlabel=NAMES.get(axis, axis), ylabel="million words per CPU second", ylim=(0, None))
         if axis != "threads":
             plot.set_xscale("log")
         else:
@@ -79,6 +82,6 @@ def picture(results: Results, base: Job, peak: float, path: Path) -> None:
         share.set(ylabel="% of peak", ylim=(0, 100))
     fixed = {name: value for name, value in asdict(base).items() if name in AXES and value is not None}
     text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fixed.items())
-    figure.suptitle(f"{base.architecture} {base.objective}; where it is not what varies: {text}")
+    figure.suptitle(f"{base.architecture} {base.objective}; fixed unless varied: {text}")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -1,4 +1,4 @@
-"""Products stay in the thread that asks for them."""
+"""Matrix products run in the calling thread only."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-def test_one_thread_holds_for_numpy_and_scipy_and_ends():
+def test_one_thread_limits_the_blas_of_numpy_and_scipy_and_restores_it():
     np.dot(np.eye(3), np.eye(3))
     with one_thread():
         inside = threads()

@@ -1,8 +1,8 @@
-"""Small trainings with bounds checks in every kernel, in a process of their own; their machine code has its own names.
+"""Small training runs with bounds checks in every kernel, in a separate process with its own cached machine code.
 
-The loops over rows that are written with LLVM's vectors (rows.py, tiles.py, logistic.py, softmax.py, indices.py) take
-raw pointers, which have no bounds: there the number of every row is checked (llvm.check_bounds), what is read along a
-row is not: the columns, and the elements of indices.py, which are read beyond the end on purpose.
+The loops that are written with LLVM vectors (rows.py, tiles.py, logistic.py, softmax.py, indices.py) use raw pointers,
+which have no bounds. In these loops every row number is checked (llvm.check_bounds). Columns are not, nor are the
+elements in indices.py, which are read beyond the end on purpose.
 """
 
 import os
@@ -58,7 +58,7 @@ LARGE = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Some real text."""
+    """Return a folder with the first 30,000 characters of the demo corpus."""
     path = tmp_path_factory.mktemp("bounds")
     (path / "text.txt").write_text(
         (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8")[:30_000], encoding="utf-8"
@@ -75,7 +75,7 @@ def check(folder, objective, settings):
 
 @pytest.mark.parametrize(("objective", "settings"), [("neg", SMALL[0]), ("hs", SMALL[1])])
 def test_no_kernel_reads_or_writes_out_of_bounds(folder, objective, settings):
-    """Each objective and each model once: the slow test takes all pairs, whose kernels compile for half a minute."""
+    """Check two pairs of objective and model; the slow test checks all pairs, whose kernels take 30 s to compile."""
     check(folder, objective, [settings])
 
 

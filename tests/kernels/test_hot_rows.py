@@ -1,4 +1,4 @@
-"""Busy rows, of which each thread has a copy: what one thread learns, and what becomes of it."""
+"""Replicas of hot rows: what each thread learns, and how synchronization merges it."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ DIM, WINDOW = 16, 3
 
 @pytest.mark.parametrize("hot", [range(5, 7), range(6, 4, -1)])
 @pytest.mark.parametrize("hottest", [2, 1, 0])
-def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, hot, hottest):
+def test_synchronize_adds_the_changes_of_each_thread_or_a_share_of_them(rng, monkeypatch, hot, hottest):
     monkeypatch.setattr(hot_rows, "HOTTEST", hottest)
     matrix = padded_rows(12, DIM)
     matrix[:] = rng.normal(size=matrix.shape)
@@ -47,16 +47,16 @@ def test_copies_take_what_each_learned_or_a_share_of_it(rng, monkeypatch, hot, h
         np.testing.assert_array_equal(part.shared, start)
     for _, part in found:
         synchronize((part,))
-    met = start + shares * learned.sum(axis=0)
-    np.testing.assert_allclose(matrix[5:7], met, atol=1e-6)
+    merged = start + shares * learned.sum(axis=0)
+    np.testing.assert_allclose(matrix[5:7], merged, atol=1e-6)
     np.testing.assert_array_equal(found[1][1].own, matrix[5:7])
     synchronize((found[0][1],))
-    np.testing.assert_allclose(matrix[5:7], met, atol=1e-6, err_msg="learned twice")
+    np.testing.assert_allclose(matrix[5:7], merged, atol=1e-6, err_msg="a change was added twice")
     np.testing.assert_array_equal(matrix[8:10], matrix[5:7])
 
 
 def engine_of(model, threads, name="hs"):
-    """An engine over text of two hundred words; all nodes are hot, 64 the hottest."""
+    """Return an engine for a text with 200 distinct words; all tree nodes are hot, 64 of them hottest."""
     rng = np.random.default_rng(3)
     counts = np.sort(rng.integers(5, 900, 200))[::-1]
     tokens = np.append(rng.choice(200, 4000, p=counts / counts.sum()), -1).astype(np.int32)
@@ -73,8 +73,8 @@ def engine_of(model, threads, name="hs"):
 
 @pytest.mark.parametrize("name", ["hs", "nce", "neg"])
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "vlbl"])
-def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
-    """Shared rows to the same bits, hot ones nearly; the hottest take their share of the change, in either thread."""
+def test_one_of_two_threads_learns_the_same_as_the_only_thread_of_a_run(model, name):
+    """Input rows agree to the bit, hot rows to 1e-6; the hottest change by half as much, whichever thread learns."""
     order, rates = np.array([2]), np.array([0.04])
     one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
     start = {what: array.copy() for what, array in one.state().items()}
@@ -95,7 +95,7 @@ def test_a_thread_alone_learns_what_a_run_of_one_thread_does(model, name):
 
 
 def test_hs_learns_on_several_threads():
-    """More threads than the tree has nodes a thread; the loss falls as with one."""
+    """The loss falls with four threads as it does with one."""
     losses = []
     for threads in (1, 4):
         rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Short rows of numbers, a vector at a time, against their Python twins."""
+"""Vector operations on short arrays of indices, compared with their Python twins."""
 
 import numpy as np
 import pytest
@@ -17,25 +17,25 @@ def ids(rng):
     return indices.with_room(rng.integers(0, INT32.max, 50).astype(np.int32))
 
 
-def room(dtype=np.int32):
-    """Cells of which a test can see who wrote to them."""
+def guarded(dtype=np.int32):
+    """Return an output array filled with -7, so that a test sees which elements were written."""
     return np.full(60 + ROW, -7, dtype)
 
 
 def same_before(fast, slow, end):
-    """Both wrote the same, and nothing far behind it."""
+    """Assert that both arrays agree up to `end`, and that nothing was written ROW - 1 or more elements after it."""
     np.testing.assert_array_equal(fast[:end], slow[:end])
     assert (fast[end + ROW - 1 :] == -7).all()
 
 
 @SIZES
 @pytest.mark.parametrize(("at", "first"), [(0, 0), (5, 3)])
-def test_copy_cells(ids, n, at, first):
+def test_copy_indices_agrees_with_its_twin(ids, n, at, first):
     @kernel()
     def call(to, at, source, first, n):
         indices.copy_indices(to, at, source, first, n)
 
-    fast, slow = room(), room()
+    fast, slow = guarded(), guarded()
     call(fast, at, ids, first, n)
     indices.copy_indices(slow, at, ids, first, n)
     same_before(fast, slow, at + n)
@@ -44,12 +44,12 @@ def test_copy_cells(ids, n, at, first):
 
 @SIZES
 @pytest.mark.parametrize(("first", "size", "shift"), [(20, 10, 100), (0, 50, 7), (3, 0, 5), (49, 1, -49)])
-def test_move_cells_takes_those_inside(rng, n, first, size, shift):
+def test_copy_shifted_shifts_only_indices_in_the_range(rng, n, first, size, shift):
     @kernel()
     def call(to, source, n, first, size, shift):
         indices.copy_shifted(to, source, n, int64(first), int64(size), int64(shift))
 
-    source, fast, slow = indices.with_room(rng.permutation(50).astype(np.int32)), room(), room()
+    source, fast, slow = indices.with_room(rng.permutation(50).astype(np.int32)), guarded(), guarded()
     call(fast, source, n, first, size, shift)
     indices.copy_shifted(slow, source, n, first, size, shift)
     same_before(fast, slow, n)
@@ -58,12 +58,12 @@ def test_move_cells_takes_those_inside(rng, n, first, size, shift):
 
 
 @SIZES
-def test_unpack_cells(ids, n):
+def test_unpack_indices_agrees_with_its_twin(ids, n):
     @kernel()
     def call(halves, bits, packed, first, n):
         indices.unpack_indices(halves, bits, packed, first, n)
 
-    fast, slow = (room(), room(np.float32)), (room(), room(np.float32))
+    fast, slow = (guarded(), guarded(np.float32)), (guarded(), guarded(np.float32))
     call(*fast, ids, 2, n)
     indices.unpack_indices(*slow, ids, 2, n)
     for mine, theirs in zip(fast, slow, strict=True):
@@ -71,14 +71,14 @@ def test_unpack_cells(ids, n):
     np.testing.assert_array_equal(2 * slow[0][:n] + slow[1][:n].astype(np.int32), ids[2 : 2 + n])
 
 
-def test_room_is_behind_and_not_seen(ids):
+def test_with_room_adds_spare_elements_that_the_view_does_not_include(ids):
     assert len(ids) == 50
     assert len(ids.base) == 50 + ROW
     assert ids.dtype == np.int32
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 16, 17, 33, 40])
-def test_repeats_finds_every_pair(rng, n):
+def test_has_repeats_finds_every_pair_of_equal_indices(rng, n):
     @kernel()
     def call(ids, n):
         return indices.has_repeats(ids, n)

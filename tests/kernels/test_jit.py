@@ -1,4 +1,4 @@
-"""What the engine relies on in Numba: no reference counting, vector instructions, a cache that cannot be stale."""
+"""Properties of compiled code that engines rely on: no reference counting, vector code, a cache that is never stale."""
 
 import os
 import re
@@ -36,7 +36,7 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 
 @pytest.fixture(scope="module", params=sorted(name for name in objectives() if engine_of(name) == "windows"))
 def llvm(request):
-    """The LLVM code of the window kernel for one objective, both architectures."""
+    """Return the LLVM code of the window kernel for one objective, once per architecture."""
     codes = []
     for architecture in (SkipGram(2), Cbow(2), Vlbl(2, padded_rows(4, 16))):
         counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
@@ -55,7 +55,7 @@ def llvm(request):
     return codes
 
 
-def test_kernel_counts_no_references_and_allocates_nothing(llvm):
+def test_window_kernel_neither_counts_references_nor_allocates(llvm):
     for code in llvm:
         assert "train_chunks" in code
         for forbidden in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc", "NRT_Allocate"):
@@ -63,13 +63,13 @@ def test_kernel_counts_no_references_and_allocates_nothing(llvm):
             assert not re.search(rf"call [^\n]*@{forbidden}", code)
 
 
-def test_kernel_multiplies_and_adds_whole_vectors(llvm):
+def test_window_kernel_multiplies_and_adds_whole_vectors(llvm):
     for code in llvm:
         assert len(re.findall(rf"@llvm\.fmuladd\.v{LANES}f32", code)) > 24
 
 
-def test_kernel_is_one_function(llvm):
-    """A call in the loop passes each array as seven words: forcing inlining was worth 40%."""
+def test_window_kernel_is_a_single_function(llvm):
+    """A call passes each array as seven machine words; forced inlining gained 40%."""
     for code in llvm:
         body = re.search(r"define [^\n]*train_chunks(?:(?!^}).)*", code, re.S | re.M)
         assert body
@@ -85,29 +85,29 @@ def run_small(package, cache, **environment):
     return done.stdout
 
 
-def test_cache_is_used_again_and_any_edit_makes_it_stale(tmp_path):
+def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path):
     cache, copy = tmp_path / "cache", tmp_path / "copy"
     shutil.copytree(PACKAGE, copy / "w2vtrain", ignore=shutil.ignore_patterns("__pycache__"))
     printed = run_small(copy, cache)
     first = {f.name: f.stat().st_ino for f in cache.glob("*.machine")}
     assert len(first) == 1
     assert run_small(copy, cache) == printed
-    assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again without need"
+    assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again unnecessarily"
     with (copy / "w2vtrain/errors.py").open("a") as f:
-        f.write("# a file that no kernel is made of\n")
+        f.write("# a file that no kernel depends on\n")
     run_small(copy, cache)
-    assert len(list(cache.glob("*.machine"))) == 1, "compiled again without need"
+    assert len(list(cache.glob("*.machine"))) == 1, "compiled again unnecessarily"
     with (copy / "w2vtrain/probability/trees.py").open("a") as f:
-        f.write("# another file that kernels are made of\n")
+        f.write("# another file that kernels depend on\n")
     run_small(copy, cache)
-    assert len(list(cache.glob("*.machine"))) == 2, "an edit elsewhere ran stale code"
+    assert len(list(cache.glob("*.machine"))) == 2, "stale code ran after an edit to another file"
     run_small(copy, cache, NUMBA_CPU_NAME="generic")
-    assert len(list(cache.glob("*.machine"))) == 3, "another processor ran this one's code"
+    assert len(list(cache.glob("*.machine"))) == 3, "code for this processor ran on another one"
     run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
-    assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran where they were asked for"
+    assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran although they were requested"
 
 
-def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
+def test_machine_code_unused_for_a_month_is_deleted(tmp_path):
     run_small(PACKAGE.parent, tmp_path)
     (mine,) = tmp_path.glob("*.machine")
     old, young = tmp_path / f"old-{'0' * 32}.machine", tmp_path / f"young-{'1' * 32}.machine"
@@ -115,16 +115,16 @@ def test_code_that_is_not_used_for_a_month_is_deleted(tmp_path):
     for path, days in ((mine, 40), (old, 31), (young, 29), (other, 90)):
         path.touch()
         os.utime(path, (mine.stat().st_atime, path.stat().st_mtime - days * 24 * 3600))
-    run_small(PACKAGE.parent, tmp_path)  # used: as good as new
-    assert old.exists(), "a look-up deletes nothing"
+    run_small(PACKAGE.parent, tmp_path)  # loading resets the age of `mine`
+    assert old.exists(), "loading deleted a file"
     run_small(PACKAGE.parent, tmp_path, NUMBA_BOUNDSCHECK="1")
     assert not old.exists()
     assert young.exists()
     assert mine.exists()
-    assert other.exists(), "its name is none of ours"
+    assert other.exists(), "a file without a cache file's name was deleted"
 
 
-def test_damaged_cache_file_costs_a_compilation_only(tmp_path):
+def test_damaged_cache_file_is_ignored_and_the_kernel_compiled_again(tmp_path):
     expected = run_small(PACKAGE.parent, tmp_path)
     (file,) = tmp_path.glob("*.machine")
     file.write_bytes(file.read_bytes()[:100])
@@ -142,7 +142,7 @@ def test_functions_that_close_over_different_values_do_not_share_code():
     assert (make(1)(), make(2)()) == (1, 2)
 
 
-def test_without_a_writable_folder_nothing_is_kept(monkeypatch):
+def test_kernels_run_without_a_cache_if_no_folder_is_writable(monkeypatch):
     def refuse(*_, **__):
         raise PermissionError
 
@@ -161,7 +161,7 @@ def test_without_a_writable_folder_nothing_is_kept(monkeypatch):
 
 
 def said_by(cache, *words):
-    """What a command that compiles says on stderr, with this folder named for machine code."""
+    """Return the stderr of a command that compiles kernels with this cache folder."""
     about = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], check=True, timeout=300, **about)
     return done.stderr
@@ -176,29 +176,29 @@ SPOIL = {
 
 
 @pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
-def test_machine_code_in_a_folder_of_others_is_not_used_and_that_is_said_once(tmp_path, spoil, why):
-    """Whoever can put a file there could have this user run it."""
+def test_cache_folder_that_others_can_write_is_ignored_with_one_warning(tmp_path, spoil, why):
+    """Anyone who can put a file there could make this user run it."""
     text, cache = tmp_path / "text.txt", tmp_path / "cache"
     text.write_text("a b c d\n" * 50)
     cache.mkdir(0o755)
     spoil(cache)
     said = said_by(cache, "vocab", str(text), "-q")
-    assert said.count(f"{cache}: compiled code that is kept there is not used: {why}") == 1
+    assert said.count(f"{cache}: ignoring this cache of compiled code: {why}") == 1
     assert not list(cache.iterdir())
 
 
 @pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
-def test_a_machine_code_file_that_others_could_write_is_compiled_anew(tmp_path, spoil, why):
+def test_cache_file_that_others_can_write_is_compiled_again(tmp_path, spoil, why):
     expected = run_small(PACKAGE.parent, tmp_path)
     (file,) = tmp_path.glob("*.machine")
     spoil(file)
     before = file.stat().st_ino
     assert run_small(PACKAGE.parent, tmp_path) == expected
-    assert file.stat().st_ino != before, "the file was taken for this user's own"
+    assert file.stat().st_ino != before, "the file was used"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
-def test_a_machine_code_file_that_is_a_link_is_compiled_anew(tmp_path):
+def test_cache_file_that_is_a_symbolic_link_is_compiled_again(tmp_path):
     expected = run_small(PACKAGE.parent, tmp_path)
     (file,) = tmp_path.glob("*.machine")
     file.rename(tmp_path / "elsewhere")
@@ -208,8 +208,8 @@ def test_a_machine_code_file_that_is_a_link_is_compiled_anew(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
-def test_a_folder_that_the_group_can_write_is_used_but_not_such_a_file(tmp_path):
-    """A member of the group could put a link there to a file of this user's that the group can write."""
+def test_cache_folder_may_be_group_writable_but_its_files_may_not(tmp_path):
+    """A member of the group could put a link there to one of this user's files that the group can write."""
     tmp_path.chmod(0o775)
     run_small(PACKAGE.parent, tmp_path)
     (file,) = tmp_path.glob("*.machine")

@@ -1,4 +1,4 @@
-"""The link from a NumPy twin to its emitter: what the emitter receives, and that operations do not share code."""
+"""The link between a NumPy twin and its emitter: argument types, and separate code for each operation."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from w2vtrain.kernels.llvm import I64, emitter_of
 
 
 def make_add(more):
-    """An operation of which the twin and the emitter differ in what they add, so that a test sees which one ran."""
+    """Return an operation whose twin and emitter add different numbers, so that a test sees which one ran."""
 
     def add(n):
         return n + more
@@ -27,7 +27,7 @@ def make_add(more):
     return add
 
 
-def test_python_runs_the_twin_and_kernels_the_emitter():
+def test_python_runs_the_twin_and_kernels_run_the_emitted_code():
     add = make_add(1)
 
     @kernel()
@@ -38,7 +38,7 @@ def test_python_runs_the_twin_and_kernels_the_emitter():
     assert call(5) == 1006
 
 
-def test_operations_of_one_factory_have_their_own_code():
+def test_operations_from_the_same_factory_do_not_share_code():
     one, two = make_add(1), make_add(2)
 
     @kernel()
@@ -58,7 +58,7 @@ def test_integers_arrive_as_int64_and_floats_as_float32():
     def _(context, builder, signature, args):
         seen.append(signature.args)
 
-    @njit  # not a kernel of ours, whose code would come from disk the second time
+    @njit  # not a cached kernel: the second run would load it from disk without calling the emitter
     def call(a, b):
         operation(int8(a), uint32(a), b, True)
         return operation(a, 3, float32(b), a > 0)
@@ -98,8 +98,8 @@ for nj in map(int, sys.argv[1:]):
 """
 
 
-def test_machine_code_of_a_kernel_that_closes_over_an_operation_is_used_again_for_that_operation_only(tmp_path):
-    """Each process makes the operations anew, so their names on disk must not depend on the process."""
+def test_cached_kernel_is_reused_only_for_the_operation_it_closes_over(tmp_path):
+    """Each process creates the operations again, so cache file names must not depend on the process."""
 
     def run(*widths):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

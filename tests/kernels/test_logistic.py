@@ -1,3 +1,5 @@
+"""The logistic loss and its coefficients, compared with their definition; NaN, infinity and overflow."""
+
 import math
 
 import numpy as np
@@ -27,7 +29,7 @@ def block(values, m):
     st.integers(0, 2**40),
     st.floats(-20, 20, width=32),
 )
-def test_agrees_with_the_definition(values, m, bits, shift):
+def test_logistic_errors_agree_with_the_definition(values, m, bits, shift):
     g = block(values, m)
     labels = np.array([bits >> j & 1 for j in range(m + 16)], np.float32)
     shifts = np.full(m + 16, shift, np.float32)
@@ -47,7 +49,7 @@ def test_agrees_with_the_definition(values, m, bits, shift):
 
 
 @pytest.mark.parametrize("m", [1, 6, 16, 17])
-def test_not_a_number_is_seen(m):
+def test_nan_logit_makes_the_loss_nan(m):
     for cell in range(m):
         g = np.ones((2, m + 16), np.float32)
         g[1, cell] = math.nan
@@ -61,6 +63,6 @@ def test_infinite_logits_give_an_infinite_loss():
     assert not math.isfinite(fast(g, 1, 1, zeros, zeros, np.float32(0.1)))
 
 
-def test_many_lines_do_not_overflow_the_product():
+def test_many_rows_do_not_overflow_the_product_in_the_logarithm():
     g, zeros = np.zeros((120, 20), np.float32), np.zeros(20, np.float32)
     assert fast(g, 120, 4, zeros, zeros, np.float32(0.1)) == pytest.approx(480 * math.log(2), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Sums and updates of whole rows against their NumPy twins; rows of any length and alignment; aligned matrices."""
+"""Sums and updates of rows of any length and alignment, compared with their NumPy twins; aligned matrices."""
 
 import os
 import subprocess
@@ -16,17 +16,17 @@ from w2vtrain.kernels.jit import kernel
 
 @kernel()
 def sum_rows(T, A, ai, n, scale):
-    """The operation as a kernel runs it."""
+    """Run the operation in a kernel."""
     rows.sum_rows(T, A, ai, n, np.float32(scale))
 
 
 @pytest.mark.parametrize("dim", [1, 16, 70, 200, 300])
 @pytest.mark.parametrize("n", [0, 1, 5, 9])
-def test_sums_of_rows_and_adding_to_rows(rng, dim, n):
+def test_sum_rows_and_add_to_rows_agree_with_numpy(rng, dim, n):
     A, B = rows.padded_rows(9, dim), rows.padded_rows(9, dim)
     A[:, :dim], B[:, :dim] = rng.normal(size=(9, dim)), rng.normal(size=(9, dim))
     ai = rng.permutation(9).astype(np.int32)
-    ai[-1] = ai[0]  # a row that stands twice counts twice
+    ai[-1] = ai[0]  # a row listed twice counts twice
     T, before = np.full((1, A.shape[1]), 9, np.float32), A.copy()
 
     @kernel()
@@ -53,7 +53,7 @@ def test_padded_rows_start_on_cache_lines():
         assert m.flags.c_contiguous
 
 
-def test_arrays_of_threads_share_no_cache_line():
+def test_scratch_arrays_of_two_threads_share_no_cache_line():
     extent = Extent(5, 6, 100)
     scratches = [make_scratch(rows.padded_rows(9, 16), rows.padded_rows(11, 16), t, 2, extent) for t in (0, 1)]
     used = []
@@ -67,7 +67,7 @@ GUARD = 7.0
 
 
 def array_rows(count, d, offset):
-    """NaN in a plain array (count, d), whose first element is `offset` bytes behind the start of a page."""
+    """Return an unpadded array (count, d) of NaN, whose first element is `offset` bytes after the start of a page."""
     raw = np.zeros(4096 + 64 + 4 * count * d, np.uint8)
     first = -raw.ctypes.data % 4096 + offset
     array = raw[first : first + 4 * count * d].view(np.float32).reshape(count, d)
@@ -76,7 +76,7 @@ def array_rows(count, d, offset):
 
 
 def padded_view(count, d, offset):
-    """The first columns of padded rows; those behind them, which must not be read, are NaN."""
+    """Return the first d columns of padded rows; the columns after them are NaN and must not be read."""
     wide = array_rows(count, -(-d // rows.ROW) * rows.ROW + rows.ROW * (d % 2), offset)
     return wide[:, :d]
 
@@ -90,12 +90,12 @@ def padded_view(count, d, offset):
     extra=st.integers(0, 20),
     data=st.data(),
 )
-def test_sum_of_rows_of_any_length_and_alignment(make, d, offset, ai, extra, data):
+def test_sum_rows_accepts_any_row_length_and_alignment(make, d, offset, ai, extra, data):
     A = make(5, d, offset)
     A[:] = data.draw(st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).normal(size=(5, d))))
     whole = A if A.base is None else A.base
     before = whole.tobytes()
-    block = np.full((3, 200), GUARD, np.float32)  # the sum lies among guards, to all sides
+    block = np.full((3, 200), GUARD, np.float32)  # the sum is surrounded by guards
     expected, of, columns = block.copy(), np.array(ai, np.int32), slice(16, 16 + d + extra)
     sum_rows(block[1:2, columns], A, of, len(ai), 0.25)
     rows.sum_rows(expected[1:2, columns], A, of, len(ai), np.float32(0.25))
@@ -103,7 +103,7 @@ def test_sum_of_rows_of_any_length_and_alignment(make, d, offset, ai, extra, dat
     exact = 0.25 * sum((A[i].astype(float) for i in ai), np.zeros(d))
     np.testing.assert_allclose(block[1, 16 : 16 + d], exact, rtol=1e-5, atol=1e-5)
     block[1, 16 : 16 + d] = GUARD
-    assert (block == GUARD).all(), "more than the d columns of the sum was written"
+    assert (block == GUARD).all(), "elements outside the d columns of the sum were written"
     assert whole.tobytes() == before, "the rows were written"
 
 
@@ -134,7 +134,7 @@ print("ends")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages without access need mprotect")
-def test_sum_of_rows_reads_nothing_beyond_the_last_row():
-    """An array ends where a page without access begins, as one mapped from a file may."""
+def test_sum_rows_reads_nothing_beyond_the_last_row():
+    """The array ends where an inaccessible page begins, as can happen with a memory-mapped file."""
     done = subprocess.run([sys.executable, "-c", LAST_PAGE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr

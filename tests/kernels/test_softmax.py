@@ -1,4 +1,4 @@
-"""The vector passes of the softmax against their NumPy twins; the whole softmax is in probability/test_dense.py."""
+"""The SIMD passes of softmax, compared with their NumPy twins. probability/test_dense.py tests the whole softmax."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_largest_agrees_with_numpy_and_ignores_nan(rng, strides):
         assert (best == -np.inf) == (strides == 0)
 
 
-def test_exponentials_agree_with_numpy(rng):
+def test_exponentials_agree_with_numpy_and_keep_nan(rng):
     logits = (10 * rng.normal(size=(2, 6 * LANES))).astype(np.float32)
     logits[1, LANES : LANES + 3] = -500, np.nan, -60
     slow, top = logits.copy(), np.nanmax(logits)

@@ -1,3 +1,5 @@
+"""Products and gradient steps on tiles of rows, compared with their NumPy twins, also for other processors."""
+
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from w2vtrain.kernels.jit import kernel
 
 
 def dots_call(function):
-    """A product of rows called from a kernel, as the engine does."""
+    """Return a kernel that calls a dot product operation, as the engine does."""
 
     @kernel()
     def call(A, ai, i, B, bi, j, G):
@@ -54,7 +56,7 @@ def test_dots_agree_with_numpy(rng, dim, ni, nj):
     np.testing.assert_allclose(fast[1 : 1 + ni, 2 : 2 + nj], slow[1 : 1 + ni, 2 : 2 + nj], rtol=1e-4, atol=1e-5)
     assert np.any(slow[1 : 1 + ni, 2 : 2 + nj])
     fast[1 : 1 + ni, 2 : 2 + nj + rows.ROW] = 0
-    assert not fast.any(), "more than ROW cells to the right of the tile were written"
+    assert not fast.any(), "more than ROW elements to the right of the tile were written"
 
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 200])
@@ -73,7 +75,7 @@ def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
     assert (before != A).any() == (n > 0)
 
 
-def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
+def test_update_applies_both_changes_to_a_row_of_a_that_is_listed_twice(rng):
     A, B, _, bi = arrays(rng, 20)
     twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
     expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
@@ -83,7 +85,7 @@ def test_update_keeps_both_changes_of_a_row_of_a_that_stands_twice(rng):
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])
 @pytest.mark.parametrize("update", [step.update_one_6, step.update_one_4, step.update_one_3])
-def test_update_one_leaves_its_input_alone(rng, update, dim):
+def test_update_one_agrees_with_numpy_and_leaves_its_input_unchanged(rng, update, dim):
     A, B, _, bi = arrays(rng, dim)
     D, G = A[3:4].copy(), rng.normal(size=(1, 40)).astype(np.float32)
     slow_b, slow_d, before = B.copy(), D.copy(), A.copy()
@@ -97,10 +99,10 @@ def test_update_one_leaves_its_input_alone(rng, update, dim):
 
 
 @pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
-def test_other_processors_compute_the_same(tmp_path, cpu, lanes):
-    """Run the kernels' and the window engine's tests, compiled for a processor without AVX-512 or without FMA."""
+def test_kernels_pass_their_tests_when_compiled_for_other_processors(tmp_path, cpu, lanes):
+    """Run tests of the kernels and the window engine, compiled for processors without AVX-512 or without FMA."""
     if os.environ.get("NUMBA_CPU_NAME"):
-        pytest.skip("already inside")
+        pytest.skip("already running inside this test")
     features = "" if cpu == "generic" else "+avx,+avx2,+fma"
     environment = {
         **os.environ,

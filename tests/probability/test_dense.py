@@ -1,4 +1,4 @@
-"""Products and softmax over blocks, against NumPy and SciPy; the compiled float32 passes and their NumPy fallback."""
+"""Products and softmax over blocks, compared with NumPy and SciPy: the compiled float32 code and its NumPy fallback."""
 
 import math
 
@@ -14,7 +14,7 @@ WIDTHS = [1, 5, 15, 16, 17, 63, 64, 65, 130, 4096, 9001]
 
 
 def product_case(rng, dtype, view):
-    """out (n, w), a (B, n), b (B, w); as views, each is part of a larger array whose rest must stay."""
+    """Return out (n, w), a (B, n), b (B, w); with `view`, each is part of a larger array whose rest must not change."""
     shapes = [(7, 5), (3, 7), (3, 5)]
     if not view:
         return [rng.normal(size=shape).astype(dtype) for shape in shapes]
@@ -24,7 +24,7 @@ def product_case(rng, dtype, view):
 
 @pytest.mark.parametrize("view", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_add_product_adds_to_what_is_there(rng, dtype, view):
+def test_add_product_adds_to_the_existing_values(rng, dtype, view):
     out, a, b = product_case(rng, dtype, view)
     whole = out.base.copy() if view else None
     expected = out + 0.25 * (a.T @ b)
@@ -35,14 +35,14 @@ def test_add_product_adds_to_what_is_there(rng, dtype, view):
         np.testing.assert_array_equal(out.base, whole)
 
 
-def test_add_product_takes_columns_that_are_not_contiguous(rng):
+def test_add_product_accepts_arrays_with_noncontiguous_rows(rng):
     out, a, b = np.zeros((5, 7), np.float32).T, *(rng.normal(size=(3, n)).astype(np.float32) for n in (7, 5))
     add_product(out, a, b, -1.0)
     np.testing.assert_allclose(out, -a.T @ b, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 2), (2, 0, 2), (2, 2, 0)])
-def test_add_product_of_nothing(shape):
+def test_add_product_of_empty_arrays_changes_nothing(shape):
     n, w, B = shape
     out = np.ones((n, w), np.float32)
     add_product(out, np.ones((B, n), np.float32), np.ones((B, w), np.float32), 1.0)
@@ -51,7 +51,7 @@ def test_add_product_of_nothing(shape):
 
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_softmax_and_its_normalizer_are_scipys(rng, dtype, n):
+def test_softmax_and_log_normalizer_agree_with_scipy(rng, dtype, n):
     logits = (rng.normal(size=(4, n)) * [[0.1], [1], [10], [60]] + 200).astype(dtype)
     wide, tolerance = logits.astype(np.float64), 5e-7 if dtype == np.float32 else 1e-14
     p, other = logits.copy(), logits.copy()
@@ -63,7 +63,7 @@ def test_softmax_and_its_normalizer_are_scipys(rng, dtype, n):
 
 
 @given(st.lists(st.floats(-90, 90, width=32), min_size=2, max_size=90), st.integers(0, 89))
-def test_compiled_errors_are_numpys(values, target):
+def test_compiled_softmax_errors_agree_with_numpy(values, target):
     logits = np.asarray([values, values[::-1]], np.float32)
     targets, slope = np.array([target % len(values), 0], np.int32), np.array([0.2, -0.1], np.float32)
     wide = logits.astype(np.float64)
@@ -77,8 +77,7 @@ def test_compiled_errors_are_numpys(values, target):
     np.testing.assert_allclose(expected, naive, atol=1e-12)
 
 
-def test_errors_of_softmax_sum_to_zero_and_ignore_a_constant(rng):
-    """Identity 2."""
+def test_softmax_errors_sum_to_zero_and_ignore_a_constant_added_to_logits(rng):
     logits, targets = rng.normal(size=(5, 101)), np.arange(5)
     moved = logits + 30
     log_z, hit = softmax_errors(logits, targets)
@@ -88,8 +87,7 @@ def test_errors_of_softmax_sum_to_zero_and_ignore_a_constant(rng):
     np.testing.assert_allclose(log_z_moved - hit_moved, log_z - hit)
 
 
-def test_two_classes_are_the_logistic(rng):
-    """Identity 2."""
+def test_softmax_of_two_classes_is_the_logistic_function(rng):
     s = rng.normal(size=9) * 3
     p = np.stack([s, np.zeros(9)], axis=1)
     softmax(p)
@@ -97,7 +95,7 @@ def test_two_classes_are_the_logistic(rng):
 
 
 @pytest.mark.parametrize("n", [3, 16, 70, 200])
-def test_not_a_number_and_infinity_are_seen_and_minus_infinity_is_no_word(n):
+def test_nan_and_infinity_give_nan_and_minus_infinity_gives_probability_zero(n):
     for cell in range(n):
         for bad in (math.nan, math.inf):
             logits = np.ones((2, n), np.float32)
@@ -114,7 +112,7 @@ def test_not_a_number_and_infinity_are_seen_and_minus_infinity_is_no_word(n):
         assert logits[0, cell] == 0
 
 
-def test_a_part_of_a_larger_array_is_left_to_numpy(rng):
+def test_softmax_of_a_view_changes_nothing_outside_the_view(rng):
     whole = rng.normal(size=(3, 40)).astype(np.float32)
     before, part = whole.copy(), whole[:, 3:20]
     softmax(part)
@@ -122,7 +120,7 @@ def test_a_part_of_a_larger_array_is_left_to_numpy(rng):
     np.testing.assert_array_equal(whole[:, 20:], before[:, 20:])
 
 
-def test_no_row_holds_numbers_that_are_slow():
+def test_softmax_gives_no_denormal_numbers():
     logits = -np.arange(200, dtype=np.float32)[None] * 1.5
     softmax(logits)
     assert not ((logits > 0) & (logits < np.finfo(np.float32).tiny)).any()
@@ -130,13 +128,13 @@ def test_no_row_holds_numbers_that_are_slow():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_row_scorer_normalizes(rng, dtype, monkeypatch):
+def test_row_scorer_agrees_with_scipy_for_any_block_size(rng, dtype, monkeypatch):
     output, H = rng.normal(size=(11, 6)).astype(dtype), rng.normal(size=(5, 6)).astype(dtype)
     targets = np.array([0, 3, 10, 3, 1], np.int32)
     expected = log_softmax(H.astype(np.float64) @ output.T.astype(np.float64), axis=1)
     scorer = RowScorer(output)
-    for cells in (1 << 22, 22, 1):
-        monkeypatch.setattr("w2vtrain.probability.dense.SCORED", cells)
+    for logits in (1 << 22, 22, 1):
+        monkeypatch.setattr("w2vtrain.probability.dense.SCORED", logits)
         s, log_z = scorer.scores(H, targets)
         np.testing.assert_allclose(s - log_z, expected[np.arange(5), targets], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(s, (H * output[targets]).sum(axis=1), rtol=1e-5, atol=1e-6)
@@ -145,7 +143,7 @@ def test_row_scorer_normalizes(rng, dtype, monkeypatch):
     np.testing.assert_array_equal(RowScorer(output, normalized=False).log_prob(H, targets), s)
 
 
-def test_workspace_gives_the_same_memory_again_and_the_same_draws():
+def test_workspace_reuses_memory_and_repeats_the_draws_of_a_chunk():
     work = Workspace()
     first = work.array("a", (4, 5))
     assert np.shares_memory(first, work.array("a", (3, 2)))

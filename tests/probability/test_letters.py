@@ -1,4 +1,4 @@
-"""The letters of words: begin, bytes, end, padding; deterministic, and from the words alone."""
+"""The letters of words: BEGIN, bytes, END and padding, determined by the words alone."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from w2vtrain.probability.letters import BEGIN, END, LONGEST, PADDING, spell
 
 
 def spelled_naively(words, longest=LONGEST):
-    """One word and one letter at a time."""
+    """Spell one word and one letter at a time."""
     cut = [list(word.encode())[:longest] for word in words]
     alphabet = sorted({byte for word in cut for byte in word})
     lines = [[BEGIN, *(alphabet.index(byte) + END + 1 for byte in word), END] for word in cut]
@@ -17,7 +17,7 @@ def spelled_naively(words, longest=LONGEST):
 
 @pytest.mark.parametrize("words", [["the", "a", "né", "日本", "the", "x" * 40], ["a"], ["</s>", "<unk>", "N"], [""]])
 @pytest.mark.parametrize("longest", [LONGEST, 2])
-def test_letters_are_those_of_the_naive_twin(words, longest):
+def test_spell_agrees_with_its_naive_twin(words, longest):
     letters, lengths, size = spell(words, longest)
     expected = spelled_naively(words, longest)
     assert (letters.tolist(), lengths.tolist(), size) == expected
@@ -25,13 +25,13 @@ def test_letters_are_those_of_the_naive_twin(words, longest):
     assert lengths.dtype == np.int32
 
 
-def test_words_are_cut_after_their_first_bytes():
+def test_spell_cuts_words_off_after_the_maximum_number_of_bytes():
     long, longer = "ab" * 16, "ab" * 16 + "c"
     letters, lengths, size = spell([long, longer])
     assert letters.shape == (2, LONGEST + 2)
     assert lengths.tolist() == [LONGEST + 2] * 2
     np.testing.assert_array_equal(letters[0], letters[1])
-    assert size == 5, "a byte that is cut off everywhere is not in the alphabet"
+    assert size == 5, "a byte that is always cut off is in the alphabet"
 
 
 def test_every_byte_of_utf8_has_an_id():
@@ -41,6 +41,6 @@ def test_every_byte_of_utf8_has_an_id():
     assert letters.max() == size - 1
 
 
-def test_no_words_have_no_letters():
+def test_spell_accepts_an_empty_list_of_words():
     letters, lengths, size = spell([])
     assert (letters.shape, lengths.shape, size) == ((0, 2), (0,), 3)

@@ -1,3 +1,5 @@
+"""Random streams, alias tables, noise distributions and the subsampling of frequent words."""
+
 import numpy as np
 import pytest
 import reference
@@ -28,7 +30,7 @@ def below(rng, n, out):
 
 
 def test_stream_is_splitmix64():
-    """The first outputs for the seed 1234567 that the literature gives."""
+    """Compare with the published first outputs for the seed 1234567."""
     out = np.zeros(5, np.uint64)
     draws(np.array([1234567], np.uint64), out)
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
@@ -51,8 +53,8 @@ def test_streams_of_chunks_differ():
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 0.75, 1.0])
-def test_noise_follows_q(exponent, rng):
-    """Identity 11: a chi-square test on a million draws, and no draw outside the vocabulary."""
+def test_draws_from_the_alias_table_follow_the_noise_distribution(exponent, rng):
+    """Run a chi-square test on a million draws; none may be outside the vocabulary."""
     counts = np.sort(rng.integers(5, 100_000, 300))[::-1].copy()
     q = sampling.noise_distribution(counts, exponent)
     assert q.sum() == pytest.approx(1)
@@ -81,7 +83,7 @@ def test_draw_below_is_uniform():
     assert stats.chisquare(np.bincount(out)).pvalue > 1e-4
 
 
-def test_subsampling_is_word2vecs():
+def test_subsampling_agrees_with_the_formula_of_word2vec_c():
     counts = np.array([1000, 100, 10, 1])
     sample = 1e-2
     keep = sampling.keep_thresholds(counts, sample) / (2**32 - 1)

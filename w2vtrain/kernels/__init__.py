@@ -1,4 +1,4 @@
-"""Compile kernels, and provide the SIMD operations on rows that they are made of, each with its NumPy twin.
+"""Compilation of kernels, and the SIMD operations on rows that they are built from, each with its NumPy twin.
 
-They know rows of floats and indices, but neither words nor objectives.
+This package handles rows of floats and indices; it knows nothing about words or objectives.
 """

@@ -1,8 +1,8 @@
-"""Rows that are changed all the time: each of several threads has replicas of its own, which meet every few chunks.
+"""Per-thread replicas of hot rows, which are the rows updated most often, synchronized every few chunks.
 
-Two threads that write to one row wait for one another's cache lines at every window, and overwrite each other's
-changes: hierarchical softmax on two threads was as slow as on one, and on two cores without a common cache it is half
-as fast. Which rows are hot, and how they learn, others say.
+This module neither chooses the hot rows nor trains them. Two threads that write to the same row wait for each other's
+cache lines at every window and overwrite each other's changes: without replicas, hierarchical softmax was as slow on
+two threads as on one, and half as fast on two cores that share no cache.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,18 @@ from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 
 HOT = 256
-"""Rows of which each thread has a copy; a node of Huffman's tree further down stands in less than every 256th path."""
+"""Maximum number of hot rows. A Huffman node beyond these appears in fewer than one path in 256."""
 
 HOTTEST = 64
-"""Rows that change so often that between two meetings they come near to where they are best for each thread."""
+"""Number of hottest rows. They change so fast that replicas come close to their thread's own optimum between two
+synchronizations."""
 
 SYNC_EVERY = 4
-"""Chunks between two meetings of a thread's replicas with the shared rows: these are 0.6 MB to be read and written."""
+"""Chunks between two synchronizations of a thread's replicas with the shared rows; each reads and writes 0.6 MB."""
 
 
 class HotRange(NamedTuple):
-    """Where one thread finds its rows: `size` of them from `first` on are `shift` further down."""
+    """Location of one thread's replicas: those of rows [first, first + size) are `shift` rows further down."""
 
     first: int
     size: int
@@ -33,10 +34,12 @@ class HotRange(NamedTuple):
 
 
 class Replicas(NamedTuple):
-    """shared (count, width) float32, a thread's own, and what both were when they last met.
+    """Shared rows, one thread's replicas of them, and the values of both after their last synchronization.
 
-    share (count,) float32: how much of what a thread has learned the shared rows take: all of it, as if it had been
-    written there; of the hottest a share, since the sum of what all threads learned would overshoot.
+    shared, own, start: (count, width) float32.
+    share: (count,) float32, the fraction of a thread's changes that is added to the shared rows. Most rows take all
+    of a change, as if the thread had written to them directly. The hottest rows take a fraction, because the sum of
+    all threads' changes would overshoot.
     """
 
     shared: np.ndarray
@@ -46,14 +49,18 @@ class Replicas(NamedTuple):
 
 
 def make_replicas(shared: np.ndarray, own: np.ndarray, threads: int) -> Replicas:
-    """Of rows that are all among the hottest; `own`, of the same shape, is filled where a kernel begins."""
+    """Create replicas for rows that are all among the hottest: the `share` of each is 1 / threads.
+
+    shared, own: (count, width) float32. A kernel fills `own` when it starts.
+    """
     return Replicas(shared, own, padded_rows(*shared.shape), np.full(len(shared), 1 / threads, np.float32))
 
 
 def replicate(matrix: np.ndarray, rows: int, hot: range, thread: int, threads: int) -> tuple[HotRange, Replicas]:
-    """A thread's replicas of the hot ones among the first `rows` of a matrix; they stand behind those.
+    """Create one thread's replicas of the hot rows of a matrix; return where they are, and the replicas.
 
-    hot: rows next to one another, the hottest first; its step may be -1.
+    matrix: the first `rows` rows are shared; those after them hold the replicas, thread by thread.
+    hot: adjacent rows, the hottest first; the step may be -1.
     """
     first, count = min(hot, default=0), len(hot)
     at = rows + thread * count
@@ -64,19 +71,19 @@ def replicate(matrix: np.ndarray, rows: int, hot: range, thread: int, threads: i
 
 @inline
 def replica_of(hot_range, row):
-    """The row that this thread changes for a row of the matrix."""
+    """Return the row that this thread updates in place of `row`: its replica if the row is hot, else the row itself."""
     return int64(row + hot_range.shift if 0 <= row - hot_range.first < hot_range.size else row)
 
 
 @inline
 def replicas_of(hot_range, rows, n, found):
-    """To `found` the rows that this thread changes for rows (n,)."""
+    """Fill found (n,) with the rows that this thread updates in place of rows (n,)."""
     copy_shifted(found, rows, n, hot_range.first, hot_range.size, hot_range.shift)
 
 
 @inline
 def load_replicas(replicas):
-    """Own rows as the shared ones are."""
+    """Copy the shared rows to this thread's replicas."""
     for part in replicas:
         for r in range(len(part.shared)):
             for c in range(part.shared.shape[1]):
@@ -85,9 +92,9 @@ def load_replicas(replicas):
 
 @inline
 def synchronize(replicas):
-    """The shared rows take what this thread learned since they last met, or a share of it; it goes on from there."""
+    """Add this thread's changes since the last synchronization, times `share`, to the shared rows; copy these back."""
     for part in replicas:
         for r in range(len(part.shared)):
             for c in range(part.shared.shape[1]):
-                met = part.shared[r, c] + part.share[r] * (part.own[r, c] - part.start[r, c])
-                part.shared[r, c] = part.own[r, c] = part.start[r, c] = met
+                merged = part.shared[r, c] + part.share[r] * (part.own[r, c] - part.start[r, c])
+                part.shared[r, c] = part.own[r, c] = part.start[r, c] = merged

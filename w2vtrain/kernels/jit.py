@@ -1,7 +1,7 @@
-"""Everything about Numba: the flags of our kernels and where their machine code is kept.
+"""Compilation of kernels with Numba: the compiler flags, and a cache of machine code on disk.
 
-No other module calls njit. Helpers of kernels are `inline` (register_jitable), so that they take the flags of
-whichever kernel they end up in and stay plain Python functions that tests can call.
+It contains no kernels, and no other module calls njit. Functions that kernels call are `inline` (register_jitable):
+they are compiled with the flags of the calling kernel and remain plain Python functions that tests can call.
 """
 
 import hashlib
@@ -30,25 +30,25 @@ log = logging.getLogger(__name__)
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")
-"""The folders whose code is compiled into kernels. Beside them, a kernel depends on its own module only."""
+"""Folders whose code is compiled into kernels, besides the kernel's own module and those of its NamedTuples."""
 
 UNUSED = 30 * 24 * 3600.0
-"""Seconds after which machine code that was not used is deleted."""
+"""Seconds after which unused machine code is deleted."""
 
 DIGEST = hashlib.sha256().digest_size
-# Not the full fastmath: that lets LLVM assume that there is no NaN, and divergence must be seen.
+# Full fastmath lets LLVM assume that NaN never occurs, which would hide divergence.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
-# Always into the kernel: a call passes each array as seven words, and windows are as short as 300 ns.
+# Always inline: a call passes each array as seven machine words, and a window takes as little as 300 ns.
 FORCED = {"forceinline": True}
 inline: Any = register_jitable(**FORCED)
 
 
 def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function without the GIL and keep its machine code on disk.
+    """Return a decorator that compiles a function to run without the GIL and caches its machine code on disk.
 
-    `nrt=False` forbids allocating and reference counting inside: worth up to 2x in the window kernel, and a test
-    reads the LLVM code to see that it holds. A kernel that makes arrays needs `nrt=True`.
+    `nrt=False` forbids memory allocation and reference counting, which makes the window kernel up to twice as fast; a
+    test checks this in the LLVM code. A kernel that creates arrays needs `nrt=True`.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -61,9 +61,10 @@ def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
 
 
 def compile_methods(protocol: type, names: tuple[str, ...]) -> None:
-    """Let kernels call these methods of any NamedTuple: each class's own is compiled into the kernel by its type.
+    """Let kernels call the named methods on any NamedTuple.
 
-    Arguments are matched by the names that the Protocol declares.
+    Numba picks the method by the type of the NamedTuple and compiles it into the kernel. Arguments are matched by the
+    parameter names that `protocol` declares.
     """
     for name in names:
         for kind in (numba.types.NamedTuple, numba.types.NamedUniTuple):
@@ -81,22 +82,24 @@ def _method(name: str, signature: inspect.Signature) -> Callable[..., Any]:
 
 @cache
 def source_hash(folder: Path = PACKAGE) -> str:
-    """Return the SHA-256 of all sources that kernels are made of: an edit to any of them recompiles every kernel."""
+    """Return the SHA-256 of all sources in the COMPILED folders: an edit to any of them recompiles every kernel."""
     digest = hashlib.sha256()
-    for path in sorted(path for room in COMPILED for path in (folder / room).rglob("*.py")):
+    for path in sorted(path for name in COMPILED for path in (folder / name).rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the first folder that can be written and trusted; None if there is none.
+    """Return the cache folder: the first candidate that is writable and trusted, or None.
 
-    In this order: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache. Machine code is run, so each file must
-    be one that only this user or root could write, and the folder one that not everyone can write to.
+    The candidates are NUMBA_CACHE_DIR, the package's __pycache__ and the user's cache folder, in this order. Cached
+    machine code is executed, so only this user or root may be able to write the files, and the folder must not be
+    writable by everyone.
     """
     candidates = [PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("w2vtrain"))]
-    if named := os.environ.get("NUMBA_CACHE_DIR"):  # numba.config may have it from a file in the working folder, too
+    # Not numba.config: it also reads a configuration file in the working folder, which others may have written.
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
         candidates.insert(0, Path(named))
     for folder in candidates:
         try:
@@ -117,14 +120,14 @@ _refused: set[Path] = set()
 
 
 def _refuse(path: Path, error: OSError) -> None:
-    """Say once per process that a folder or a file of machine code is not used, and why."""
+    """Warn once per process that a folder or file of machine code is ignored, with the reason."""
     if path not in _refused:
         _refused.add(path)
-        log.warning("%s: compiled code that is kept there is not used: %s", path, reason(error))
+        log.warning("%s: ignoring this cache of compiled code: %s", path, reason(error))
 
 
 def _named_tuples(kind: Any) -> Iterator[type]:
-    """The NamedTuple classes among a signature's types: their methods are compiled into the kernel."""
+    """Yield the NamedTuple classes in an argument type, nested ones included: kernels contain their methods."""
     if (named := getattr(kind, "instance_class", None)) is not None:
         yield named
     for part in getattr(kind, "types", ()):
@@ -132,11 +135,11 @@ def _named_tuples(kind: Any) -> Iterator[type]:
 
 
 class KernelCache(FunctionCache):
-    """One file a kernel and signature, named by a hash of all that the machine code depends on.
+    """A cache with one file per kernel and signature, named by a hash of everything the machine code depends on.
 
-    Numba's own cache looks at the kernel's file alone, and numbers its data files through an index that two
-    processes may race for, so that one loads the other's code. Here a name says everything and never changes its
-    content: there is nothing to race for and nothing to invalidate. What was not used for a month is deleted.
+    Numba's own cache checks only the kernel's source file, and numbers its data files in an index. Two processes can
+    race for that index, so that one loads the other's code. Here the content belonging to a name never changes, so
+    there is nothing to race for and nothing to invalidate. Files that are not used for a month are deleted.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
@@ -146,11 +149,11 @@ class KernelCache(FunctionCache):
         self.enable()
 
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Where the machine code for this signature on this processor belongs."""
+        """Return the path of the machine code for this signature on this processor."""
         classes = [c for argument in sig for c in _named_tuples(argument)]
         outside = {f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for c in classes}
         outside[self._py_func.__module__] = _module_hash(self._py_func.__module__)
-        _, processor, code = self._index_key(sig, codegen)  # the last: bytecode, and what the function closes over
+        _, processor, code = self._index_key(sig, codegen)  # code: hashes of the bytecode and the closure's values
         flags = (numba.__version__, numba.config.OPT, numba.config.BOUNDSCHECK)
         key = repr((source_hash(), outside, self._name, str(sig), processor, code, flags))
         return self._folder / f"{self._py_func.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.machine"
@@ -166,8 +169,8 @@ class KernelCache(FunctionCache):
         digest, data = stored[:DIGEST], stored[DIGEST:]
         if hashlib.sha256(data).digest() != digest:
             return None
-        # Numba's own format for its own object code, which can run anything: `_stored` has seen that only this user
-        # or root can have written the file.
+        # Unpickling can run any code, but Numba stores its object code in this format. `_stored` has checked that
+        # only this user or root can have written the file.
         return self._impl.rebuild(target_context, pickle.loads(data))
 
     def _stored(self, path: Path) -> bytes:
@@ -188,22 +191,22 @@ class KernelCache(FunctionCache):
                 f.write(hashlib.sha256(code).digest() + code)
             Path(temporary).replace(path)
             self._forget(path.stat().st_mtime - UNUSED)
-        except OSError:  # a full disk costs the cache, not the run
+        except OSError:  # with a full disk, the run continues without the cache
             Path(temporary).unlink(missing_ok=True)
 
     def _forget(self, since: float) -> None:
-        """Delete what nobody has loaded or saved since then: the kernels of other versions."""
+        """Delete files that were last loaded or saved before this time: kernels of other versions."""
         for other in self._folder.glob(f"*-{'[0-9a-f]' * 32}.machine"):
             with suppress(OSError):
                 if other.stat().st_mtime < since:
                     other.unlink()
 
     def flush(self) -> None:
-        """Nothing to do: names never become stale."""
+        """Do nothing: a name never becomes stale."""
 
 
 class _Implementation(CompileResultCacheImpl):
-    """Numba's serialization of compiled code without its choice of folder."""
+    """Numba's serialization of compiled code, without Numba's choice of a cache folder."""
 
     def __init__(self) -> None:
         pass

@@ -1,6 +1,6 @@
 """Arithmetic on vectors of float32 in LLVM code: operators, exp, log.
 
-It holds no operation that kernels call; logistic.py and softmax.py are written with it.
+It contains no operation that kernels call directly; logistic.py and softmax.py are built on it.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from w2vtrain.kernels.llvm import INTEGERS, LANES, VECTOR, integers
 
 
 class Lanes:
-    """A vector of LANES float32 in LLVM code, with the operators of arithmetic, so that formulas read as such."""
+    """A vector of LANES float32 in LLVM code, with arithmetic operators, so that formulas look like formulas."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
@@ -32,7 +32,7 @@ class Lanes:
         return Lanes(self.builder, self.builder.fdiv(self.value, self._of(other)))
 
     def above(self, other: "Lanes | float") -> Any:
-        """Return the mask of the lanes that are greater; NaN never is."""
+        """Return the mask of the lanes that are greater than the other's; it is unset where either is NaN."""
         return self.builder.fcmp_ordered(">", self.value, self._of(other))
 
     def is_nan(self) -> Any:
@@ -40,12 +40,12 @@ class Lanes:
         return self.builder.fcmp_unordered("uno", self.value, self.value)
 
     def where(self, mask: Any, other: "Lanes | float") -> "Lanes":
-        """Return these lanes where the mask is set, the other's elsewhere."""
+        """Return this vector's lanes where the mask is set, and the other's elsewhere."""
         return Lanes(self.builder, self.builder.select(mask, self.value, self._of(other)))
 
 
 def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
-    """Evaluate a polynomial by Horner's scheme, highest power first."""
+    """Evaluate a polynomial by Horner's scheme; coefficients are ordered from the highest power down."""
     result = x * coefficients[0]
     for coefficient in coefficients[1:-1]:
         result = (result + coefficient) * x
@@ -53,13 +53,13 @@ def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
 
 
 def exp(builder: Any, x: Lanes) -> Lanes:
-    """Return the exponential of x <= 0, never less than 2^-126; NaN gives 2^-126, too.
+    """Return the exponential of x <= 0, but at least 2^-126. NaN also gives 2^-126.
 
-    The relative error is below 1e-6 for x >= -15 and |x| 2^-24 below that, where rounding x costs as much.
+    The relative error is below 1e-6 for x >= -15. For smaller x it is |x| 2^-24, as much as the rounding of x causes.
     """
     z = x * 1.4426950408889634
     z = z.where(z.above(-126.0), -126.0)
-    n = builder.fptosi((z - 0.5).value, INTEGERS)  # cuts towards 0, hence rounds z <= 0 to nearest
+    n = builder.fptosi((z - 0.5).value, INTEGERS)  # truncates toward 0, which rounds z <= 0 to nearest
     r = z - Lanes(builder, builder.sitofp(n, VECTOR))
     bits = builder.shl(builder.add(n, integers(127)), integers(23))
     # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
@@ -68,7 +68,7 @@ def exp(builder: Any, x: Lanes) -> Lanes:
 
 
 def log(builder: Any, y: Lanes) -> Lanes:
-    """Return the logarithm of 1 <= y < 2^127, with an error below 1e-6.
+    """Return the natural logarithm of 1 <= y < 2^127, with a relative error below 1e-6.
 
     It is the exponent times log 2, plus 2 artanh(u) with u = (m - 1) / (m + 1) <= 1/3 for the mantissa m.
     """

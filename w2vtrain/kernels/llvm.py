@@ -1,10 +1,10 @@
-"""The vocabulary of the SIMD code: vectors, addresses of rows, loops, and the link from a NumPy twin to its emitter.
+"""Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy twin and its emitter.
 
-It holds no operation; those are in tiles.py, rows.py, indices.py, logistic.py and softmax.py.
+This module defines no operations; those are in tiles.py, rows.py, indices.py, logistic.py and softmax.py.
 
-Each SIMD operation has two definitions, side by side. The twin is a Python function that states with NumPy what is
-computed; Python calls it, and tests compare with it. The emitter writes the LLVM code that kernels run in its place.
-`emitter_of` ties the two:
+Each SIMD operation has two definitions, next to each other. The twin is a Python function that computes the result
+with NumPy; Python code calls it, and tests use it as the reference. The emitter writes the LLVM code that kernels run
+instead. `emitter_of` links the two:
 
     def negate(row, n):  # the twin
         row[:n] *= -1
@@ -26,13 +26,13 @@ from w2vtrain.kernels.jit import FORCED
 
 
 def lanes() -> int:
-    """Return how many float32 fit a vector register of the processor that Numba compiles for."""
+    """Return how many float32 fit in a vector register of the processor that Numba compiles for."""
     features = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
     return 16 if "+avx512f" in features else 8 if "+avx" in features else 4
 
 
 LANES = lanes()
-"""Float32 per vector. The 12 accumulators of a 2 x 6 tile just fit the 16 registers of SSE and AVX, half of NEON's."""
+"""Float32 per vector. The 12 accumulators of a 2 x 6 tile just fit in the 16 registers of SSE and AVX; NEON has 32."""
 
 F32, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
@@ -44,7 +44,7 @@ def constant(n: int) -> ir.Constant:
 
 
 def check_bounds(context: Any, builder: Any, struct: Any, index: Any) -> None:
-    """Emit a check that raises IndexError for an index outside an array's first axis, if NUMBA_BOUNDSCHECK is set."""
+    """If NUMBA_BOUNDSCHECK is set, emit a check that raises IndexError for an index outside an array's first axis."""
     if config.BOUNDSCHECK:
         cgutils.do_boundscheck(context, builder, index, cgutils.unpack_tuple(builder, struct.shape)[0])
 
@@ -58,33 +58,34 @@ def address_of_row(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
 
 
 def row_bytes(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Return the bytes per row of a 2-d array of float32."""
+    """Return the number of bytes in all columns of one row of a 2-d float32 array."""
     shape = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, array).shape)
     return builder.mul(shape[1], constant(4))
 
 
 def element(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    """Return element i of a 1-d int32 array, widened to 64 bits."""
+    """Return element i of a 1-d int32 array, sign-extended to 64 bits."""
     struct = context.make_array(kind)(context, builder, array)
     check_bounds(context, builder, struct, i)
     return builder.sext(builder.load(builder.gep(struct.data, [i])), I64)
 
 
 def pointer(builder: Any, address: Any, offset: Any, kind: ir.Type) -> Any:
-    """Return the address plus offset bytes, as a pointer to `kind`."""
+    """Return `address` plus `offset` bytes as a pointer to `kind`."""
     return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
 
 
 def vector_at(builder: Any, address: Any, j: Any) -> Any:
-    """Return a pointer to the vector that begins at element j of the float32 at an address."""
+    """Return a pointer to the vector that starts at element j of the float32 array at `address`."""
     return pointer(builder, address, builder.mul(j, constant(4)), VECTOR)
 
 
 def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
-    """Emit loops over the `size` bytes of a row, in blocks of vectors; body takes the offsets of a block's vectors.
+    """Emit loops over the `size` bytes of a row, in blocks of vectors.
 
-    blocks: vectors per block, the first size as often as it fits, then the next; the last is 1. A row of 200 columns
-    is 13 vectors: leaving a loop over single vectors mispredicts a branch, which costs as much as four of them.
+    blocks: vectors per block, in descending order. Each block size is used as often as it fits into the rest; the last
+    is 1. `body` receives the byte offsets of a block's vectors. Leaving a loop mispredicts a branch, which costs as
+    much as four vectors, and a row of 200 columns is only 13 vectors of 16 float32.
     """
     first = constant(0)
     for block in blocks:
@@ -96,7 +97,7 @@ def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[
 
 
 def multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a * b + c: one instruction if the processor has it, two if not, never a call of a library."""
+    """Return a * b + c: one instruction if the processor has FMA, two otherwise, and never a library call."""
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32"), [a, b, c])
 
@@ -109,7 +110,7 @@ def sum_lanes(builder: Any, vector: Any) -> Any:
 
 
 def splat(builder: Any, scalar: Any, kind: Any = None) -> Any:
-    """Return a vector (of float32, or `kind`) with the scalar in every lane."""
+    """Return a vector of type `kind` (float32 if omitted) with the scalar in every lane."""
     kind = kind or VECTOR
     vector = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(I32, 0))
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
@@ -124,12 +125,12 @@ Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 
 
 def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
-    """Let kernels run the code of the decorated emitter wherever they call `twin`.
+    """Return a decorator for an emitter: kernels that call `twin` run the code that the emitter writes.
 
-    The emitter takes Numba's (context, builder, signature, args) and returns the LLVM value of type `returns`, or
-    nothing for void. Integers arrive as int64 and floats as float32, everything else as the caller has it. Arguments
-    are positional. In a factory, the twin must close over every value that the emitter closes over: the cache of
-    machine code sees the twin only.
+    The emitter takes Numba's (context, builder, signature, args) and returns an LLVM value of type `returns`, or
+    nothing if that is void. It receives integers as int64, floats as float32, and everything else with the type that
+    the caller passes. Arguments are positional. In a factory, the twin must close over every value that the emitter
+    closes over, because the cache of machine code inspects only the twin.
     """
     parameters = [inspect.Parameter("typingctx", inspect.Parameter.POSITIONAL_ONLY)]
     parameters += inspect.signature(twin).parameters.values()
@@ -144,8 +145,8 @@ def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[
 
         typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         compiled = intrinsic(typed)
-        # The code gets a function of its own, which LLVM optimizes before it inlines it. Written directly into the
-        # kernel, the same code of CBOW grew by 3%.
+        # A separate function lets LLVM optimize the code before inlining it. Emitted directly into the kernel, the
+        # code made CBOW's kernel 3% larger.
         overload(twin, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
         return emit
 
@@ -153,7 +154,7 @@ def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[
 
 
 def _widened(kind: Any) -> Any:
-    """Return the type in which an emitter receives an argument of this type."""
+    """Return the type that an emitter receives for an argument of this type."""
     if isinstance(kind, types.Integer):
         return types.int64
     return types.float32 if isinstance(kind, types.Float) else kind

@@ -1,6 +1,6 @@
-"""The logistic loss over a block of logits, which hs, neg and nce share, as explicit SIMD.
+"""Logistic loss over a block of logits, as explicit SIMD; the objectives hs, neg and nce share it.
 
-It chooses no labels and draws no candidates: that is what distinguishes those objectives.
+It neither chooses labels nor draws candidates; the objectives differ in these.
 """
 
 from typing import Any
@@ -26,11 +26,11 @@ from w2vtrain.kernels.llvm import (
 
 
 def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: Any) -> Any:
-    """Replace logits (n, m) by lr * (label - sigma(logit - shift)); return the loss, summed over all of them.
+    """Replace logits (n, m) with lr * (label - sigma(logit - shift)); return the sum of their losses.
 
-    The loss of a logit is log(1 + exp(x)) - label * x, with x = logit - shift. labels and shifts are (m,) float32, lr
-    is float32. All arrays hold rows.ROW columns more than m, which may be overwritten; n < 127. A logit that is NaN
-    makes the loss NaN.
+    The loss of a logit is log(1 + exp(x)) - label * x, with x = logit - shift. logits, labels (m,), shifts (m,) and lr
+    are float32, n < 127. All arrays have rows.ROW more columns than m; those of `logits` may be overwritten. A NaN
+    logit makes the loss NaN.
     """
     x, y = logits[:n, :m] - shifts[:m], labels[:m]
     e = np.exp(-np.abs(x))
@@ -48,7 +48,7 @@ def _emit_logistic_errors(context: Any, builder: Any, signature: Any, args: Any)
 
 
 class _Block:
-    """Emit the code for LANES columns of the logits: labels and shifts stay in registers, a loop takes the lines."""
+    """Emitter for LANES columns of the logits: labels and shifts stay in registers during a loop over the rows."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder, self.kinds, self.args = context, builder, signature.args, args
@@ -63,7 +63,7 @@ class _Block:
         return Lanes(self.builder, self.builder.load(vector_at(self.builder, address, j), align=4))
 
     def columns(self, j: Any) -> None:
-        """Emit columns [j, j + LANES) of n lines; one logarithm is taken per column, of a product over the lines."""
+        """Emit columns [j, j + LANES) of n rows, with one logarithm per column: that of a product over the rows."""
         builder, (logits, n, m) = self.builder, self.args[:3]
         left = splat(builder, builder.trunc(builder.sub(m, j), I32), INTEGERS)
         inside = builder.icmp_signed("<", ir.Constant(INTEGERS, list(range(LANES))), left)
@@ -78,7 +78,7 @@ class _Block:
         builder.store((Lanes(builder, builder.load(self.total)) + logs).value, self.total)
 
     def line(self, x: Lanes, label: Lanes, inside: Any, cell: Any) -> None:
-        """Emit one vector of logits: store the coefficients, add the loss to the sum and the product."""
+        """Emit one vector of logits: store its coefficients, and update the sum and product that give the loss."""
         builder = self.builder
         positive = x.above(0.0)
         e = exp(builder, x.where(positive, x * -1.0) * -1.0)

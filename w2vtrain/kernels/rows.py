@@ -1,6 +1,6 @@
-"""Operations on whole rows of a matrix: sums, updates of several rows, prefetching, aligned matrices.
+"""Operations on whole rows of a matrix: sums, updates of several rows, prefetching, aligned allocation.
 
-Products of rows are in tiles.py, lists of row numbers in indices.py.
+Products of rows are in tiles.py; operations on row numbers are in indices.py.
 """
 
 from collections.abc import Callable
@@ -26,27 +26,27 @@ from w2vtrain.kernels.llvm import (
 )
 
 ROW = 16
-"""Rows are padded to a multiple of this many float32, one cache line."""
+"""Float32 per cache line. Rows are padded to a multiple of this."""
 
 CACHE_LINES = 128
-"""Bytes that processors fetch together: a pair of cache lines."""
+"""Bytes in a pair of cache lines, which processors fetch together."""
 
 BLOCKS = (8, 4, 1)
-"""Vectors per block of a row: they stay in registers while the other rows pass."""
+"""Vectors per block of a row. A block stays in registers during a loop over the other rows."""
 
 
 def sum_rows(T: Any, A: Any, ai: Any, n: Any, scale: Any) -> None:
-    """Set T[0, :d] = scale * the sum of A's rows ai (n,).
+    """Set T[0, :d] to `scale` times the sum of the rows ai (n,) of A.
 
-    A (N, d), T (1, d or more) and scale are float32, ai int32. Rows of A may have any length and begin at any address;
-    their elements are adjacent. Nothing beyond a row's d columns is read or written.
+    A (N, d), T (1, d or more) and scale are float32, ai is int32. Rows of A may have any length and start at any
+    address, but the elements of a row must be contiguous. Nothing beyond a row's d columns is read or written.
     """
     T[0, : A.shape[1]] = scale * A[ai[:n]].sum(axis=0)
 
 
 @emitter_of(sum_rows)
 def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
-    """Emit whole vectors first, then single columns, which padded rows do not have."""
+    """Emit a loop over whole vectors, then one over the remaining columns; padded rows have none."""
     (tt, at, ait, _, _), (to, a, ai, n, scale) = signature.args, args
     t_row, size = address_of_row(context, builder, tt, to, constant(0)), row_bytes(context, builder, at, a)
     align = 4 if at.aligned else 1
@@ -77,9 +77,9 @@ def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> Non
 
 
 def add_to_rows(A: Any, ai: Any, n: Any, D: Any, scale: Any) -> None:
-    """Add scale * D[0] to each of A's rows ai (n,); a row that appears twice gets it twice.
+    """Add scale * D[0] to each of the rows ai (n,) of A, twice to a row that is listed twice.
 
-    A (N, d), D (1, d) and scale are float32, ai int32; d is a multiple of ROW.
+    A (N, d), D (1, d) and scale are float32, ai is int32, and d is a multiple of ROW.
     """
     np.add.at(A, ai[:n], scale * D[0])
 
@@ -102,7 +102,7 @@ def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> 
 
 
 def prefetch(A: Any, row: Any) -> None:
-    """Prefetch every cache line of A[row], to be written; changes nothing."""
+    """Prefetch every cache line of A[row] for writing. This changes no values."""
 
 
 @emitter_of(prefetch)
@@ -110,32 +110,32 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Non
     start = address_of_row(context, builder, signature.args[0], args[0], args[1])
     end = builder.add(start, row_bytes(context, builder, signature.args[0], args[0]))
     with cgutils.for_range_slice(builder, start, end, constant(64), intp=I64) as (address, _):
-        _ask(builder, address, 1)
+        _prefetch_line(builder, address, 1)
 
 
 def prefetch_element(A: Any, i: Any) -> None:
-    """Prefetch the cache line of A[i], to be read; changes nothing. The index i may lie beyond the end of A (n,)."""
+    """Prefetch the cache line of A[i] for reading. This changes no values; i may be beyond the end of A (n,)."""
 
 
 @emitter_of(prefetch_element)
 def _emit_prefetch_element(context: Any, builder: Any, signature: Any, args: Any) -> None:
     struct = context.make_array(signature.args[0])(context, builder, args[0])
-    _ask(builder, builder.ptrtoint(builder.gep(struct.data, [args[1]]), I64), 0)
+    _prefetch_line(builder, builder.ptrtoint(builder.gep(struct.data, [args[1]]), I64), 0)
 
 
-def _ask(builder: Any, address: Any, to_write: int) -> None:
-    """Prefetch the cache line at an address into all caches."""
+def _prefetch_line(builder: Any, address: Any, to_write: int) -> None:
+    """Prefetch the cache line at an address into all cache levels."""
     kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
-    ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     where = builder.inttoptr(address, ir.IntType(8).as_pointer())
-    builder.call(ask, [where, *(ir.Constant(I32, flag) for flag in (to_write, 3, 1))])
+    builder.call(function, [where, *(ir.Constant(I32, flag) for flag in (to_write, 3, 1))])
 
 
 def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return zeros that share no cache line with any other array.
+    """Return an array of zeros that shares no cache line with any other array.
 
-    Two threads that write to different parts of one line wait for each other: small arrays straight from NumPy made
-    hs on two threads up to 2.5 times slower, depending on where the allocator put them.
+    Threads that write to different parts of the same cache line wait for each other. With small arrays allocated by
+    NumPy, hs on two threads was up to 2.5 times slower, depending on their addresses.
     """
     size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // CACHE_LINES) * CACHE_LINES
     raw = np.zeros(size + CACHE_LINES, np.uint8)
@@ -145,5 +145,5 @@ def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def padded_rows(rows: int, columns: int) -> np.ndarray:
-    """Return zeros (rows, columns rounded up to ROW) float32, each row at the start of a cache line."""
+    """Return float32 zeros (rows, columns rounded up to a multiple of ROW); each row starts on a cache line."""
     return apart_zeros((rows, -(-columns // ROW) * ROW), np.float32)

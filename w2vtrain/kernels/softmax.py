@@ -1,6 +1,6 @@
-"""The softmax of rows of logits, as explicit SIMD: all passes over one row while it is in cache.
+"""Softmax over rows of logits, as explicit SIMD: all passes over a row happen while it is in cache.
 
-It knows neither targets nor losses, and float32 only: probability/dense.py uses NumPy for any other type.
+It handles neither targets nor losses. It supports only float32; probability/dense.py uses NumPy for other types.
 """
 
 import math
@@ -26,16 +26,16 @@ from w2vtrain.kernels.llvm import (
 )
 
 STEPS = 4
-"""Vectors that are compared at once: within one register, each comparison waits for the one before it."""
+"""Vectors compared in parallel. With a single register, each comparison would wait for the previous one."""
 STRIDE = STEPS * LANES
 EXACT = 4096
-"""Columns that are added up in float32; their sums are added in float64."""
+"""Number of columns summed in float32; these sums are then added in float64."""
 LEAST = -69.0
-"""Exponent below which exp is 0, 1e-30 of the largest: so no product is denormal, which is slow on processors."""
+"""Exponent at and below which exp gives 0: 1e-30 of the largest term. This avoids denormal products, which are slow."""
 
 
 def _largest(logits: Any, row: Any, last: Any) -> Any:
-    """Return the largest of columns [0, last) of a row, ignoring NaN; last is a multiple of STRIDE."""
+    """Return the maximum of columns [0, last) of a row, ignoring NaN; `last` is a multiple of STRIDE."""
     return np.fmax.reduce(logits[row, :last], initial=-np.inf)
 
 
@@ -61,7 +61,10 @@ def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 def _exp(logits: Any, row: Any, first: Any, last: Any, top: Any) -> Any:
-    """Replace columns [first, last) of a row, a multiple of LANES, by exp(s - top); return their sum."""
+    """Replace each s in columns [first, last) of a row with exp(s - top); return the sum.
+
+    last - first is a multiple of LANES.
+    """
     x = logits[row, first:last] - top
     logits[row, first:last] = np.where(x <= LEAST, 0, np.exp(x))
     return logits[row, first:last].sum()
@@ -86,7 +89,7 @@ def _emit_exp(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @inline
 def _exponentials(logits, row):
-    """Replace a row s by exp(s - top); return (top, Σ exp(s - top)), where top is the largest s."""
+    """Replace each s of a row with exp(s - top), where top is the largest s; return (top, Σ exp(s - top))."""
     n = logits.shape[1]
     end = n // STRIDE * STRIDE
     top = _largest(logits, row, end)
@@ -105,7 +108,7 @@ def _exponentials(logits, row):
 
 @kernel()
 def log_normalizers(logits: np.ndarray, log_z: np.ndarray) -> None:
-    """Fill log_z (B,) with log Σ exp of each row; overwrite logits (B, n). Both are float32 and contiguous."""
+    """Fill log_z (B,) with log Σ exp of each row; logits (B, n) are overwritten. Both are float32 and contiguous."""
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)
         log_z[row] = top + math.log(z)
@@ -115,15 +118,15 @@ def log_normalizers(logits: np.ndarray, log_z: np.ndarray) -> None:
 def scale_rows(
     logits: np.ndarray, constant: float, slope: np.ndarray, low: float, high: float, log_z: np.ndarray
 ) -> None:
-    """Replace logits (B, n) by (constant + slope log Z) * softmax; fill log_z (B,). All arrays are float32.
+    """Replace logits (B, n) with (constant + slope log Z) * softmax, and fill log_z (B,) with log Z.
 
-    slope is (B,); slope log Z is clipped to [low, high].
+    slope is (B,), and slope log Z is clipped to [low, high]. All arrays are float32.
     """
     for row in range(len(logits)):
         top, z = _exponentials(logits, row)
         log_z[row] = top + math.log(z)
         change = slope[row] * log_z[row]
-        if change > high:  # NaN fails both comparisons and stays
+        if change > high:  # NaN fails both comparisons and is kept
             change = high
         elif change < low:
             change = low

@@ -1,11 +1,11 @@
 """Small matrix products between rows of two matrices, as explicit SIMD: the inner loop of the window engine.
 
-It knows rows and coefficients only; architectures and objectives know what they mean.
+These operations handle only rows and coefficients; architectures and objectives define their meaning.
 
-A tile is `ni` rows of A against `nj` rows of B, selected by index arrays, so that nothing is copied. Rows are float32
-and padded with zeros to a multiple of ROW columns. Each operation has a NumPy twin and an emitter (see llvm.py), which
-uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once. LLVM's
-auto-vectorizer made the same loops half as fast.
+A tile combines `ni` rows of A with `nj` rows of B. Index arrays select the rows, so nothing is copied. Rows are float32
+and padded with zeros to a multiple of ROW columns. Each operation has a NumPy twin and an emitter (see llvm.py). The
+emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once. The
+same loops were half as fast when left to LLVM's auto-vectorizer.
 """
 
 from collections.abc import Callable
@@ -33,18 +33,19 @@ from w2vtrain.kernels.llvm import (
 )
 
 AT_ONCE = 2 if LANES == 16 else 1
-"""Vectors of six rows, old and new, that fit the registers: 32 with AVX-512, 16 elsewhere."""
+"""Vectors per row for which the old and new values of six rows fit in registers: AVX-512 has 32, others at least 16."""
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:
-    """Return the operation that multiplies ni rows of A by nj rows of B.
+    """Return the operation that computes the dot products of ni rows of A with nj rows of B.
 
-    A (N, d) and B (R, d) are float32 matrices. ai and bi are int32 row numbers, used from positions i and j on. G is a
-    float32 matrix whose cells from (i, j) on belong to the tile.
+    A (N, d), B (R, d): float32 matrices.
+    ai, bi: int32 row numbers. The tile uses ai[i : i + ni] and bi[j : j + nj].
+    G: float32 matrix. The tile is G[i : i + ni, j : j + nj].
     """
 
     def dots(A: Any, ai: Any, i: Any, B: Any, bi: Any, j: Any, G: Any) -> None:
-        """Set G = A . B', every row of A with every row of B; may overwrite ROW cells to the right of the tile."""
+        """Set the tile of G to A . B'; up to ROW elements to the right of the tile may be overwritten."""
         G[i : i + ni, j : j + nj] = A[ai[i : i + ni]] @ B[bi[j : j + nj]].T
 
     @emitter_of(dots)
@@ -55,15 +56,17 @@ def make_dots(ni: int, nj: int) -> Callable[..., None]:
 
 
 def make_update(nj: int) -> Callable[..., None]:
-    """Return the gradient step of n rows of A and nj rows of B; arguments as for `make_dots`, with A's rows ai (n,).
+    """Return the operation that takes a gradient step on n rows of A and nj rows of B.
 
-    A row must not appear twice among the nj: it would keep only its last change.
+    Arguments are as for `make_dots`, but the rows of A are ai (n,), and G holds their coefficients in its rows [0, n).
+    The nj rows of B must be distinct: a row listed twice would keep only its last change.
     """
 
     def update(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, in_turn: Any) -> None:
-        """A += G . B and B += G' . A, both from the old values; with `in_turn`, one row of A after the other.
+        """Add G . B to A and G' . A to B, both from the old values or, if `in_turn`, for one row of A at a time.
 
-        In turn, a row of A sees what the rows before it did to B. A constant is free: it is resolved at compile time.
+        If `in_turn`, each row of A uses B as changed by the rows before it. The choice costs nothing if `in_turn` is a
+        constant, because it is then resolved at compile time.
         """
         b_rows, g = bi[j : j + nj], G[:n, j : j + nj]
         for part in range(n) if in_turn else [slice(n)]:
@@ -80,10 +83,13 @@ def make_update(nj: int) -> Callable[..., None]:
 
 
 def make_update_one(nj: int) -> Callable[..., None]:
-    """Return the gradient step of one row H (1, d) and nj rows of B, whose change of H goes to D (1, d)."""
+    """Return the operation that takes a gradient step on nj rows of B for one row H (1, d).
+
+    It adds the change of H to D (1, d) and leaves H unchanged. All matrices are float32.
+    """
 
     def update_one(H: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
-        """D += G . B and B += G' . H, with G (1, .) from column j on."""
+        """Add G . B to D and G' . H to B, with the coefficients G[0, j : j + nj]; both use the old values."""
         rows, g = bi[j : j + nj], G[:1, j : j + nj]
         b = B[rows]
         D[:1] += g @ b
@@ -97,7 +103,7 @@ def make_update_one(nj: int) -> Callable[..., None]:
 
 
 class _Tile:
-    """The addresses of the rows and coefficients of one tile."""
+    """Addresses of the rows and coefficients of one tile."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, ni: int, nj: int) -> None:
         at, ait, _, bt, bit, _, gt = signature.args[:7]
@@ -120,7 +126,10 @@ class _Tile:
 
 
 def _emit_dots(tile: _Tile) -> None:
-    """Emit one accumulator per product; two sets in turn if there are few, since each addition waits for the last."""
+    """Emit the dot products, with one accumulator per pair of rows.
+
+    If ni is 1, use two sets of accumulators alternately, because each addition to a register waits for the one before.
+    """
     builder, zero = tile.builder, ir.Constant(VECTOR, [0.0] * LANES)
     sets = range(2 if len(tile.ni) == 1 else 1)
     sums = [[[cgutils.alloca_once(builder, VECTOR) for _ in tile.nj] for _ in tile.ni] for _ in sets]
@@ -146,9 +155,10 @@ def _emit_dots(tile: _Tile) -> None:
 
 
 def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
-    """Return the sum of each vector's lanes, in order, packed into as few vectors as hold them; other lanes are waste.
+    """Return the sum of each vector's lanes, in order, packed into as few vectors as possible.
 
-    Folding two vectors into one takes three instructions per level, a third of the cost of summing one by one.
+    The remaining lanes of the last vector hold arbitrary values. Folding two vectors into one takes three instructions
+    per level, a third of the cost of summing each vector separately.
     """
     width = LANES
     while width > 1:
@@ -162,7 +172,7 @@ def _sums(builder: Any, vectors: list[Any]) -> list[Any]:
 
 
 def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
-    """Emit columns outside, rows of A inside: nj rows of B stay in registers, old and new, while all rows of A pass."""
+    """Emit a loop over columns that keeps nj rows of B, old and new, in registers during a loop over the rows of A."""
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
@@ -196,7 +206,7 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
-    """Emit one row against nj, with the coefficients in registers."""
+    """Emit a loop over columns for H and nj rows of B; the coefficients stay in registers."""
     (ht, bt, bit, _, gt, dt), (h, b, bi, j, g, d) = signature.args, args
     first = constant(0)
     h_row, d_row = (address_of_row(context, builder, kind, array, first) for kind, array in ((ht, h), (dt, d)))

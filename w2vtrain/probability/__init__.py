@@ -1,4 +1,4 @@
-"""Provide the tools of objectives: random streams, noise distributions, trees, letters, dense and partial softmax.
+"""Tools for objectives: random streams, noise distributions, trees, letters, softmax over all or some output rows.
 
-The objectives themselves live in objectives/: nothing here is one.
+The objectives themselves are in objectives/, not here.
 """

@@ -1,9 +1,11 @@
-"""Matrix products and softmax over whole blocks of examples, and the objectives' common part that needs them.
+"""Matrix products and softmax over whole blocks of examples, and the base classes of objectives that use them.
 
-It draws no samples and walks no corpus: the block engine hands in hidden vectors, an objective decides what is scored.
+It neither draws samples nor reads the corpus: the block engine passes in hidden vectors, and the objective decides
+what is scored.
 
-Products go through the BLAS that SciPy brings, one thread a worker. `add_product` calls it without the GIL and adds
-to what is there, which neither numpy.dot nor SciPy's own wrapper does; that saves two passes over the output matrix.
+Products use the BLAS that SciPy ships, with one thread per worker. `add_product` calls it without the GIL and adds to
+the existing values, which neither numpy.dot nor SciPy's own wrapper can do. This saves two passes over the output
+matrix.
 """
 
 import ctypes
@@ -18,7 +20,7 @@ from w2vtrain.kernels.softmax import log_normalizers, scale_rows
 from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22
-"""Logits that scoring holds at once: 16 MB."""
+"""Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
 
 
 @cache
@@ -28,7 +30,10 @@ def _sgemm() -> Any:
 
 
 def add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, scale: float) -> None:
-    """out (n, w) += scale * a.T @ b, for a (B, n) and b (B, w): float32 with contiguous rows, else it is slower."""
+    """Add scale * a.T @ b to out (n, w), for a (B, n) and b (B, w).
+
+    This is fast only if all three are float32 with contiguous rows.
+    """
     if any(array.dtype != np.float32 or array.strides[1] != 4 for array in (out, a, b)):
         out += scale * (a.T @ b)
         return
@@ -38,18 +43,18 @@ def add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, scale: float) -> 
     sizes = [ctypes.byref(ctypes.c_int(k)) for k in (w, n, B)]
     steps = [ctypes.byref(ctypes.c_int(max(array.strides[0] // 4, 1))) for array in (b, a, out)]
     factor, one = ctypes.byref(ctypes.c_float(scale)), ctypes.byref(ctypes.c_float(1.0))
-    # BLAS counts by columns: what is out to us is its transpose there.
+    # BLAS arrays are column-major, so BLAS sees the transposes of these arrays.
     _sgemm()(
         b"N", b"T", *sizes, factor, b.ctypes.data, steps[0], a.ctypes.data, steps[1], one, out.ctypes.data, steps[2]
     )
 
 
 class Workspace:
-    """What one thread brings to a step: its stream of random numbers, the chunk it is in, memory used again and again.
+    """Per-thread state that is passed to each step: random numbers, the current chunk, and reusable memory.
 
-    rng: numpy Generator, seeded by (seed, epoch, chunk) alone. Asking for an array by a name gives the same memory
-    each time: fresh arrays of this size come from the system and cost more than the product that fills them.
-    previous (B,) int32: the word before each target in its sentence, -1 at its start.
+    rng: NumPy Generator, seeded with (seed, epoch, chunk) alone.
+    chunk: number of the current chunk.
+    previous: (B,) int32, the word before each target word in its sentence, -1 at the start of a sentence.
     """
 
     def __init__(self) -> None:
@@ -59,15 +64,18 @@ class Workspace:
         self._arrays: dict[str, np.ndarray] = {}
 
     def begin(self, seed: int, epoch: int, chunk: int) -> None:
-        """Set the stream and the place of a chunk."""
+        """Seed `rng` for a chunk and store the chunk's number."""
         self.rng, self.chunk = np.random.default_rng([seed, epoch, chunk]), chunk
 
     def stream(self) -> np.ndarray:
-        """A stream (1,) uint64 for sampling.py's draws, at a place that `rng` draws."""
+        """Return a stream (1,) uint64 for the draws of sampling.py, with a state drawn from `rng`."""
         return self.rng.integers(1 << 64, size=1, dtype=np.uint64)
 
     def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-        """An array with any content, contiguous."""
+        """Return a contiguous array with arbitrary content. Calls with the same name reuse the same memory.
+
+        Fresh arrays of this size come from the operating system, which costs more than the product that fills them.
+        """
         size = int(np.prod(shape))
         held = self._arrays.get(name)
         if held is None or held.size < size or held.dtype != dtype:
@@ -76,7 +84,7 @@ class Workspace:
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """In place: logits (B, n) -> probabilities. Returns log Z (B,)."""
+    """Replace logits (B, n) with probabilities; return log Z (B,)."""
     return scaled_softmax(logits, 1.0, np.zeros(len(logits), logits.dtype))
 
 
@@ -87,10 +95,13 @@ def softmax_errors(
     constant: float = 1.0,
     bound: float = math.inf,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """In place: logits (B, n) -> [v=target] - (constant + slope log Z) P(v), targets (B,) columns, slope (B,) or 0.
+    """Replace logits (B, n) with [v = target] - (constant + slope log Z) P(v); return log Z and s_target, both (B,).
 
-    Those are the coefficients of L = -s_target + constant log Z + slope / 2 log² Z. Where slope log Z is beyond ±bound,
-    it is that: see `bounded_square`. Returns log Z and s_target, (B,).
+    The result is -dL/ds_v of L = -s_target + constant log Z + slope / 2 log² Z, where s are the logits.
+
+    targets: (B,) column numbers.
+    slope: (B,), zeros if omitted.
+    bound: slope log Z is clipped to [-bound, bound]; `bounded_square` then replaces the last term of the loss.
     """
     lines = np.arange(len(logits))
     hit = logits[lines, targets]
@@ -104,7 +115,10 @@ def softmax_errors(
 def scaled_softmax(
     logits: np.ndarray, constant: float, slope: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> np.ndarray:
-    """In place: logits (B, n) -> (constant + slope log Z) P(v), slope (B,), slope log Z kept in bounds. log Z (B,)."""
+    """Replace logits (B, n) with (constant + slope log Z) P(v); return log Z (B,).
+
+    slope is (B,), and slope log Z is clipped to `bounds`.
+    """
     if _native(logits):
         log_z = np.empty(len(logits), np.float32)
         scale_rows(logits, constant, slope.astype(np.float32, copy=False), *bounds, log_z)
@@ -116,16 +130,16 @@ def scaled_softmax(
 
 
 def bounded_square(x: np.ndarray, slope: np.ndarray, low: float, high: float) -> np.ndarray:
-    """The integral of slope t, kept between low and high, for t from 0 to x: slope / 2 x² near 0, linear beyond.
+    """Return the integral from 0 to x of slope t clipped to [low, high]: slope / 2 x² near 0, linear further out.
 
-    x, slope (B,), slope 0 or more. Huber 1964, "Robust estimation of a location parameter".
+    x and slope are (B,), with slope >= 0 and low <= 0 <= high. Huber 1964, "Robust estimation of a location parameter".
     """
     reached = np.clip(slope * x, low, high)
     return np.asarray(reached * x - reached**2 / (2 * np.where(slope > 0, slope, 1)))
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:
-    """log Σ exp of each row, (B,); logits (B, n) are overwritten."""
+    """Return log Σ exp of each row, (B,); logits (B, n) are overwritten."""
     if _native(logits):
         log_z = np.empty(len(logits), np.float32)
         log_normalizers(logits, log_z)
@@ -139,7 +153,7 @@ def _native(logits: np.ndarray) -> bool:
 
 
 def _exponentials(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In place: logits (B, n) -> exp(s - top), top their row's largest. Returns top and the rows' sums, (B,)."""
+    """Replace logits s (B, n) with exp(s - top), where top is the row's maximum; return top and row sums, both (B,)."""
     top = logits.max(axis=1)
     np.subtract(logits, top[:, None], out=logits)
     np.exp(logits, out=logits)
@@ -155,10 +169,10 @@ def learn_softmax(
     slope: np.ndarray | None = None,
     bound: float = math.inf,
 ) -> tuple[float, np.ndarray]:
-    """Learn a block by L = -log P(w|h) + slope / 2 log² Z(h), the softmax over all rows of output (V, width).
+    """Train output (V, width) on a block of examples with L = -log P(w|h) + slope / 2 log² Z(h).
 
-    H (B, width), targets (B,), slope (B,) or 0, bound as for `softmax_errors`. Returns the summed loss and -dL/dH
-    (B, width), by the old rows.
+    P is the softmax over all rows of `output`. H is (B, width), targets is (B,); slope and bound are as for
+    `softmax_errors`. Return the summed loss and -dL/dH (B, width), both computed from the rows before the update.
     """
     g = np.dot(H, output.T, out=work.array("logits", (len(H), len(output)), H.dtype))
     log_z, hit = softmax_errors(g, targets, slope, bound=bound)
@@ -169,55 +183,56 @@ def learn_softmax(
 
 
 class RowScorer:
-    """Scores of words that each have one output row: s_w = o_w·h.
+    """Scorer for words with one output row each: s_w = o_w·h.
 
-    normalized=False says that the scores were trained to be log-probabilities as they are: then `log_prob` trusts
-    them, which is what makes such an objective fast at scoring.
+    output: (V, width).
+    normalized: False if the scores were trained to be log-probabilities themselves. `log_prob` then returns them
+    without computing log Z, which makes such an objective fast at scoring.
     """
 
     def __init__(self, output: np.ndarray, normalized: bool = True) -> None:
         self.output, self.normalized = output, normalized
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width) and targets (B,): unnormalized log-scores (B,) and exact log Z (B,)."""
-        step = max(1, SCORED // max(1, len(H)))  # some words for all vectors: the product is faster than the other way
+        """Return unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
+        step = max(1, SCORED // max(1, len(H)))  # blocks of words are faster than blocks of hidden vectors
         parts = (log_sum_exp(H @ self.output[first : first + step].T) for first in range(0, len(self.output), step))
         return self.raw(H, targets), reduce(np.logaddexp, parts)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P(target|h), (B,), the cheapest way that the objective has."""
+        """Return log P(target|h), (B,), by the cheapest method that the objective allows."""
         if not self.normalized:
             return self.raw(H, targets)
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """o_w·h, (B,)."""
+        """Return the scores o_w·h of the targets, (B,)."""
         return np.asarray(np.einsum("bd,bd->b", H, self.output[targets]))
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), exactly normalized."""
+        """Return log P(w|h) for all words, (B, V), exactly normalized."""
         logits = H @ self.output.T
         logits -= log_sum_exp(logits.copy())[:, None]
         return np.asarray(logits)
 
 
 class RowObjective(RowScorer):
-    """What block objectives with one output row a word share; a subclass gives `build` and `step`."""
+    """Base class of block objectives with one output row per word; subclasses define `build` and `step`."""
 
     engine = "blocks"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Everything that is learned, by name: the arrays themselves, changed in place by `step`."""
+        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         return {"output": self.output}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the model file keeps beside `output`."""
+        """Return the arrays that the model file stores in addition to `output`."""
         return {}
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by a trained model's arrays."""
+        """Return a scorer that uses a trained model's arrays."""
         return RowScorer(output)

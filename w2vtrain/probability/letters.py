@@ -1,6 +1,7 @@
-"""Words as padded sequences of letters, for objectives that spell. It scores nothing and learns nothing.
+"""Words as padded sequences of letters, for objectives that compute probabilities from spellings.
 
-A letter is a byte of a word's UTF-8. All follows from the words alone, so that a model need not keep it.
+This module neither scores nor learns. A letter is one byte of a word's UTF-8 encoding. The letters depend on the words
+alone, so a model does not need to store them.
 """
 
 from collections.abc import Sequence
@@ -9,18 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 PADDING, BEGIN, END = 0, 1, 2
-"""The ids before the bytes'."""
+"""Ids of the special letters; the ids of the bytes follow."""
 
 LONGEST = 32
-"""Bytes of a word that count; what comes after them is cut off."""
+"""Maximum number of bytes used per word; the rest is cut off."""
 
 
 class Spelling(NamedTuple):
-    """The letters of V words, at most T a word with its begin and its end.
+    """The letters of V words, at most T per word including BEGIN and END.
 
-    letters (V, T) uint8: BEGIN, the word's bytes, END, then PADDING; ids from END + 1 on are the distinct bytes of all
-    words, ascending (UTF-8 has 243, so that ids fit). lengths (V,) int32: letters of each word, BEGIN and END among
-    them. size: the number of different ids, PADDING, BEGIN and END among them.
+    letters: (V, T) uint8. Each row is BEGIN, the word's bytes, END, then PADDING. Ids from END + 1 on are the distinct
+    bytes of all words, in ascending order; they fit in uint8 because UTF-8 uses only 243 byte values.
+    lengths: (V,) int32, the number of letters per word, including BEGIN and END.
+    size: number of distinct ids, including PADDING, BEGIN and END.
     """
 
     letters: np.ndarray
@@ -29,7 +31,7 @@ class Spelling(NamedTuple):
 
 
 def spell(words: Sequence[str], longest: int = LONGEST) -> Spelling:
-    """Spell words, of each its first `longest` bytes."""
+    """Return the spelling of words, each cut off after its first `longest` bytes."""
     spelled = [word.encode("utf-8", "surrogatepass")[:longest] for word in words]
     inner = np.fromiter(map(len, spelled), np.int32, len(spelled))
     text = np.frombuffer(b"".join(spelled), np.uint8)
@@ -43,10 +45,13 @@ def spell(words: Sequence[str], longest: int = LONGEST) -> Spelling:
 
 
 class Level(NamedTuple):
-    """All prefixes of one length, numbered from 0, in a part of the vocabulary.
+    """All prefixes of one length in a part of the vocabulary, numbered from 0.
 
-    words (m,): those that end here, and ends (m,): their prefixes; inner (k,): the prefixes that are continued. Of the
-    n prefixes of the next level: parents (n,), places in `inner`, and letters (n,), what they are continued by.
+    words: (m,) the words of exactly this length.
+    ends: (m,) the prefixes that equal these words.
+    inner: (k,) the prefixes that longer words continue.
+    parents: (n,) for each of the n prefixes on the next level, the index in `inner` of the prefix that it extends.
+    letters: (n,) for each of these n prefixes, its last letter.
     """
 
     words: np.ndarray
@@ -57,9 +62,9 @@ class Level(NamedTuple):
 
 
 def tries(letters: np.ndarray, lengths: np.ndarray, piece: int) -> list[list[Level]]:
-    """The vocabulary in alphabetical order, cut into parts of `piece` words, of each part the trie, level by level.
+    """Split the vocabulary, in alphabetical order, into parts of `piece` words; return the trie of each, by level.
 
-    letters (V, T) uint8 are 0 from a word's lengths (V,) on.
+    letters (V, T) uint8 are 0 from each word's length on; lengths is (V,).
     """
     letters = np.ascontiguousarray(letters)
     order = np.argsort(letters.view(f"S{letters.shape[1]}").ravel(), kind="stable")
@@ -68,7 +73,7 @@ def tries(letters: np.ndarray, lengths: np.ndarray, piece: int) -> list[list[Lev
 
 
 def _trie(letters: np.ndarray, lengths: np.ndarray, words: np.ndarray) -> list[Level]:
-    shared = np.zeros(len(words), np.intp)  # letters in common with the word before: longer prefixes are new
+    shared = np.zeros(len(words), np.intp)  # length of the prefix shared with the previous word
     shared[1:] = np.logical_and.accumulate(letters[1:] == letters[:-1], axis=1).sum(axis=1)
     shared[0] = -1
     prefixes, levels = np.zeros(len(words), np.intp), []

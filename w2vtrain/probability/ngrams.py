@@ -1,6 +1,6 @@
-"""Which word follows which, and how often: counted once, drawn from, looked up.
+"""Bigram counts (how often each word follows each other word): counting, sampling and lookup.
 
-How bigrams are mixed with other distributions is for the objectives.
+The objectives decide how to mix bigrams with other distributions.
 """
 
 from typing import Any, NamedTuple
@@ -11,14 +11,15 @@ from w2vtrain.kernels.jit import inline
 from w2vtrain.probability.sampling import draw_below
 
 PIECE = 1 << 24
-"""Pairs that are sorted at once: beside the table itself, counting takes 32 bytes of each."""
+"""Number of pairs sorted at once. In addition to the table itself, counting takes 32 bytes for each of them."""
 
 
 class Bigrams(NamedTuple):
-    """The words that follow word v are words[starts[v]:starts[v + 1]], ascending.
+    """Bigram counts by first word: words[starts[v]:starts[v + 1]] are the words that follow word v, in ascending order.
 
-    starts (V + 1,) int64; words (n,) int32; ends (n,) uint32, how often the word v was followed by this word or one
-    listed before it: a cumulative count in each row.
+    starts: (V + 1,) int64.
+    words: (n,) int32.
+    ends: (n,) uint32, how often v was followed by this word or a word listed before it (a cumulative count for each v).
     """
 
     starts: np.ndarray
@@ -27,9 +28,12 @@ class Bigrams(NamedTuple):
 
 
 def count_bigrams(tokens: np.ndarray, size: int, end: int = -1, piece: int = PIECE) -> Bigrams:
-    """Count the pairs of neighbors in sentences; tokens (n,) int32 ids below `size`, -1 between sentences.
+    """Count the pairs of adjacent words in sentences.
 
-    end: the id that takes the place of -1, so that sentences begin behind it and end with it; -1: no pair spans two.
+    tokens: (n,) int32 ids below `size`, with -1 between sentences.
+    end: id that replaces each -1, so that pairs include it before and after each sentence. If it is -1, no pair spans
+    two sentences.
+    piece: number of pairs sorted at once.
     """
     pairs, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for first in range(0, len(tokens) - 1, piece):
@@ -48,16 +52,16 @@ def count_bigrams(tokens: np.ndarray, size: int, end: int = -1, piece: int = PIE
 
 @inline
 def followers(bigrams: Any, previous: Any) -> Any:
-    """How often the word was followed by any."""
+    """Return how often the word `previous` was followed by any word."""
     last = bigrams.starts[previous + 1]
     return np.int64(bigrams.ends[last - 1]) if last > bigrams.starts[previous] else np.int64(0)
 
 
 @inline
 def _search(values: Any, low: Any, high: Any, least: Any, places: Any) -> None:
-    """Fill places (n,): where in the ascending values[low:high] the first stands that is least[k] or more, or high.
+    """Fill places[k] with the index of the first of the ascending values[low:high] that is >= least[k], else high.
 
-    All take a step, then the next: one search after the other would wait for memory at each.
+    The n binary searches advance together, step by step: run separately, each would wait for memory at every step.
     """
     size = high - low
     places[:] = low
@@ -70,9 +74,9 @@ def _search(values: Any, low: Any, high: Any, least: Any, places: Any) -> None:
 
 @inline
 def draw_followers(rng: Any, bigrams: Any, previous: Any, least: Any, places: Any) -> None:
-    """Fill places (n,): where in `words` words stand that follow, drawn as often as they did; there must be one.
+    """Draw n followers of `previous` with probabilities proportional to their counts; there must be at least one.
 
-    least (n,) int64 is overwritten.
+    places (n,) receives their positions in bigrams.words. least (n,) int64 is overwritten.
     """
     low, high = bigrams.starts[previous], bigrams.starts[previous + 1]
     for k in range(len(least)):
@@ -82,7 +86,7 @@ def draw_followers(rng: Any, bigrams: Any, previous: Any, least: Any, places: An
 
 @inline
 def find_followers(bigrams: Any, previous: Any, words: Any, places: Any) -> None:
-    """Fill places (n,): where in `words` each of words (n,) stands among those that follow, -1 if it never did."""
+    """Fill places (n,) with the positions in bigrams.words of words (n,) as followers of `previous`, -1 if absent."""
     low, high = bigrams.starts[previous], bigrams.starts[previous + 1]
     _search(bigrams.words, low, high, words, places)
     for k in range(len(places)):
@@ -92,7 +96,7 @@ def find_followers(bigrams: Any, previous: Any, words: Any, places: Any) -> None
 
 @inline
 def count_at(bigrams: Any, previous: Any, place: Any) -> Any:
-    """How often the word that stands there followed; 0 for place -1."""
+    """Return how often the word at position `place` of bigrams.words followed `previous`; 0 if place is -1."""
     if place < 0:
         return np.int64(0)
     before = np.int64(bigrams.ends[place - 1]) if place > bigrams.starts[previous] else np.int64(0)

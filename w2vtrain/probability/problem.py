@@ -1,4 +1,7 @@
-"""What an objective is built for: words, counts, width and text, and the ranges of its options. It learns nothing."""
+"""The data that an objective is built for (words, counts, width, text) and range checks for its options.
+
+Nothing is learned here.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,14 +17,20 @@ def _nothing(dtype: type) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The words to be predicted, and from what.
+    """The words to predict, and the settings and text that an objective may use.
 
-    words: V different words; counts (V,) int64, descending; dim: d, the width of the word vectors. With `bias` every
-    hidden vector has one column more, which is always 1, so that an output row's last column is its bias. init: the
-    standard deviation of normal initial values, 0 for zeros; dtype: of everything that is learned (tests take float64).
-    tokens int32, -1 ends a sentence, and starts (chunks + 1,)
-    int64, where the chunks begin in them: empty where a trained model is only scored. end: the id of the word that
-    stands at the end of every sentence, where there is one, and -1 where not.
+    words: V distinct words.
+    counts: (V,) int64, in descending order.
+    dim: d, the width of the word vectors.
+    bias: True adds a last column to every hidden vector, which is always 1, so that an output row's last column is its
+    bias.
+    init: standard deviation of the normally distributed initial values, 0 for zeros.
+    seed: seed of the initial values.
+    dtype: type of all learned arrays (tests use float64).
+    tokens: int32 ids of the text; -1 ends a sentence.
+    starts: (chunks + 1,) int64, the indices in `tokens` at which chunks begin. `tokens` and `starts` are empty if a
+    trained model is only scored.
+    end: id of the word that ends every sentence, -1 if there is none.
     """
 
     words: Sequence[str]
@@ -37,16 +46,16 @@ class Problem:
 
     @property
     def width(self) -> int:
-        """Columns of a hidden vector."""
+        """Number of columns of a hidden vector."""
         return self.dim + self.bias
 
     def log_unigram(self) -> np.ndarray:
-        """log P(w) by counts alone, (V,) float32: where biases start, so that Z is near 1 from the first step."""
+        """Return log P(w) from counts alone, (V,) float32: initial biases that make Z near 1 from the first step."""
         share = np.maximum(self.counts, 0.5) / np.maximum(self.counts, 0.5).sum()
         return np.asarray(np.log(share), np.float32)
 
     def initial_rows(self, rows: int | None = None, bias: np.ndarray | None = None) -> np.ndarray:
-        """Output rows (rows or V, width) to start from; bias (rows,) goes to the last column if there is one."""
+        """Return initial output rows (rows or V, width); bias (rows,) fills the last column if there are biases."""
         rng = np.random.default_rng([self.seed, 1])
         count = len(self.counts) if rows is None else rows
         start: np.ndarray = np.zeros((count, self.width), self.dtype)
@@ -60,10 +69,11 @@ class Problem:
 def check_ranges(
     objective: str, form: str = "{} is not between {} and {}", /, **options: tuple[float, float, float]
 ) -> None:
-    """Raise ConfigError for the first of an objective's options, name = (value, low, high), that is not in its range.
+    """Raise ConfigError for the first option of an objective that is outside its range.
 
-    form: how the message puts value, low and high.
+    form: format of the message, with places for value, low and high.
+    options: name=(value, low, high); both ends are in the range.
     """
     for name, (value, low, high) in options.items():
-        if not low <= value <= high:  # what is not a number is not
+        if not low <= value <= high:  # NaN fails every comparison
             raise ConfigError(f"option {name} of objective {objective}: {form.format(value, low, high)}")

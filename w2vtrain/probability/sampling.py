@@ -1,6 +1,6 @@
 """Random streams and noise distributions: splitmix64 and alias tables.
 
-It draws words; what a draw is worth (log Q, weights) is for the objectives that ask.
+It only draws words. The objectives compute the weight of a draw, such as log Q.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ _LOW = uint64(0xFFFFFFFF)
 
 @inline
 def mix(z):
-    """splitmix64's finalizer (Steele, Lea & Flood 2014): a bijection of 64 bits in which every bit counts."""
+    """Apply splitmix64's finalizer (Steele, Lea & Flood 2014), a bijection on 64 bits that mixes all of them."""
     z = (z ^ (z >> _30)) * _MIX_1
     z = (z ^ (z >> _27)) * _MIX_2
     return z ^ (z >> _31)
@@ -25,50 +25,53 @@ def mix(z):
 
 @inline
 def seed_stream(rng, seed, epoch, chunk):
-    """Set the stream of one chunk: a function of (seed, epoch, chunk) and of nothing else."""
+    """Set the stream of one chunk, which depends only on (seed, epoch, chunk)."""
     rng[0] = mix(mix(mix(uint64(seed) + _GAMMA) + uint64(epoch) + _GAMMA) + uint64(chunk) + _GAMMA)
 
 
 @inline
 def draw(rng):
-    """Next 64 random bits of the stream rng (1,) uint64."""
+    """Return the next 64 random bits of a stream, whose state is rng[0], uint64."""
     rng[0] += _GAMMA
     return mix(rng[0])
 
 
 @inline
 def draw_below(rng, n):
-    """Uniform integer in [0, n), n < 2^32, from the upper half of a draw."""
+    """Return a uniform integer in [0, n), n < 2^32, from the upper half of one draw."""
     return int64(((draw(rng) >> _32) * uint64(n)) >> _32)
 
 
 @inline
 def draw_alias(rng, accept, alias):
-    """One word from an alias table, by one draw: its upper half picks the column, its lower half the side."""
+    """Return a word from an alias table with one draw: its upper half picks the column, its lower half the side."""
     bits = draw(rng)
     i = int64(((bits >> _32) * uint64(len(accept))) >> _32)
-    other = int64(alias[i])  # read in either case: a branch would be mispredicted half of the time
+    other = int64(alias[i])  # always read: a branch would be mispredicted half of the time
     return other if (bits & _LOW) >= uint64(accept[i]) else i
 
 
 @kernel()
 def draw_words(rng: np.ndarray, accept: np.ndarray, alias: np.ndarray, out: np.ndarray) -> None:
-    """Fill out (n,) with words from an alias table, independent of one another."""
+    """Fill out (n,) with words drawn independently from an alias table."""
     for i in range(len(out)):
         out[i] = draw_alias(rng, accept, alias)
 
 
 def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
-    """Q (V,) float64, proportional to counts to a power, summing to 1; for negative powers 0 counts as 1."""
+    """Return Q (V,) float64, proportional to counts ** exponent, with sum 1. If exponent < 0, count 0 is taken as 1."""
     weights = np.maximum(counts, exponent < 0).astype(np.float64) ** exponent
     return np.asarray(weights / weights.sum())
 
 
 def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Walker's alias method as Vose (1991) builds it: (accept, alias) for `draw_alias`.
+    """Return (accept, alias) for `draw_alias`, built by Vose's (1991) version of Walker's alias method.
 
-    probabilities (V,) float64, summing to 1. accept (V,) uint32: column i is kept when 32 random bits are below it;
-    alias (V,) int32: the word taken otherwise. 8 bytes a word, where word2vec.c's table takes 400 MB and a cache miss.
+    probabilities: (V,) float64, with sum 1.
+    accept: (V,) uint32. Column i is kept if 32 random bits are below accept[i].
+    alias: (V,) int32, the word to take otherwise.
+
+    The table takes 8 bytes per word; word2vec.c's takes 400 MB, and a cache miss per draw.
     """
     size = len(probabilities)
     scaled, alias = probabilities * size, np.arange(size, dtype=np.int32)
@@ -95,16 +98,17 @@ def _fill_alias(scaled, alias, small, large):
             n_large -= 1
             small[n_small] = g
             n_small += 1
-    for i in range(n_small):  # what rounding left over is full
+    for i in range(n_small):  # columns left over by rounding are full
         scaled[small[i]] = 1.0
     for i in range(n_large):
         scaled[large[i]] = 1.0
 
 
 def keep_thresholds(counts: np.ndarray, sample: float) -> np.ndarray:
-    """Subsampling of frequent words as word2vec.c does it: (V,) uint32, an occurrence stays when 32 bits are <= it.
+    """Return thresholds (V,) uint32 that subsample frequent words as word2vec.c does.
 
-    P(keep w) = min(1, (sqrt(f/t) + 1) t/f) with f the word's share of the corpus and t = `sample`; 0 keeps all.
+    A token is kept if 32 random bits are <= the threshold of its word. P(keep w) = min(1, (sqrt(f/t) + 1) t/f), where
+    f is the word's fraction of the corpus and t = `sample`; sample = 0 keeps all tokens.
     """
     if sample == 0:
         return np.full(len(counts), 2**32 - 1, np.uint32)

@@ -1,6 +1,6 @@
-"""Softmax over some of the output rows, taken out for a block of examples and put back when they have learned.
+"""Softmax over some of the output rows, which are copied for a block of examples and updated after it.
 
-It draws nothing: which rows, and what is subtracted of their scores, is for the objectives.
+It draws nothing: the objectives choose the rows and what to subtract from their scores.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from w2vtrain.probability.dense import Workspace, add_product, softmax, softmax_
 
 @kernel()
 def add_rows(matrix: np.ndarray, rows: np.ndarray, change: np.ndarray, scale: float) -> None:
-    """matrix[rows[i]] += scale * change[i], in turn: a row may stand there twice. scale in the matrix's dtype."""
+    """Add scale * change[i] to matrix[rows[i]], one i at a time: rows may repeat. scale has the matrix's dtype."""
     for i in range(len(rows)):
         row, add = matrix[rows[i]], change[i]
         for j in range(len(row)):
@@ -19,19 +19,22 @@ def add_rows(matrix: np.ndarray, rows: np.ndarray, change: np.ndarray, scale: fl
 
 
 def take_rows(matrix: np.ndarray, rows: np.ndarray, work: Workspace, name: str) -> np.ndarray:
-    """A copy of rows (n,) of a matrix, (n, width), in the workspace's array of that name."""
+    """Return a copy of rows (n,) of a matrix, (n, width), in the workspace's array of this name."""
     out = work.array(name, (len(rows), matrix.shape[1]), matrix.dtype)
-    return np.take(matrix, rows, axis=0, out=out, mode="clip")  # any other mode fills a second copy first
+    return np.take(matrix, rows, axis=0, out=out, mode="clip")  # other modes fill a temporary copy first
 
 
 def learn_rows(matrix: np.ndarray, rows: np.ndarray, g: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> None:
-    """matrix[rows] += lr * g.T @ H, for g (B, n) and H (B, width)."""
+    """Add lr * g.T @ H to matrix[rows], for g (B, n), H (B, width) and rows (n,), which may repeat."""
     change = work.array("change", (len(rows), matrix.shape[1]), matrix.dtype)
     add_rows(matrix, rows, np.dot(g.T, H, out=change), matrix.dtype.type(lr))
 
 
 def learn_all(output: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> tuple[np.ndarray, np.ndarray]:
-    """Learn from log Z alone, the exact sum over all rows, for H (B, width). Returns log Z (B,) and -d log Z/dH."""
+    """Take a gradient step on log Z alone, summed exactly over all rows of output (V, width), for H (B, width).
+
+    Return log Z (B,) and -d log Z/dH (B, width).
+    """
     p = np.dot(H, output.T, out=work.array("exact", (len(H), len(output)), H.dtype))
     log_z = softmax(p)
     dH = np.dot(p, output)
@@ -49,10 +52,13 @@ def learn_subset(
     shift: np.ndarray | None = None,
     own: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
-    """Learn a block by the softmax over rows (n,), all different: H (B, width), rows[places] (B,) are the targets.
+    """Train output (V, width) on a block with the softmax over some of its rows; return the summed loss and -dL/dH.
 
-    shift (n,) is subtracted of the scores, infinity leaves a row out; own (B,) instead of it from each target's.
-    Returns the summed loss and -dL/dH (B, width).
+    rows: (n,) distinct row numbers.
+    H: (B, width), as is -dL/dH.
+    places: (B,) indices in `rows` of the targets.
+    shift: (n,) values subtracted from the scores, none if omitted; infinity excludes a row.
+    own: (B,) values subtracted from the targets' scores instead of `shift`; required with `shift`.
     """
     taken = take_rows(output, rows, work, "taken")
     g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))

@@ -1,7 +1,7 @@
-"""Binary trees over the vocabulary: for every word the inner nodes from the root to it, and the turns taken.
+"""Binary trees over the vocabulary: for every word, the inner nodes from the root to it and the turn at each.
 
-What is learned at the nodes comes from outside, also where log-probabilities are summed along the paths. No function
-calls itself, so that a tree may be as deep as it has words.
+Nothing is learned here; functions that sum log-probabilities along paths take the output rows or logits as arguments.
+No function is recursive, so a tree may be as deep as its number of words.
 """
 
 import math
@@ -17,16 +17,17 @@ from w2vtrain.kernels.jit import kernel
 from w2vtrain.system.reading import read_lines
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line of a tree's file: a path may be as long as there are words."""
+"""Maximum number of bytes per line of a tree file: a path may have as many turns as there are words."""
 TURNS = 6
-"""Power iterations for the axis that a set of words is split along."""
+"""Number of power iterations to find the main axis, along which a set of words is split."""
 
 
 class Tree(NamedTuple):
-    """Paths of all words, one after the other.
+    """A binary tree, stored as the concatenated paths of all words.
 
-    start (V+1,) int64: word w's path is nodes[start[w]:start[w+1]]. nodes int32: inner nodes 0..V-2, root first; the
-    root is V-2, and numbers fall along every path. codes uint8: the turn taken at that node, 0 or 1.
+    start: (V+1,) int64. The path of word w is nodes[start[w]:start[w+1]].
+    nodes: int32, inner nodes 0..V-2 from the root, which is V-2, down; numbers decrease along every path.
+    codes: uint8, the turn taken at each of these nodes, 0 or 1.
     """
 
     start: np.ndarray
@@ -35,15 +36,15 @@ class Tree(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Nodes on the longest path."""
+        """Number of nodes on the longest path."""
         return int(np.diff(self.start).max())
 
     def mean_path(self, counts: np.ndarray) -> float:
-        """Nodes a word, weighted by counts (V,)."""
+        """Return the mean number of nodes per path, weighted by counts (V,)."""
         return float(np.diff(self.start) @ counts / counts.sum())
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
-        """The node above each and the turn to it: (2V-1,) int32 and uint8. Words come first, then inner nodes."""
+        """Return each node's parent, int32, and the turn from there to it, uint8: (2V-1,), words before inner nodes."""
         size = len(self.start) - 1
         below = np.empty(len(self.nodes), np.int64)
         below[:-1] = self.nodes[1:] + size
@@ -54,14 +55,14 @@ class Tree(NamedTuple):
 
 
 def huffman(counts: np.ndarray) -> Tree:
-    """Huffman's tree (1952), built and coded as in word2vec.c. counts (V,) must be in descending order.
+    """Build Huffman's tree (1952) with the codes of word2vec.c, for counts (V,) in descending order.
 
-    Sorted counts need no heap: leaves from the end and inner nodes in their order of creation are two queues, and the
-    smaller head is taken. At equal counts the leaf goes last, as in word2vec.c.
+    Sorted counts need no heap: leaves from the end and inner nodes in order of creation form two queues, and the
+    smaller head is taken; on a tie the inner node, as in word2vec.c. Raises ValueError for unsorted counts or one word.
     """
     size = len(counts)
     if size < 2 or np.any(np.diff(counts) > 0):
-        raise ValueError("a Huffman tree needs two words or more, in descending order of count")
+        raise ValueError("a Huffman tree needs at least two words, in descending order of count")
     weight = np.empty(2 * size - 1, np.int64)
     weight[:size] = counts
     parent, code = np.zeros(2 * size - 1, np.int32), np.zeros(2 * size - 1, np.uint8)
@@ -70,22 +71,22 @@ def huffman(counts: np.ndarray) -> Tree:
 
 
 def balanced(size: int) -> Tree:
-    """The complete tree of `size` words: paths of ceil(log2 V) nodes, or one less for the first and frequent words.
+    """Build the complete tree of V = `size` words: paths have ceil(log2 V) nodes, or one fewer for frequent words.
 
-    It is numbered as a heap: node i has the children 2i and 2i + 1, and the words come last, V..2V-1.
+    Nodes are numbered as in a heap: node i has the children 2i and 2i + 1, and the words are V..2V-1.
     """
     if size < 2:
-        raise ValueError("a tree needs two words or more")
+        raise ValueError("a tree needs at least two words")
     heap = np.concatenate([np.arange(size, 2 * size), np.arange(size - 1, 0, -1)])
     return _tree((2 * size - 1 - (heap >> 1)).astype(np.int32), (heap & 1).astype(np.uint8))
 
 
 def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
-    """A tree that keeps like words together: counts (V,), and vectors (V, d) of an earlier run.
+    """Build a tree that keeps similar words together, from counts (V,) and the vectors (V, d) of an earlier run.
 
     In the spirit of Mnih & Hinton 2008, "A scalable hierarchical distributed language model": each set of words is
-    split along its main axis, where that best halves its counts. A word with half of them is split off alone, or it
-    would go on standing in the middle: so frequent words have short paths.
+    split along its main axis, at the point that best halves its total count. A word with at least half of the total is
+    split off alone; otherwise it would stay in the middle of ever smaller sets. So frequent words have short paths.
     """
     size, d = vectors.shape
     vectors = np.ascontiguousarray(vectors, np.float32)
@@ -108,30 +109,30 @@ def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
 
 
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
-    """The tree of a file that `read_paths` reads. Its other words are taken out, and nodes that decide nothing, too.
+    """Build the tree in a file, leaving out words that are not in `words` and nodes that then have one child.
 
-    DataError, beside that of `read_paths`, where a word has no path.
+    Raises the errors of `read_paths`, and DataError if one of `words` has no path.
     """
     paths = read_paths(path)
     if missing := [word for word in words if word not in paths]:
         others = f" and {len(missing) - 1:,} other words" if len(missing) > 1 else ""
         raise DataError(
-            f"{path}: no path for {missing[0]!r}{others} of the vocabulary: add lines of a word and its path, "
-            "or take the vocabulary from the file's words"
+            f"{path}: no path for {missing[0]!r}{others} of the vocabulary: add a line with the path of each word, "
+            "or use --read-vocab with a vocabulary of only the words in this file"
         )
     order = sorted(range(len(words)), key=lambda w: paths[words[w]][0])
     sorted_paths = [paths[words[w]][0] for w in order]
-    # Of neighbors in this order those with the fewest common turns part nearest to the root.
+    # Among adjacent paths in this order, those with the shortest common prefix separate nearest to the root.
     common = np.array([_common(a, b) for a, b in pairwise(sorted_paths)])
     return _grow(np.array(order), lambda first, last: first + 1 + int(common[first : last - 1].argmin()))
 
 
 def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
-    """Read lines of a word and its path, the turns 0 and 1 from the root on: word -> path and number of the line.
+    """Read lines of a word and its path, the turns (0 or 1) from the root; return word -> (path, line number).
 
-    UTF-8, in any order, compressed or not; empty lines count for nothing. Raises InputMissing, or DataError naming
-    the line: for what is no such line or has more than LONGEST_LINE bytes, for a word that occurs twice, and for a
-    path that goes on behind another word.
+    The file is UTF-8, compressed or not, with lines in any order; empty lines are ignored. Raises InputMissing, or
+    DataError with the line number if a line is invalid or has more than LONGEST_LINE bytes, a word occurs twice, or a
+    path starts with another word's path.
     """
     paths: dict[str, tuple[str, int]] = {}
     for number, line in read_lines(path, LONGEST_LINE):
@@ -141,16 +142,16 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
         word, turns = _entry(fields, f"{path}:{number}")
         if word in paths:
             raise DataError(
-                f"{path}:{number}: the word {word!r} has a path in line {paths[word][1]} already: keep one of them"
+                f"{path}:{number}: word {word!r} already has a path on line {paths[word][1]}: delete one of the lines"
             )
         paths[word] = turns, number
     if not paths:
-        raise DataError(f"{path} is empty: want lines of a word, a space and its path of 0 and 1")
+        raise DataError(f"{path} is empty: expected lines with a word, a space and its path, such as 'house 0110'")
     for (word, (turns, number)), (other, (longer, there)) in pairwise(sorted(paths.items(), key=lambda item: item[1])):
         if longer.startswith(turns):
             raise DataError(
-                f"{path}:{there}: the path {longer[:60]} of {other!r} goes through the end of {turns[:60]}, the path "
-                f"of {word!r} in line {number}: a word ends its branch, so change one of them"
+                f"{path}:{there}: path {longer[:60]} of {other!r} starts with {turns[:60]}, the path of {word!r} on "
+                f"line {number}: no path may start with another word's path, so change one of them"
             )
     return paths
 
@@ -158,7 +159,7 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
 def _entry(fields: list[bytes], where: str) -> tuple[str, str]:
     if len(fields) != 2 or fields[1].strip(b"01"):
         got = b" ".join(fields)[:80]
-        raise DataError(f"{where}: want a word, a space and its path of 0 and 1, such as 'house 0110', got {got!r}")
+        raise DataError(f"{where}: expected a word, a space and its path, such as 'house 0110', got {got!r}")
     try:
         return fields[0].decode(), fields[1].decode()
     except UnicodeDecodeError as error:
@@ -166,18 +167,18 @@ def _entry(fields: list[bytes], where: str) -> tuple[str, str]:
 
 
 def _common(a: str, b: str) -> int:
-    """How many characters are the same before the first that differs."""
+    """Return the length of the common prefix of two strings, neither of which is a prefix of the other."""
     return next(i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
 
 
 def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
-    """Split a list of words, order (V,), until each stands alone: inner nodes are numbered level by level, root first.
+    """Build a tree by splitting a list of words, order (V,), until each is alone; number inner nodes level by level.
 
-    cut(first, last) -> middle, first < middle < last, splits order[first:last], which it may sort before.
+    cut(first, last) returns the index, between first and last, at which to split order[first:last]; it may sort these.
     """
     size = len(order)
     if size < 2:
-        raise ValueError("a tree needs two words or more")
+        raise ValueError("a tree needs at least two words")
     parent, code = np.zeros(2 * size - 1, np.int32), np.zeros(2 * size - 1, np.uint8)
     sets, root = [(0, size)], 2 * size - 2
     for number in range(size - 1):
@@ -194,7 +195,7 @@ def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
 
 
 def _tree(parent: np.ndarray, code: np.ndarray) -> Tree:
-    """The paths, by the node above each and the turn to it, as Tree.links gives them."""
+    """Return the tree with these parents and turns, which are as `Tree.links` returns them."""
     size = (len(parent) + 1) // 2
     start = np.zeros(size + 1, np.int64)
     _depths(parent, start, size)
@@ -239,7 +240,7 @@ def _paths(parent, code, start, nodes, codes, size):
 
 @kernel()
 def _project(vectors, weight, words, axis, mean, pull, places):
-    """places (n,) <- where a set of words lies along its main axis, which is sought from `axis` (d,) on."""
+    """Fill places (n,) with the positions of a set of words along its main axis, by power iteration from axis (d,)."""
     mean[:] = 0
     total = 0.0
     for w in words:
@@ -268,7 +269,7 @@ def _project(vectors, weight, words, axis, mean, pull, places):
 
 @kernel()
 def path_log_prob(start, nodes, codes, output, H, targets, found):
-    """found (B,) <- log P(target|h): rows of output (V-1, width) give the logits at nodes, H (B, width)."""
+    """Fill found (B,) with log P(target|h) for H (B, width); output (V-1, width) has one row per inner node."""
     for b in range(len(H)):
         target = targets[b]
         total = 0.0
@@ -284,9 +285,9 @@ def path_log_prob(start, nodes, codes, output, H, targets, found):
 
 @kernel()
 def all_log_probs(parent, code, logits, log_sigmas, total, found):
-    """found (B, V) <- log P(w|h) of all words, by logits (B, V-1) at the nodes and their log σ; total (2V-1,) is used.
+    """Fill found (B, V) with log P(w|h) of all words, from logits (B, V-1) at inner nodes and their log σ.
 
-    From the root down each node is looked at once, whatever the depth; parent, code: Tree.links.
+    Each node is visited once, whatever the depth. parent, code: Tree.links; total: working memory (2V-1,).
     """
     size = found.shape[1]
     for b in range(len(found)):

@@ -1,6 +1,6 @@
-"""Naive, readable twins of what the package computes fast: losses, trees, samplers, windows. Tests compare with them.
+"""Naive, readable versions ("twins") of what the package computes fast: losses, trees, samplers, windows.
 
-Everything is float64 and one step at a time.
+Tests compare the package with them. They compute in float64, one step at a time.
 """
 
 import heapq
@@ -21,21 +21,21 @@ DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 
 
 def first_lines(count, path):
-    """Real text: so many lines of the demo corpus, written to a file; returns its path."""
+    """Write the first `count` lines of the demo corpus to a file, and return its path."""
     lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:count]), encoding="utf-8")
     return path
 
 
 def problem_of(counts, **more):
-    """What an objective is built for, with words a, b, c, ... , ba, bb."""
+    """Return the Problem that an objective is built for, with the words a, b, ..., j, ba, bb, ..."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(letters[int(d)] for d in np.base_repr(i, 10)) if i else "a" for i in range(len(counts))]
     return Problem(words, np.asarray(counts), **{"dim": 16, **more})
 
 
 def begun(chunk=0, previous=None):
-    """A workspace that has begun a chunk; previous (B,): the words before a block's targets."""
+    """Return a workspace in which a chunk has begun. previous (B,): the words before the targets of a block."""
     work = Workspace()
     work.begin(1, 2, chunk)
     if previous is not None:
@@ -44,14 +44,14 @@ def begun(chunk=0, previous=None):
 
 
 def hidden_vectors(rng, size, width, lengths=1.0):
-    """H (size, width), normal times lengths (size,); the last column is 1, for biases."""
+    """Return H (size, width): normal, times lengths (size,). The last column is 1, for biases."""
     H = rng.normal(size=(size, width)) * np.reshape(lengths, (-1, 1))
     H[:, -1] = 1
     return H
 
 
 class Stream:
-    """splitmix64, in Python integers."""
+    """The random stream of the kernels, splitmix64, in Python integers."""
 
     def __init__(self, state=0):
         self.state = state
@@ -71,7 +71,7 @@ class Stream:
 
     @classmethod
     def of_step(cls, work):
-        """What a step with this workspace draws from."""
+        """Return the stream from which a step with this workspace draws."""
         return cls(int(work.rng.integers(1 << 64, dtype=np.uint64)))
 
     def draw(self):
@@ -96,7 +96,7 @@ def softplus(x):
 
 
 def slopes(loss, array, step=1e-5):
-    """dL/d(array) by central differences: loss() is taken with each element moved in place."""
+    """Return dL/d(array) by central differences: call loss() with each element changed in place."""
     found = np.zeros(array.shape)
     for place in np.ndindex(array.shape):
         kept = array[place]
@@ -109,9 +109,9 @@ def slopes(loss, array, step=1e-5):
 
 
 def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6, work=begun):
-    """Identity 1 for a block objective in float64: what a step adds is -lr times the slopes of the loss it returns.
+    """Check in float64 that a step of a block objective adds -lr times the gradient of the loss that it returns.
 
-    work() is the workspace of every step. Returns by name how much every parameter learned, divided by the rate.
+    work() returns the workspace for a step. Return the change of each parameter, divided by the rate, by name.
     """
 
     def step(lr=0.0):
@@ -132,7 +132,7 @@ def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6, work
 
 
 def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
-    """Two block objectives learn the same of a block: losses, -dL/dH and what they have learned then."""
+    """Check that a step of two block objectives gives the same loss, -dL/dH and parameters."""
     (loss, dH), (other, other_dH) = (o.step(H, targets, rate, work()) for o in (a, b))
     assert loss == pytest.approx(other, rel=tolerance)
     np.testing.assert_allclose(dH, other_dH, atol=tolerance)
@@ -141,7 +141,7 @@ def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
 
 
 def check_float32(wide, narrow, H, targets, work=begun):
-    """A block objective in float32 learns what it learns in float64, from the same rows."""
+    """Check that a block objective learns the same in float32 as in float64, from the same rows."""
     narrow.output[:] = wide.output
     loss, dH = wide.step(H, targets, 0.05, work())
     other, other_dH = narrow.step(H.astype(np.float32), targets, 0.05, work())
@@ -152,7 +152,7 @@ def check_float32(wide, narrow, H, targets, work=begun):
 
 
 def huffman_lengths(counts):
-    """Code lengths of a Huffman tree, by a heap."""
+    """Return the code lengths of a Huffman tree, computed with a heap."""
     heap = [(int(c), i, (i,)) for i, c in enumerate(counts)]
     lengths = [0] * len(counts)
     heapq.heapify(heap)
@@ -167,7 +167,7 @@ def huffman_lengths(counts):
 
 
 def twin_of(kind, name):
-    """The naive twin of an objective or an architecture: class Twin in tests/twins/<kind>/<name>.py."""
+    """Return the naive twin of an objective or an architecture: class Twin in tests/twins/<kind>/<name>.py."""
     path = Path(__file__).parent / "twins" / kind / f"{name.replace('-', '_')}.py"
     spec = importlib.util.spec_from_file_location(f"twin_{kind}_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
@@ -176,19 +176,22 @@ def twin_of(kind, name):
 
 
 def logistic_loss(scores, found):
-    """Sum of log(1 + exp(x)) - label x over the candidates (row, label, shift), x = score - shift; scores (..., m)."""
+    """Return the sum of log(1 + exp(x)) - label x over the candidates (row, label, shift).
+
+    x = score - shift; scores (..., m).
+    """
     _, labels, shifts = (np.array(part) for part in zip(*found, strict=True))
     x = scores - shifts
     return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
 
 def line_of(h, rows, found, twin, words):
-    """Loss of one hidden vector, made of these context words, against the candidates."""
+    """Return the loss of one hidden vector, made from these context words, against the candidates."""
     return float(twin.loss(rows[[r for r, _, _ in found]] @ h, found, words))
 
 
 def slopes_of_line(h, rows, found, twin, words, step=1e-5):
-    """dL/dscore (m,) of one hidden vector, and dL/d(each array that the twin learns) at its words, by differences."""
+    """Return dL/dscore (m,) of one hidden vector, and dL/d(learned array) by (array name, word), by differences."""
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
     by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
@@ -205,19 +208,19 @@ def slopes_of_line(h, rows, found, twin, words, step=1e-5):
 
 
 def parts(architecture, context, left):
-    """The examples of a window: (number, the context words that it is made of)."""
+    """Return the examples of a window: (number, the context words that it is made from)."""
     if architecture.pairs:
         return [(k, [word]) for k, word in enumerate(context)]
     return [(0, context)] if context else []
 
 
 def with_bias(h, bias):
-    """A hidden vector with the 1 that biases are multiplied by."""
+    """Return a hidden vector, with a 1 appended if there are biases."""
     return np.append(h, 1.0) if bias else h
 
 
 def learn_window(architecture, twin, window, found, rows, output, lr, bias=False):
-    """One window, (context words, how many come first), all from the old values; returns (loss, examples)."""
+    """Train on a window (context words, how many come before the target), from old values. Return (loss, examples)."""
     context, left = window
     old, loss, changes = output.copy(), 0.0, []
     old_rows = rows.copy()
@@ -239,9 +242,10 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
 
 
 class Ahead:
-    """The stream as `contexts` asks it for reaches: the next target's candidates are drawn before each reach.
+    """The stream from which `contexts` draws window sizes.
 
-    If windows do not shrink nobody asks: then candidates are drawn in turn as they are.
+    Before each size it draws the candidates of the next target, as the window engine does. If windows do not shrink,
+    `contexts` draws nothing, and all candidates are drawn at the start, in order.
     """
 
     def __init__(self, stream, twin, kept, windows):
@@ -259,7 +263,7 @@ class Ahead:
 
 
 def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream, bias=False):
-    """One chunk as the window engine walks it: the same draws in the same order. Returns (loss, examples)."""
+    """Train on one chunk, with the same draws in the same order as the window engine. Return (loss, examples)."""
     loss = count = 0
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
@@ -272,7 +276,7 @@ def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream
 
 
 def contexts(words, windows, stream):
-    """Of one sentence: (target, its context words, how many of them come before it, word before it or -1)."""
+    """Yield for each target of a sentence: (target, context words, how many come before it, word before it or -1)."""
     pads = [windows.end] * windows.pads if windows.end >= 0 else []
     padded = pads + words + [windows.end] * (windows.end >= 0)
     for t in range(windows.pads, len(padded)):
@@ -283,7 +287,10 @@ def contexts(words, windows, stream):
 
 
 def examples(sentences, keep, windows, architecture, stream):
-    """All examples as the block engine gathers them: (target, context, how many come first, number, word before)."""
+    """Return all examples in the order of the block engine.
+
+    Each is (target, context words, how many come before the target, number, word before the target or -1).
+    """
     found = []
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
@@ -293,7 +300,10 @@ def examples(sentences, keep, windows, architecture, stream):
 
 
 def topics(rng, sentences=1500, groups=6, words=8, length=12):
-    """Sentences about one topic each: words of a topic should end up alike. Returns tokens, counts, topic of a word."""
+    """Return the tokens and counts of sentences about one topic each, and the topic of each word.
+
+    Words of the same topic should get similar vectors.
+    """
     size = groups * words
     topic = np.arange(size) % groups
     lines = [rng.choice(np.flatnonzero(topic == rng.integers(groups)), length) for _ in range(sentences)]
@@ -312,7 +322,7 @@ def chunks(tokens, size):
 
 
 def trained(engine, text, schedule, **about):
-    """Compile an engine and train it to the end, as `fit` does; the records of its epochs."""
+    """Compile an engine and train it to the end, as `fit` does. Return the records of its epochs."""
     engine.compile()
     *_, last = trainer.train(engine, text, schedule, **about)
     trainer.check_finite(engine.weights(), schedule.alpha, last.epoch)

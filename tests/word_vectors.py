@@ -1,4 +1,4 @@
-"""Word vectors for tests of what is asked of them, and the same vectors as gensim holds them."""
+"""Word vectors for tests of queries and evaluations, and the same vectors in gensim."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def vectors_of(words, matrix):
 
 
 def in_gensim(vectors):
-    """KeyedVectors over the same matrix; the test is skipped where gensim is not installed."""
+    """Return gensim's KeyedVectors over the same matrix. Skips the test if gensim is not installed."""
     models = pytest.importorskip("gensim.models", reason="compares with gensim, which is not installed")
     keyed = models.KeyedVectors(vectors.matrix.shape[1])
     keyed.vectors, keyed.index_to_key = vectors.matrix, list(vectors.words)
@@ -31,7 +31,7 @@ def put(folder, text, name="file.txt"):
 
 
 def word_pairs():
-    """(section, a, b) for each pair of words that the questions are made of."""
+    """Return (section, a, b) for each pair of words in the analogy questions."""
     section, pairs = "", {}
     for line in QUESTIONS.read_text().splitlines():
         if line.startswith(":"):
@@ -43,7 +43,10 @@ def word_pairs():
 
 
 def structured(noise, fold=str.lower, seed=0, dim=50):
-    """Words of the questions: a section is a direction, so that analogies hold up to noise; in an order of its own."""
+    """Return the words of the questions in random order, and vectors in which analogies hold, up to the noise.
+
+    The two words of a pair differ by a direction that all pairs of a section share.
+    """
     rng = np.random.default_rng(seed)
     directions: dict[str, np.ndarray] = {}
     vectors: dict[str, np.ndarray] = {}

@@ -1,4 +1,4 @@
-"""Modules of users that break the contract of architectures: one line says what is wrong, and where."""
+"""User modules that break the contract of architectures: a one-line error says what is wrong, and where."""
 
 import re
 
@@ -17,7 +17,7 @@ BROKEN = {
     "a number": (changed(SIDED, ("= SidedSkipGram\n", "= 7\n")), "expected a class, got 7"),
     "in place": (
         changed(SIDED, ("def pairs()", "def in_place()")),
-        "has in_place, which implies pairs, and pairs is Fa",
+        "has in_place, which requires pairs, but pa",
     ),
     "pairs of instances": (
         changed(SIDED, ("    @staticmethod\n    def pairs()", "    def pairs(self)")),
@@ -26,11 +26,11 @@ BROKEN = {
     "pairs: a value": (without(SIDED, "pairs", "    pairs = True\n"), "has pairs = True, which is not a method"),
     "like none": (
         changed(SIDED, ('return "skipgram"', 'return "nosuch"')),
-        "is like 'nosuch'; it can be like skipgram, ",
+        "returns 'nosuch' from like; choose one of skip",
     ),
     "like vlbl": (
         changed(SIDED, ('return "skipgram"', 'return "vlbl"')),
-        "is like 'vlbl'; it can be like skipgram, cb",
+        "returns 'vlbl' from like; choose one of skip",
     ),
     "no forward": (without(SIDED, "forward"), f"has no {FORWARD}"),
     "no backward": (without(SIDED, "backward"), "has no backward(self, w_in, window, example, gradient, step)"),
@@ -46,7 +46,7 @@ BROKEN = {
     "learned: a number": (without(SIDED, "learned", "    learned = 7\n"), "has learned = 7, which is not a method"),
     "no named tuple": (
         changed(SIDED, ("(NamedTuple)", "")),
-        "is not a typing.NamedTuple, which is what kernels can take",
+        "is not a typing.NamedTuple, as kernels require",
     ),
 }
 BUILT = {
@@ -56,17 +56,17 @@ BUILT = {
     ),
     "no field": (
         changed(SIDED, ('{"sides": self', '{"weights": self')),
-        "needs learned() to name arrays by the class's",
+        "needs learned() to return a dict of arrays by",
     ),
     "no table": (
         changed(SIDED, ('return {"sides": self.sides}', "return None")),
-        "needs learned() to name arrays by the",
+        "needs learned() to return a dict of arr",
     ),
 }
 
 
 def saved(folder, code):
-    """Save a module, allow it, and return its name."""
+    """Save a module, allow its code to run, and return its name."""
     path = folder / "mine.py"
     path.write_text(code, encoding="utf-8")
     architectures.allow_code(str(path))
@@ -74,7 +74,7 @@ def saved(folder, code):
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_contract_is_one_line(tmp_path, case):
+def test_a_broken_contract_raises_a_one_line_config_error(tmp_path, case):
     code, message = BROKEN[case]
     with pytest.raises(ConfigError) as caught:
         architectures.architecture_class(saved(tmp_path, code))
@@ -87,13 +87,13 @@ def test_a_broken_contract_is_one_line(tmp_path, case):
 
 
 @pytest.mark.parametrize("case", BUILT)
-def test_what_build_returns_is_verified(tmp_path, case):
+def test_the_instance_that_build_returns_is_verified(tmp_path, case):
     code, message = BUILT[case]
     with pytest.raises(ConfigError, match=re.escape(message)):
         architectures.build(saved(tmp_path, code), LAYOUT, {})
 
 
-def test_what_is_left_out_is_a_default(tmp_path):
+def test_methods_that_a_class_leaves_out_get_their_defaults(tmp_path):
     built = architectures.build(saved(tmp_path, SIDED), LAYOUT, {})
     assert (built.pairs(), built.in_place(), built.fixed_positions()) == (True, False, False)
     plain = without(without(SIDED, "pairs"), "like")
@@ -103,7 +103,7 @@ def test_what_is_left_out_is_a_default(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["check", "fit"])
-def test_a_broken_contract_ends_commands_with_78(tmp_path, w2vtrain_here, command):
+def test_commands_exit_with_code_78_on_a_broken_contract(tmp_path, w2vtrain_here, command):
     (tmp_path / "mine.py").write_text(BROKEN["no forward"][0])
     (tmp_path / "text.txt").write_text("a b c\n" * 20)
     words = {
@@ -118,5 +118,5 @@ def test_a_broken_contract_ends_commands_with_78(tmp_path, w2vtrain_here, comman
 
 
 @pytest.mark.parametrize("name", architectures.architectures())
-def test_shipped_architectures_keep_the_contract(name):
+def test_shipped_architectures_satisfy_the_contract(name):
     assert architectures.build(name, LAYOUT, {})

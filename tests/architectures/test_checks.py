@@ -1,4 +1,4 @@
-"""The checks of architectures find what is wrong with one, and nothing wrong with those that are shipped."""
+"""The checks of architectures find the errors in broken ones, and none in the shipped ones."""
 
 import pytest
 from pages import SIDED, changed
@@ -17,7 +17,7 @@ IN_PLACE = """    @staticmethod
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    """Compiling is checked by tests/test_docs.py: it takes a minute."""
+    """Skip the check that an architecture compiles: it takes a minute, and tests/test_docs.py runs it."""
     monkeypatch.setattr(architecture_checks, "compiles", lambda *_: Finding("compiles", True, "0 s"))
 
 
@@ -30,32 +30,32 @@ def failures(folder, code, bias=False):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", architectures.architectures())
-def test_shipped_architectures_pass(name, bias):
+def test_shipped_architectures_pass_all_checks(name, bias):
     findings = list(check(name, bias))
     assert len(findings) >= 4
     assert not [finding for finding in findings if not finding.holds]
 
 
-def test_the_architecture_of_the_guide_passes(tmp_path):
+def test_the_example_architecture_of_the_guide_passes_all_checks(tmp_path):
     assert failures(tmp_path, SIDED) == []
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("row[c] += change * side[c]", "row[c] -= change * side[c]", "rows learn by minus the slope"),
-        ("row[c] += change * side[c]", "row[c] += change", "rows learn by minus the slope"),
-        ("row[c] += change * side[c]", "pass", "rows learn by minus the slope"),
-        ("slope = change * row[c]", "slope = change", "sides learn by minus the slope"),
+        ("row[c] += change * side[c]", "row[c] -= change * side[c]", "of rows follows the negative gradient"),
+        ("row[c] += change * side[c]", "row[c] += change", "of rows follows the negative gradient"),
+        ("row[c] += change * side[c]", "pass", "of rows follows the negative gradient"),
+        ("slope = change * row[c]", "slope = change", "of sides follows the negative gradient"),
         ("float32(SIDE_RATE) * slope", "float32(SIDE_RATE) * slope + step * (c == 7)", "padding of sides stays zero"),
         ("hidden[0, c] = side[c] * row[c]", "hidden[0, c] = np.nan", "the hidden vector is finite"),
     ],
 )
-def test_what_is_wrong_is_found(tmp_path, old, new, expected):
+def test_errors_in_an_architecture_are_found(tmp_path, old, new, expected):
     assert any(what.endswith(expected) for what in failures(tmp_path, changed(SIDED, (old, new))))
 
 
-def test_what_says_in_place_must_be_the_row(tmp_path):
+def test_in_place_fails_the_check_if_the_hidden_vector_is_not_the_row(tmp_path):
     both = changed(SIDED, ("    @staticmethod\n    def like", IN_PLACE + "    @staticmethod\n    def like"))
     found = failures(tmp_path, both)
     assert any(what.endswith("the hidden vector is the row of its context word") for what in found)

@@ -1,6 +1,7 @@
-"""A word's input may be a weighted set of rows: such an architecture needs no change of the engines, files or scoring.
+"""A word vector may combine several input rows. This requires no changes to the engines, file formats or scoring.
 
-The one of this test gives words that begin with the same letter a row in common, as subword models do with n-grams.
+In the architecture of these tests, words with the same first letter share a row, as words share n-grams in subword
+models.
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ from w2vtrain.training.fit import perplexity
 SIZE, DIM = 12, 10
 WORDS = [f"{'abc'[i % 3]}{i}" for i in range(SIZE)]
 SHARED = '''
-"""Skip-gram over the mean of a word's own row and that of its first letter."""
+"""Skip-gram in which a word vector is the mean of two rows: the word's own and that of its first letter."""
 
 from typing import NamedTuple
 
@@ -41,31 +42,31 @@ class Shared(NamedTuple):
 
     @staticmethod
     def pairs() -> bool:
-        """Each context word makes an example."""
+        """Return True: each context word makes an example."""
         return True
 
     @classmethod
     def build(cls, layout, arrays):
-        """Rows of letters come after those of the words."""
+        """Return an instance. The rows of letters come after those of the words."""
         known = sorted({word[:1] for word in layout.words})
         return cls(np.array([len(layout.words) + known.index(word[:1]) for word in layout.words], np.int32))
 
     def input_rows(self, words):
-        """One more per letter."""
+        """Return the number of words and letters."""
         return int(self.letters.max()) + 1
 
     def vectors(self, rows):
-        """The means."""
+        """Return the means."""
         return (rows[: len(self.letters)] + rows[self.letters]) / np.float32(2)
 
     def forward(self, w_in, window, example, hidden):
-        """The mean of two rows."""
+        """Write the mean of two rows."""
         word = window.context[example]
         for c in range(w_in.shape[1]):
             hidden[0, c] = float32(0.5) * (w_in[word, c] + w_in[self.letters[word], c])
 
     def backward(self, w_in, window, example, gradient, step):
-        """Half of the gradient to each."""
+        """Add half of the gradient to each."""
         word = window.context[example]
         for c in range(w_in.shape[1]):
             change = float32(0.5) * step * gradient[0, c]
@@ -100,7 +101,7 @@ def name(tmp_path_factory):
 
 
 @pytest.mark.parametrize("objective", ["neg", "hs"])
-def test_the_window_engine_learns_it(rng, name, objective):
+def test_the_window_engine_agrees_with_the_naive_trainer_on_shared_rows(rng, name, objective):
     architecture = architectures.architecture_class(name).build(Layout(3, DIM, DIM, WORDS), {})
     rows = architecture.input_rows(SIZE)
     assert rows == SIZE + 3
@@ -128,8 +129,8 @@ def test_the_window_engine_learns_it(rng, name, objective):
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
-def test_models_keep_all_rows_and_predict_the_same(tmp_path, name, objective):
-    """Both engines, on one thread and two; the vectors of the file are composed."""
+def test_a_saved_model_keeps_all_rows_and_scores_the_same(tmp_path, name, objective):
+    """This holds for both engines and for one and two threads. The file contains the combined vectors."""
     (tmp_path / "text").write_text("apple ant bee bear ape bat ant bee\nbear bat apple ape ant bee\n" * 40)
     text = str(tmp_path / "text")
     settings = {"vector_size": DIM, "epochs": 3, "min_count": 1, "sample": 0, "window": 2, "objective": objective}

@@ -1,4 +1,4 @@
-"""The block engine against a naive trainer, and every objective that is made for it: slopes, scores, learning."""
+"""The block engine compared with a naive trainer, and the gradients, scores and learning of all block objectives."""
 
 import itertools
 import threading
@@ -30,7 +30,7 @@ LINES = [[0, 3, 12, 3], [1, 2, 0, 5, 11], [4, 2, 9, 9, 1, 10], [0, 6, 1, 7, 8, 2
 TOKENS = np.concatenate([[*line, -1] for line in LINES]).astype(np.int32)
 STARTS = np.array([0, 11, len(TOKENS)])
 BLOCKS = [name for name in objectives.objectives() if objectives.engine_of(name) == "blocks"]
-# Beside the defaults, the ways of an objective that these do not take.
+# Options that make an objective take other code paths than its defaults do.
 VARIANTS = {
     "adaptive-is": [{"samples": 4, "ess": 3.0, "cap": 16}],
     "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5}],
@@ -40,7 +40,7 @@ VARIANTS = {
     "sampled-softmax": [{"samples": 5}, {"samples": 0}],
     "target": [{"size": 2}],
 }
-# Networks of a size for tests.
+# Smaller networks, for tests.
 SMALL = {"char-softmax": {"cell": 12, "char_dim": 5}, "cnn-softmax": {"char_dim": 5, "filters": 24, "correction": 3}}
 CASES = [
     pytest.param(name, {**SMALL.get(name, {}), **options}, id=f"{name}-{k}")
@@ -63,13 +63,13 @@ def built(name, options, bias, dtype=np.float64, **more):
     full = objectives.checked_options(name, options)
     objective = objectives.objective_class(name).build(problem, **full)
     for array in objective.parameters().values():
-        if not array.any():  # what starts at 0 hides what it is multiplied by
+        if not array.any():  # zeros would hide errors in what they are multiplied by
             array += 0.2 * np.random.default_rng(8).normal(size=array.shape).astype(dtype)
     return objective, problem, full
 
 
 def block(rng, width, bias, dtype=np.float64):
-    """Hidden vectors for the targets of the second chunk, and the words before them."""
+    """Return hidden vectors for the targets of the second chunk, the targets, and the words before them."""
     targets = np.array([word for line in LINES[2:] for word in line], np.int32)
     previous = np.array([word for line in LINES[2:] for word in [-1, *line[:-1]]], np.int32)
     H = rng.normal(size=(len(targets), width)).astype(dtype)
@@ -85,20 +85,20 @@ def begun(previous, seed=1, chunk=1):
     return work
 
 
-def slopes(loss, array, cells):
+def slopes(loss, array, indices):
     found = []
-    for cell in cells:
-        kept, values = array[cell], []
+    for index in indices:
+        kept, values = array[index], []
         for step in (1e-5, -1e-5):
-            array[cell] = kept + step
+            array[index] = kept + step
             values.append(loss())
-        array[cell] = kept
+        array[index] = kept
         found.append((values[0] - values[1]) / 2e-5)
     return np.array(found)
 
 
 def learned(objective, H, targets, previous):
-    """-dL/dtheta by name: what the objective says, or the change by a step at rate 1, which is from the old values."""
+    """Return -dL/dparameter by name: from the objective's `gradients` or, without them, from a step at rate 1."""
     if objective.gradients is not None:
         found = objective.gradients(H, targets, begun(previous))[2]
         for name, array in objective.parameters().items():
@@ -114,8 +114,8 @@ def learned(objective, H, targets, previous):
 
 @pytest.mark.parametrize("bias", [False, True])
 @REGISTRY
-def test_steps_are_slopes_of_the_loss(rng, name, options, bias):
-    """Identity 1 in float64, for every array that learns and for H, with the same samples."""
+def test_a_step_follows_the_gradient_of_the_loss(rng, name, options, bias):
+    """Compare with finite differences in float64, for every learned array and for H, with the same samples."""
     objective, problem, _ = built(name, options, bias)
     H, targets, previous = block(rng, problem.width, bias)
     copy = built(name, options, bias)[0]
@@ -123,25 +123,25 @@ def test_steps_are_slopes_of_the_loss(rng, name, options, bias):
     def loss():
         return copy.step(H, targets, 0.0, begun(previous))[0]
 
-    cells = list(itertools.product(range(len(H)), range(problem.width)))
+    indices = list(itertools.product(range(len(H)), range(problem.width)))
     dH = objective.step(H, targets, 0.0, begun(previous))[1]
-    expected = -slopes(loss, H, cells).reshape(H.shape)
+    expected = -slopes(loss, H, indices).reshape(H.shape)
     assert np.abs(expected).max() > 0.05
     np.testing.assert_allclose(dH, expected, atol=1e-6, rtol=1e-5)
     found = learned(objective, H, targets, previous)
     for array_name, array in copy.parameters().items():
         strongest = np.argsort(-np.abs(found[array_name]), axis=None)[:15]
         some = np.unique([*strongest, *rng.integers(0, array.size, 25)])
-        cells = [np.unravel_index(k, array.shape) for k in some]
-        expected = -slopes(loss, array, cells)
-        got = np.array([found[array_name][cell] for cell in cells])
+        indices = [np.unravel_index(k, array.shape) for k in some]
+        expected = -slopes(loss, array, indices)
+        got = np.array([found[array_name][index] for index in indices])
         np.testing.assert_allclose(got, expected, atol=1e-6, rtol=1e-5, err_msg=array_name)
         assert np.abs(expected).max() > 1e-4, f"{array_name} learns nothing"
 
 
 @REGISTRY
-def test_a_rate_of_zero_changes_nothing_and_a_seed_repeats(rng, name, options):
-    """What the model file keeps stays byte by byte, counts of examples too; without biases, in float32."""
+def test_rate_zero_changes_nothing_and_the_same_seed_gives_the_same_result(rng, name, options):
+    """At rate 0, all arrays of the model file keep their bytes, even counts of examples. In float32, without biases."""
     runs = []
     for rate, seed in ((0.0, 1), (0.05, 1), (0.05, 1)):
         objective, problem, _ = built(name, options, False, np.float32)
@@ -163,7 +163,7 @@ def test_a_rate_of_zero_changes_nothing_and_a_seed_repeats(rng, name, options):
 @pytest.mark.parametrize("bias", [False, True])
 @REGISTRY
 def test_a_saved_model_scores_as_the_objective_did(rng, tmp_path, name, options, bias):
-    """Probabilities sum to 1; scores less log Z are the exact log-probabilities; file, `describe`, scorer and back."""
+    """Check that probabilities sum to 1, that scores minus log Z are exact, and that saving a model changes nothing."""
     objective, problem, full = built(name, options, bias, np.float32)
     H, targets, previous = block(rng, problem.width, bias, np.float32)
     for k in range(5):
@@ -198,11 +198,11 @@ def test_a_saved_model_scores_as_the_objective_did(rng, tmp_path, name, options,
         np.testing.assert_allclose(log_probs, s, atol=1e-4)
 
 
-# the engine
+# The engine.
 
 
 def corpus(rng, sentences=14, longest=12):
-    """A text in chunks of two sentences."""
+    """Return a random text: its sentences by chunk, two per chunk, and the encoded text."""
     p = 1 / np.arange(1, SIZE + 1)
     lines = [rng.choice(SIZE, rng.integers(1, longest), p=p / p.sum()).tolist() for _ in range(sentences)]
     tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
@@ -213,13 +213,16 @@ def corpus(rng, sentences=14, longest=12):
 
 
 def built_architecture(name, window, bias=False, dim=DIM, weights=None):
-    """An architecture; weights: position weights, if it has any."""
+    """Return an architecture. weights: its position weights, if it has any."""
     arrays = {} if weights is None else {"context_weights": weights}
     return architecture_class(name).build(Layout(window, dim, dim + bias), arrays)
 
 
 def naive_chunk(architecture, sentences, keep, windows, rows, output, bias, lr, size, stream):
-    """Softmax from the old values of each block of `size` examples, in float64. Returns (loss, examples)."""
+    """Train a softmax on one chunk in float64, each block of `size` examples from the old values.
+
+    Return (loss, examples).
+    """
     found, loss = reference.examples(sentences, keep, windows, architecture, stream), 0.0
     for at in range(0, len(found), size):
         part, change, steps = found[at : at + size], np.zeros_like(output), []
@@ -242,21 +245,21 @@ def naive_chunk(architecture, sentences, keep, windows, rows, output, bias, lr, 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("model", architectures())
 def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
-    """Softmax by blocks: every chunk from its own stream, in the order it is given, at the rate of its place."""
+    """Compare a softmax: chunks are learned in the given order, with their own random streams and learning rates."""
     sentences, text = corpus(rng)
     size, end = 3, 2 if bias else -1
     windows = Windows(size, not bias, True, model != "vlbl", end, size if bias else 0)
     problem = problem_of(COUNTS, dim=DIM, bias=bias, init=0.5)
     weights = padded_rows(2 * size, DIM + bias)
     weights[:, :DIM] = 1 + 0.3 * rng.normal(size=(2 * size, DIM))
-    told = []
+    received = []
 
-    class Told(objectives.objective_class("softmax")):
+    class Recording(objectives.objective_class("softmax")):
         def step(self, H, targets, lr, work):
-            told.extend((work.chunk, *pair) for pair in zip(targets.tolist(), work.previous.tolist(), strict=True))
+            received.extend((work.chunk, *pair) for pair in zip(targets.tolist(), work.previous.tolist(), strict=True))
             return super().step(H, targets, lr, work)
 
-    objective, lr = Told(problem.initial_rows(bias=problem.log_unigram())), 1e-3
+    objective, lr = Recording(problem.initial_rows(bias=problem.log_unigram())), 1e-3
     schedule = Schedule(sample=0.05, epochs=1, seed=3, block=block_size)
     architecture = built_architecture(model, size, bias, weights=weights)
     engine = BlockEngine(architecture, objective, problem, text, windows, schedule)
@@ -267,7 +270,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     theta = [array.copy() for array in starts]
     twin = reference.twin_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
     order, rates = np.array([4, 0, 6, 1]), lr - lr / 2 * np.array([0.0, 0.3, 0.6, 0.9])
-    told.clear()
+    received.clear()
     loss, count = engine.learn(order, rates, 2, 0)
     naive_loss, naive_count, expected = 0, 0, []
     for chunk, rate in zip(order, rates, strict=True):
@@ -280,7 +283,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
         part = naive_chunk(twin, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
         naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
     assert count == naive_count > 20
-    assert told == expected, "an objective is told the chunk, and the word before each target"
+    assert received == expected, "the objective must get the chunk and the word before each target"
     assert loss == pytest.approx(naive_loss, rel=1e-5)
     found = engine.weights()
     for k, (new, old, slow) in enumerate(zip(parts, starts, theta, strict=True)):
@@ -293,11 +296,11 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     if bias:
         np.testing.assert_array_equal(found.arrays["bias"], objective.output[:, DIM])
     for name in learned:
-        assert found.arrays[name].shape[1] == DIM, "the model's file has no padding"
+        assert found.arrays[name].shape[1] == DIM, "the model file must contain no padding"
 
 
-def test_compiling_tries_the_objective_even_where_subsampling_drops_all(rng):
-    """So that no thread waits for a kernel, and an objective that cannot take a step says so before it starts."""
+def test_compile_tries_the_objective_even_if_subsampling_drops_every_word(rng):
+    """This way no thread waits for a kernel, and an objective whose step fails is reported before training starts."""
     _, text = corpus(rng)
     tried = []
 
@@ -320,7 +323,7 @@ def test_compiling_tries_the_objective_even_where_subsampling_drops_all(rng):
 
 
 def toy(rng, name, architecture, problem_options=None, **settings):
-    """Train an objective on sentences about topics; epochs and weights."""
+    """Train an objective on sentences about topics. Return the records of epochs, the engine, and each word's topic."""
     tokens, counts, topic = topics(rng, sentences=300)
     starts, words = chunks(tokens, 8)
     dim = 12
@@ -338,7 +341,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_every_objective_learns_a_toy_corpus(rng, name, threads):
-    """The loss falls epoch by epoch from the first to the last, and words of a topic end up alike."""
+    """The loss is lower in the last epoch than in the first, and words of the same topic get similar vectors."""
     made = {"init": 0.05, "bias": threads == 1}
     epochs, engine, topic = toy(rng, name, "cbow-corrected", made, threads=threads, alpha=0.05, epochs=4)
     losses = [epoch.loss for epoch in epochs]
@@ -353,7 +356,7 @@ def test_every_objective_learns_a_toy_corpus(rng, name, threads):
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_one_thread_and_a_seed_give_the_same_bytes(name):
+def test_one_thread_and_the_same_seed_give_the_same_bytes(name):
     def bytes_of(seed):
         made = {"bias": True, "seed": seed}
         _, engine, _ = toy(np.random.default_rng(1), name, "skipgram", made, epochs=1, seed=seed, block=64)
@@ -365,7 +368,7 @@ def test_one_thread_and_a_seed_give_the_same_bytes(name):
     assert first[0] != bytes_of(5)[0]
 
 
-def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
+def test_two_threads_learn_every_chunk_once_per_epoch(rng, monkeypatch):
     seen, lock, original = [], threading.Lock(), BlockEngine._chunk
 
     def counted(self, chunk, lr, epoch, work):
@@ -379,19 +382,19 @@ def test_two_threads_see_every_chunk_once_an_epoch(rng, monkeypatch):
     assert sorted((epoch, chunk) for epoch, chunk, _, _ in seen) == list(itertools.product(range(2), range(total)))
     for epoch in (0, 1):
         owners = {(thread, work) for e, _, thread, work in seen if e == epoch}
-        assert len(owners) == len({work for _, work in owners}), "two threads shared a workspace"
+        assert len(owners) == len({work for _, work in owners}), "two threads must not share a workspace"
     assert epochs[0].words == engine.text.words.sum()
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_divergence_stops_the_run_and_names_the_rate(rng, name):
-    """Whatever overflows on the way there: no warning, no other error."""
+    """No overflow on the way there causes a warning or another error."""
     with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate"):
         toy(rng, name, "cbow", {"init": 0.1}, alpha=3e38, epochs=2)
 
 
-def test_an_objective_without_rows_that_diverges_is_seen(rng):
-    """What is no number may stand in an objective's own arrays alone, after the last example was learned."""
+def test_nan_in_an_objectives_own_arrays_is_reported_as_divergence(rng):
+    """After the last example, NaN may occur only in an objective's own arrays."""
 
     class Broken(objectives.objective_class("softmax")):
         def arrays(self):
@@ -406,7 +409,7 @@ def test_an_objective_without_rows_that_diverges_is_seen(rng):
         trained(engine, text, schedule)
 
 
-# identities across modules
+# Identities between objectives.
 
 
 SAME = [
@@ -420,8 +423,8 @@ SAME = [
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("name", "options", "other"), [case for case in SAME if case[0] in BLOCKS])
-def test_identities_of_one_step(name, options, other, bias):
-    """Identities 7 and 8: the same loss, the same gradients, the same rows after a step."""
+def test_equivalent_objectives_take_the_same_step(name, options, other, bias):
+    """The loss, the gradients, and the rows after the step are the same."""
     results = []
     for which, how in ((name, options), (other, {})):
         objective, problem, _ = built(which, how, bias)
@@ -434,8 +437,8 @@ def test_identities_of_one_step(name, options, other, bias):
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_run_goes_on_from_its_state_to_the_same_bytes(name):
-    """`state` has all that a run needs: paused in its second epoch and carried over to a new engine."""
+def test_a_run_resumed_from_its_state_gives_the_same_bytes(name):
+    """`state` is complete: a run is paused in its second epoch and resumed in a new engine."""
 
     def made():
         tokens, counts, _ = topics(np.random.default_rng(1), sentences=150)

@@ -1,4 +1,4 @@
-"""Examples, hidden vectors and their gradients against a naive version, over sentences, windows, sides and ends."""
+"""Examples, hidden vectors and their gradients compared with naive versions, for many kinds of windows."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace
 
 SIZE, DIM = 7, 5
-WORK = Workspace()  # one for all: what an earlier call left there must not show
+WORK = Workspace()  # shared by all tests: what an earlier call left there must not matter
 KEEPS = {"all": np.full(SIZE, 2**32 - 1, np.uint32), "some": np.linspace(0, 2**32 - 1, SIZE).astype(np.uint32)}
 
 NAMES = list(architectures())
@@ -39,7 +39,7 @@ def stream_of(sentences):
 
 
 def listed(found):
-    """Examples as the reference lists them."""
+    """Return examples in the form of the reference."""
     columns = (found.starts, found.sizes, found.lefts, found.numbers, found.targets, found.previous)
     return [
         (target, found.contexts[start : start + n].tolist(), left, number, previous)
@@ -50,7 +50,7 @@ def listed(found):
 @given(SENTENCES, all_windows(), st.sampled_from(["skipgram", "vlbl"]), st.sampled_from(list(KEEPS)), st.data())
 @settings(max_examples=300)
 def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, data):
-    """Any whole sentences of a text, an example per context word or per window."""
+    """Gather any range of whole sentences, with one example per context word or per window."""
     tokens, stream = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1)
     ends = [0, *(np.flatnonzero(tokens < 0) + 1).tolist()]
     a, b = sorted((data.draw(st.integers(0, len(sentences))), data.draw(st.integers(0, len(sentences)))))
@@ -62,16 +62,16 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
         assert found.words(slice(1, None)).tolist() == [context[k] for _, context, _, k, _ in expected[1:]]
 
 
-def test_a_text_may_end_without_the_end_of_a_sentence():
+def test_a_text_may_end_without_a_sentence_end():
     whole, cut = np.array([1, 2, 0, -1], np.int32), np.array([1, 2, 0], np.int32)
     windows, vlbl = Windows(2, False, end=4, pads=2), ARCHITECTURES["vlbl"]
     found = [listed(gather(t, 0, len(t), KEEPS["all"], windows, vlbl, (0, 0, 0), WORK)) for t in (whole, cut)]
     assert found[0] == found[1]
     assert found[0][0] == (1, [4, 4, 2, 0], 2, 0, 4)
-    assert found[0][-1] == (4, [2, 0], 2, 0, 0), "the end of the sentence is predicted from the left alone"
+    assert found[0][-1] == (4, [2, 0], 2, 0, 0), "the sentence end is predicted from the words before it"
 
 
-def test_left_contexts_see_nothing_of_the_future():
+def test_left_contexts_contain_no_later_words():
     words = list(range(SIZE))
     for windows in (Windows(3, False, right=False), Windows(3, False, right=False, end=0, pads=3)):
         found = gather(stream_of([words]), 0, SIZE + 1, KEEPS["all"], windows, ARCHITECTURES["vlbl"], (0, 0, 0), WORK)
@@ -79,13 +79,13 @@ def test_left_contexts_see_nothing_of_the_future():
         for target, context, left, _, previous in listed(found)[: SIZE - 1]:
             assert all(c <= target for c in context)
             assert left == len(context)
-            assert context[-1] == previous, "the nearest word comes last"
+            assert context[-1] == previous, "the nearest word must come last"
             before[target] = context
         assert len(before) == SIZE - 1
 
 
 def case(rng, name, bias, lines=9):
-    """An input layer over rows with padding behind, examples with repeated words, and their twin's windows."""
+    """Return an input layer over padded rows, examples with repeated words, and their windows in the twin's form."""
     rows = padded_rows(SIZE, DIM + bias)
     rows[:, :DIM] = rng.normal(size=(SIZE, DIM))
     rows[:, DIM : DIM + bias] = 1
@@ -107,14 +107,14 @@ def case(rng, name, bias, lines=9):
 
 
 def twin_of(layer, name, dtype=np.float64):
-    """The naive twin with the layer's arrays."""
+    """Return the naive twin with the layer's arrays."""
     arrays = {key: array[:, :DIM].astype(dtype) for key, array in layer.architecture.learned().items()}
     return TWINS[name](3, arrays)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_hidden_vectors_are_those_of_the_twin(rng, name, bias):
+def test_hidden_vectors_equal_those_of_the_twin(rng, name, bias):
     layer, examples, windows = case(rng, name, bias)
     twin = twin_of(layer, name)
     for first, count in ((0, 9), (4, 3), (8, 1), (3, 0)):
@@ -128,8 +128,8 @@ def test_hidden_vectors_are_those_of_the_twin(rng, name, bias):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_of_a_file_need_no_padding(rng, name):
-    """Scoring reads a model's rows as they are: (V, d) without padding, or a view of padded ones."""
+def test_hidden_vectors_can_be_computed_from_rows_without_padding(rng, name):
+    """Scoring uses the rows (V, d) of a model directly, without padding or as a view of padded ones."""
     layer, examples, _ = case(rng, name, False)
     expected = np.zeros((9, DIM), np.float32)
     layer.hidden(examples, 0, expected)
@@ -142,7 +142,7 @@ def test_rows_of_a_file_need_no_padding(rng, name):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_learn_what_the_twin_says(rng, name, bias):
+def test_rows_and_arrays_learn_the_same_as_in_the_twin(rng, name, bias):
     layer, examples, windows = case(rng, name, bias)
     twin, rows = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
     first, lr, dH = 2, 1e-2, rng.normal(size=(5, DIM + bias)).astype(np.float32)
@@ -156,7 +156,7 @@ def test_rows_learn_what_the_twin_says(rng, name, bias):
         np.testing.assert_allclose(array[:, :DIM] - arrays[key], twin.arrays[key] - arrays[key], atol=1e-6)
         assert np.abs(twin.arrays[key] - arrays[key]).max() > 1e-4
     if bias:
-        assert (layer.rows[:, DIM] == 1).all(), "the column of ones has learned"
+        assert (layer.rows[:, DIM] == 1).all(), "the column of ones must not change"
     assert not layer.rows[:, DIM + bias :].any()
 
 
@@ -165,8 +165,8 @@ def loss_of(twin, rows, dh, window):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_twin_learns_is_the_slope_of_its_hidden_vector(rng, name):
-    """By differences of L = -dh·h in float64, times the factors by which authors scale their slopes."""
+def test_a_twin_learns_by_the_gradient_of_its_hidden_vector(rng, name):
+    """Compare with finite differences of L = -dh·h in float64, times the factors by which authors scale gradients."""
     layer, _, windows = case(rng, name, False)
     for context, left, number in windows:
         twin, rows, dh = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)

@@ -1,4 +1,4 @@
-"""The window engine against the naive trainer, draw for draw."""
+"""The window engine compared with the naive trainer, with the same random draws."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ SIZE, DIM, SKIPGRAM = 23, 19, SkipGram(5)
 
 
 def corpus(rng, sentences=12, longest=25, size=SIZE):
-    """Sentences, their token stream and the words' counts, in descending order as a vocabulary has them."""
+    """Return sentences, their tokens, and word counts in descending order, as in a vocabulary."""
     p = 1 / np.arange(1, size + 1)
     lines = [rng.choice(size, rng.integers(1, longest), p=p / p.sum()).tolist() for _ in range(sentences)]
     counts = np.sort(np.bincount(np.concatenate(lines), minlength=size) + 1)[::-1].copy()
@@ -43,7 +43,7 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
     [("neg", {}), ("neg", {"negative": 17}), ("hs", {}), ("nce", {}), ("nce", {"learn_z": True, "negative": 2})],
 )
 def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, shrink, window):
-    """Every row of both matrices after a chunk; the naive twin updates from old values, so the rate is small."""
+    """Compare every row of both matrices after a chunk. The twin updates from old values, so the rate is small."""
     model, make = architecture
     lines, tokens, counts = corpus(rng)
     fast = objective_class(name).build(problem_of(counts), **options)
@@ -70,9 +70,9 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
         change = np.abs(slow_w - start).max()
         assert change > 1e-5
         np.testing.assert_allclose(fast_w - start, slow_w - start, atol=0.02 * change)
-    assert not w_out[rows].any(), "the output sink was written"
-    assert not w_in[:, DIM:].any(), "padding of the input rows was written"
-    assert not w_out[:, DIM:].any(), "padding of the output rows was written"
+    assert not w_out[rows].any(), "the output sink must not change"
+    assert not w_in[:, DIM:].any(), "the padding of the input rows must not change"
+    assert not w_out[:, DIM:].any(), "the padding of the output rows must not change"
     if name == "nce" and options.get("learn_z"):
         log_z = twin.learned["log_z"]
         np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
@@ -80,7 +80,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
 
 
 def test_repeated_words_keep_all_their_updates(rng, architecture):
-    """A vocabulary of 3 words: every window holds a word twice, and noise words come twice."""
+    """With a vocabulary of 3 words, windows contain words twice, and noise words repeat."""
     model, make = architecture
     lines, tokens, counts = corpus(rng, size=3)
     objective = objective_class("neg").build(problem_of(counts), negative=6)
@@ -115,19 +115,19 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=15), st.data())
-def test_gather_context_takes_both_sides(words, data):
+def test_gather_context_copies_the_words_within_reach_on_each_side(words, data):
     position = data.draw(st.integers(0, len(words) - 1))
     reach = data.draw(st.integers(1, 8))
     sentence, context = np.array(words, np.int32), np.zeros(32, np.int32)
-    for before, behind in ((True, True), (True, False), (False, True)):
-        windows = Windows(left=before, right=behind)
+    for before, after in ((True, True), (True, False), (False, True)):
+        windows = Windows(left=before, right=after)
         n, left = gather_context(sentence, len(words), position, reach, windows, context)
         expected = words[max(0, position - reach) : position] if before else []
         assert left == len(expected)
-        assert context[:n].tolist() == expected + (words[position + 1 : position + 1 + reach] if behind else [])
+        assert context[:n].tolist() == expected + (words[position + 1 : position + 1 + reach] if after else [])
 
 
-def test_read_sentence_stops_at_ends_and_drops_words():
+def test_read_sentence_stops_at_sentence_ends_and_drops_words():
     @kernel()
     def read(tokens, position, end, keep, windows, rng, sentence):
         return read_sentence(tokens, position, end, keep, windows, rng, sentence)
@@ -138,18 +138,16 @@ def test_read_sentence_stops_at_ends_and_drops_words():
     assert read(tokens, 0, 8, everything, Windows(), rng, sentence) == (4, 3)
     assert sentence[:3].tolist() == [0, 1, 2]
     assert read(tokens, 4, 8, everything, Windows(), rng, sentence) == (7, 2)
-    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), (
-        "a chunk may end without the end of a sentence"
-    )
+    assert read(tokens, 7, 8, everything, Windows(), rng, sentence) == (8, 1), "a chunk may end without a sentence end"
     ends = Windows(end=2, pads=3)
     assert read(tokens, 4, 7, everything, ends, rng, sentence) == (7, 6)
-    assert sentence[:6].tolist() == [2, 2, 2, 1, 1, 2], "a sentence stands between words for its ends"
+    assert sentence[:6].tolist() == [2, 2, 2, 1, 1, 2], "the sentence must be between end-of-sentence words"
     never = everything.copy()
     never[1] = 0
     assert read(tokens, 0, 8, never, Windows(), rng, sentence) == (4, 2)
 
 
-def test_subsampling_keeps_the_share_it_promises():
+def test_subsampling_keeps_the_expected_fraction_of_words():
     @kernel()
     def read(tokens, position, end, keep, windows, rng, sentence):
         return read_sentence(tokens, position, end, keep, windows, rng, sentence)
@@ -160,7 +158,7 @@ def test_subsampling_keeps_the_share_it_promises():
     assert abs(length - 30_000) < 6 * np.sqrt(21_000)
 
 
-def test_order_is_a_permutation_by_seed_and_epoch():
+def test_chunk_order_is_a_permutation_that_depends_on_seed_and_epoch():
     orders = [chunk_order(s, e, 50) for s in range(3) for e in range(3)]
     assert all(sorted(o.tolist()) == list(range(50)) for o in orders)
     assert len({tuple(o.tolist()) for o in orders}) == 9
@@ -168,8 +166,8 @@ def test_order_is_a_permutation_by_seed_and_epoch():
     assert chunk_order(1, 1, 5, shuffle=False).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_results_do_not_depend_on_how_chunks_are_dealt(rng):
-    """Streams and rates are functions of the chunk: two calls of one chunk equal one call of two."""
+def test_results_do_not_depend_on_how_chunks_are_divided_among_calls(rng):
+    """Random streams and rates depend only on the chunk: calls with one chunk each equal one call with all."""
     _, tokens, counts = corpus(rng)
     ends = np.flatnonzero(tokens < 0) + 1
     starts, rates = np.array([0, ends[3], ends[7], len(tokens)]), np.array([0.1, 0.06, 0.03])

@@ -1,4 +1,4 @@
-"""Files, directories, globs, pipes and compression as blocks of text."""
+"""Reading files, directories, globs, pipes and compressed files as blocks of text."""
 
 import bz2
 import gzip
@@ -43,14 +43,14 @@ def write(path, data):
     return path
 
 
-def test_sources_are_files_directories_and_globs(tmp_path):
+def test_sources_can_be_files_directories_and_globs(tmp_path):
     for name in ("b/2", "b/1", "b/c/x", "b/.hidden", "b/.git/x", "a", "[x]", "x"):
         write(tmp_path / name, name.encode())
     (tmp_path / "b" / "link").symlink_to(tmp_path / "b" / "nowhere")
     assert text_of(tmp_path / "b") == b"b/1\nb/2\nb/c/x\n"
     assert text_of(tmp_path / "b" / "[12]") == b"b/1\nb/2\n"
     assert text_of(tmp_path / "*") == b"[x]\na\nb/1\nb/2\nb/c/x\nx\n"
-    assert text_of(tmp_path / "[x]") == b"[x]\n"  # an existing name is not a pattern
+    assert text_of(tmp_path / "[x]") == b"[x]\n"  # the name of an existing file is not a pattern
     assert text_of(tmp_path / "a", tmp_path / "a") == b"a\na\n"
     corpus = Corpus([str(tmp_path / "b")])
     assert corpus.size == 3 + 3 + 5
@@ -58,14 +58,14 @@ def test_sources_are_files_directories_and_globs(tmp_path):
 
 
 @pytest.mark.parametrize("source", ["missing", "none*", "empty", "a\0b"])
-def test_missing_sources_are_named(tmp_path, source):
+def test_a_missing_source_is_named_in_the_error(tmp_path, source):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputMissing, match=r"^[^\n]*" + re.escape(str(tmp_path / source))):
         Corpus([str(tmp_path / source)])
 
 
-def test_bad_arguments():
-    with pytest.raises(UsageError, match="whitespace or unicode or simple"):
+def test_invalid_arguments_raise_usage_errors():
+    with pytest.raises(UsageError, match="whitespace, unicode, simple"):
         Corpus(["-"], tokenizer="fancy")
     with pytest.raises(UsageError, match="at least one"):
         Corpus([])
@@ -73,7 +73,7 @@ def test_bad_arguments():
         Corpus(["-", "-"])
 
 
-def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
-def test_compression_is_told_by_content(tmp_path, kind):
+def test_compression_is_detected_by_content_not_by_suffix(tmp_path, kind):
     packed = COMPRESS[kind](TEXT)
     for name in ("x.txt", "x.gz", "x.bz2"):
         path = write(tmp_path / name, packed)
@@ -95,7 +95,7 @@ def test_compression_is_told_by_content(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
-def test_members_are_joined_and_padding_is_skipped(tmp_path, kind):
+def test_compressed_members_are_concatenated_and_padding_is_skipped(tmp_path, kind):
     pack = COMPRESS[kind]
     packed = pack(b"one ") + pack(b"") + pack(b"two\nthr") + pack(b"ee") + bytes(512)
     for block in (1, 7, 1 << 20):
@@ -104,7 +104,7 @@ def test_members_are_joined_and_padding_is_skipped(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
-def test_damaged_compressed_data(tmp_path, kind):
+def test_damaged_compressed_data_raise_data_errors_with_the_byte(tmp_path, kind):
     packed = bytearray(COMPRESS[kind](os.urandom(300_000).hex().encode()))
     path = write(tmp_path / "cut", packed[:-9])
     with pytest.raises(DataError, match=rf"cut: the {kind} data end early, at byte {len(packed) - 9}"):
@@ -117,7 +117,7 @@ def test_damaged_compressed_data(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
-def test_data_that_compress_very_well_stay_small_in_memory(tmp_path, kind):
+def test_highly_compressible_data_use_little_memory(tmp_path, kind):
     path = write(tmp_path / "bomb", COMPRESS[kind](b"a " * 10_000_000))
     longest = total = 0
     tracemalloc.start()
@@ -127,12 +127,12 @@ def test_data_that_compress_very_well_stay_small_in_memory(tmp_path, kind):
     tracemalloc.stop()
     assert total == 20_000_001
     assert longest <= OUTPUT + (1 << 16)
-    if kind != "zstd":  # its decoder gives what 1 KiB holds at once
-        assert peak < 15_000_000  # of which xz's dictionary is 8 MiB
+    if kind != "zstd":  # its decoder returns the text of 1 KiB of data all at once
+        assert peak < 15_000_000  # including 8 MiB for xz's dictionary
 
 
-def test_zstd_that_holds_as_much_as_it_can_stays_small_in_memory(tmp_path):
-    """Blocks of 4 bytes that stand for 128 KiB each."""
+def test_zstd_data_of_the_highest_compression_use_bounded_memory(tmp_path):
+    """Each block of 4 bytes expands to 128 KiB."""
     block = (1 << 17 << 3 | 2).to_bytes(3, "little") + b"a"
     last = (1 << 17 << 3 | 3).to_bytes(3, "little") + b"a"
     path = write(tmp_path / "bomb", b"\x28\xb5\x2f\xfd\x00\x38" + block * 1999 + last)
@@ -146,7 +146,7 @@ def test_zstd_that_holds_as_much_as_it_can_stays_small_in_memory(tmp_path):
     assert peak < 100_000_000
 
 
-def test_a_skippable_zstd_frame_comes_first(tmp_path):
+def test_a_skippable_zstd_frame_at_the_start_is_skipped(tmp_path):
     frame = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
     assert text_of(write(tmp_path / "x", frame + COMPRESS["zstd"](b"a b"))) == b"a b\n"
 
@@ -163,32 +163,32 @@ def test_a_skippable_zstd_frame_comes_first(tmp_path):
     ],
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_what_is_not_text(tmp_path, data, message, pack):
+def test_data_that_are_not_text_are_refused(tmp_path, data, message, pack):
     with pytest.raises(DataError, match="^.*x: " + message):
         text_of(write(tmp_path / "x", pack(data)))
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_nul_bytes_are_white_space_where_that_is_asked_for(tmp_path, tokenizer):
+def test_nul_bytes_are_white_space_with_allow_nul(tmp_path, tokenizer):
     data = b"\0ab\0cd " * 500_000 + b"\0\0e"
     reader = Corpus([str(write(tmp_path / "x", data))], tokenizer, allow_nul=True).read()
     assert b"".join(reader).split() == data.replace(b"\0", b" ").split()
     assert (reader.nul, reader.text_bytes) == (1_000_002, len(data))
 
 
-def test_byte_order_marks_are_dropped_at_file_starts_only(tmp_path):
+def test_byte_order_marks_are_dropped_only_at_the_start_of_files(tmp_path):
     bom = b"\xef\xbb\xbf"
     paths = [write(tmp_path / n, bom + b"a " + bom + b"b") for n in "xy"]
     assert text_of(*paths) == (b"a " + bom + b"b\n") * 2
     assert text_of(write(tmp_path / "z", bom)) == b""
 
 
-def test_a_byte_order_mark_in_two_pieces(tmp_path):
+def test_a_byte_order_mark_split_across_pieces_is_dropped(tmp_path):
     path = write(tmp_path / "x", gzip.compress(b"\xef") + gzip.compress(b"\xbb\xbfa"))
     assert text_of(path) == b"a\n"
 
 
-def test_every_file_end_is_a_line_end(tmp_path):
+def test_the_text_of_every_file_ends_with_a_newline(tmp_path):
     paths = [write(tmp_path / str(i), data) for i, data in enumerate([b"a", b"", b"b\n", b"c\r\n", b" ", b"d\r"])]
     assert text_of(*paths) == b"a\nb\nc\r\n \nd\r\n"
     reader = Corpus([str(p) for p in paths]).read()
@@ -196,7 +196,7 @@ def test_every_file_end_is_a_line_end(tmp_path):
     assert reader.bytes_read == reader.text_bytes == 9
 
 
-def test_a_file_that_grows_is_read_as_far_as_it_was(tmp_path):
+def test_a_growing_file_is_read_up_to_its_initial_size(tmp_path):
     path = write(tmp_path / "log", b"a b\n")
     corpus = Corpus([str(path)])
     path.write_bytes(b"a b\nc d\n")
@@ -204,11 +204,11 @@ def test_a_file_that_grows_is_read_as_far_as_it_was(tmp_path):
     assert b"".join(reader) == b"a b\n"
     assert (reader.bytes_read, reader.grown) == (4, 1)
     path.write_bytes(b"a")
-    with pytest.raises(DataError, match="log: became shorter while it was read, at byte 1"):
+    with pytest.raises(DataError, match="log: truncated while it was being read, at byte 1"):
         list(corpus.read())
 
 
-def test_a_named_pipe(tmp_path):
+def test_a_named_pipe_can_be_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     corpus = Corpus([str(tmp_path / "pipe")])
     assert corpus.size is None
@@ -219,7 +219,7 @@ def test_a_named_pipe(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_standard_input(pack):
+def test_standard_input_can_be_read_plain_and_compressed(pack):
     code = (
         "import sys; from w2vtrain.text.corpus import Corpus; sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
     )
@@ -227,7 +227,7 @@ def test_standard_input(pack):
     assert done.stdout == TEXT
 
 
-def test_a_stand_in_for_standard_input(monkeypatch):
+def test_a_replaced_sys_stdin_is_read_and_stays_open(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a b")))
     corpus = Corpus(["-"])
     assert (corpus.name, corpus.size) == ("standard input", None)
@@ -256,8 +256,8 @@ def test_blocks_end_between_tokens(pieces, size):
     cuts=st.lists(st.integers(0, 200)),
     size=st.integers(1, 50),
 )
-def test_blocks_joined_are_the_text_and_cut_no_token(text, cuts, size):
-    """Wherever the pieces were cut that the text came in: also inside words and characters."""
+def test_joined_blocks_are_the_text_and_split_no_token(text, cuts, size):
+    """The text comes in pieces that are cut anywhere, even inside words and characters."""
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     found = list(blocks([text[a:b] for a, b in pairwise(places)], size))
     assert b"".join(found) == text
@@ -271,7 +271,7 @@ def test_blocks_joined_are_the_text_and_cut_no_token(text, cuts, size):
     pack=st.sampled_from([bytes, *COMPRESS.values()]),
     size=st.integers(1, 40),
 )
-def test_blocks_joined_are_the_file(text, pack, size):
+def test_joined_blocks_are_the_text_of_the_file(text, pack, size):
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "x", pack(text))
         reader = Corpus([str(path)], block_bytes=size).read()
@@ -281,16 +281,16 @@ def test_blocks_joined_are_the_file(text, pack, size):
 
 
 @pytest.mark.parametrize("length", [998, 999, 1000])
-def test_the_longest_word_survives_any_cut(length):
+def test_a_word_of_the_maximum_length_survives_any_cut(length):
     word = b"x" * MAX_TOKEN
     pieces = [b"z " + word[:length], word[length:] + b" b"]
     assert b"".join(blocks(pieces, 1)) == b"z " + word + b" b"
-    pieces = [b"z " + word[:length], word[length:] + b"x b"]  # a byte too long, and must stay so
+    pieces = [b"z " + word[:length], word[length:] + b"x b"]  # one byte too long, and must remain too long
     assert [len(t) > MAX_TOKEN for t in b"".join(blocks(pieces, 1)).split()] == [False, True, False]
 
 
 @pytest.mark.parametrize("block", [1, 1000, 1 << 22])
-def test_a_word_without_end_is_dropped_behind_the_longest_that_counts(tmp_path, block):
+def test_a_huge_word_is_truncated_to_one_that_is_still_too_long(tmp_path, block):
     path = write(tmp_path / "x", b"a " + b"x" * 5_000_000 + b" b " + b"y" * 1000)
     words = text_of(path, block_bytes=block).split()
     assert [words[0], *words[2:]] == [b"a", b"b", b"y" * 1000]
@@ -300,7 +300,7 @@ def test_a_word_without_end_is_dropped_behind_the_longest_that_counts(tmp_path, 
 
 
 @pytest.mark.parametrize("block", [1, 10, 1 << 22])
-def test_the_simple_tokenizer(tmp_path, block):
+def test_the_simple_tokenizer_lowercases_and_keeps_letters_and_marks(tmp_path, block):
     text = "The CAT's\tr\u00e9sum\u00e9\u3000e\u0301t 42 x_y\r\n\u6c34\u3002\u706b ΟΔΟΣ. İ \u200b\u2028z"
     want = "the cat s r\u00e9sum\u00e9 e\u0301t x y \n\u6c34 \u706b οδος i\u0307 z \n"
     path = write(tmp_path / "x", text.encode() + b"\xff\xc3 \xe2\x82")
@@ -323,8 +323,8 @@ def test_the_unicode_tokenizer_splits_as_python_does(tmp_path, block):
     assert reader.invalid == 1
 
 
-def test_simple_needs_no_white_space(tmp_path):
-    """Chinese has none: what stands between two commas is a word all the same, wherever the file is cut to read it."""
+def test_the_simple_tokenizer_works_on_text_without_white_space(tmp_path):
+    """In Chinese text, only punctuation separates words. The blocks in which the file is read make no difference."""
     text = "".join(chr(0x4E00 + i % 5000) + "\u3001" * (i % 3 == 0) for i in range(200_000))
     path = write(tmp_path / "x", text.encode())
     want = text.replace("\u3001", " ").split()
@@ -344,7 +344,7 @@ def test_simple_needs_no_white_space(tmp_path):
         ("\u00e9 ".encode() * 1_000_000 + b"\x80", 3_000_000),
     ],
 )
-def test_strict_names_the_file_and_the_byte(tmp_path, data, byte, pack, tokenizer):
+def test_strict_decoding_reports_the_file_and_the_byte(tmp_path, data, byte, pack, tokenizer):
     good = write(tmp_path / "good", b"a b")
     path = write(tmp_path / "bad", pack(data))
     for block in (1, 1 << 22):
@@ -352,6 +352,6 @@ def test_strict_names_the_file_and_the_byte(tmp_path, data, byte, pack, tokenize
             list(Corpus([str(good), str(path)], tokenizer, block, errors="strict").read())
 
 
-def test_an_unknown_way_with_errors(tmp_path):
-    with pytest.raises(UsageError, match="replace or strict or ignore"):
+def test_an_unknown_error_handler_raises_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match="replace, strict, ignore"):
         Corpus(["-"], errors="xmlcharrefreplace")

@@ -1,4 +1,4 @@
-"""The ids of a corpus against a naive reference, for all block sizes and thread counts; then the faults."""
+"""Encoding compared with a naive reference, for many block sizes and thread counts, and errors during encoding."""
 
 import re
 import resource
@@ -40,13 +40,13 @@ TEXTS = TEXTS.filter(lambda text: text[:2] not in (b"\xff\xfe", b"\xfe\xff"))
 
 
 def simple(text, errors):
-    """The tokenizer `simple`, one character at a time."""
+    """Tokenize as `simple` does, one character at a time."""
     kept = [c if c == "\n" or unicodedata.category(c)[0] in "LM" else " " for c in text.decode("utf-8", errors).lower()]
     return "".join(kept).encode()
 
 
 def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer, errors):
-    """Tokens array, (word, count) pairs and statistics; None instead of the pairs if there are fewer than 2 words."""
+    """Return the tokens, (word, count) pairs and statistics, or None for all three if there are fewer than 2 words."""
     lines, overlong, invalid = [], 0, 0
     for text in files:
         text = text.removeprefix(b"\xef\xbb\xbf")
@@ -110,7 +110,7 @@ def pairs_of(vocabulary):
     tokenizer=st.sampled_from(["whitespace", "whitespace", "simple"]),
     errors=st.sampled_from(["replace", "ignore", "strict"]),
 )
-def test_everything_equals_the_reference(
+def test_ids_vocabulary_and_statistics_equal_the_reference(
     texts, block, threads, min_count, max_vocab, max_sentence, vocabulary, tokenizer, errors
 ):
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def test_everything_equals_the_reference(
             assert counted_stats == CorpusStats(**{**vars(stats), "cut": 0, "sentences": 0})
 
 
-def test_a_long_text_with_many_types_is_the_same_for_all_threads_and_blocks(tmp_path):
+def test_a_long_text_is_encoded_the_same_for_any_thread_count_and_block_size(tmp_path):
     rng = np.random.default_rng(1)
     words = [b"w%d" % n for n in rng.zipf(1.2, 300_000) % 10**9]
     text = b" ".join(b"%s\n" % w if i % 37 == 0 else w for i, w in enumerate(words))
@@ -170,14 +170,14 @@ def test_chunks_are_the_shortest_runs_of_whole_sentences(sentences, size):
     assert words.tolist() == [int((array[a:b] >= 0).sum()) for a, b in pairwise(want)]
 
 
-def test_the_ids_cannot_be_changed(tmp_path):
+def test_the_ids_are_read_only(tmp_path):
     ids = encode(Corpus(write(tmp_path, b"a b a b")), min_count=1)
     assert isinstance(ids.tokens, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         ids.tokens[0] = 1
 
 
-def test_progress_comes_from_the_calling_thread_and_ends_with_everything(tmp_path):
+def test_progress_is_reported_in_the_calling_thread_up_to_the_end(tmp_path):
     calls = []
     text = b"a b c\n" * 1000
     encode(
@@ -195,20 +195,20 @@ def test_progress_comes_from_the_calling_thread_and_ends_with_everything(tmp_pat
         (b"", {}, r"^no tokens in .*00 \(0 bytes\)$"),
         (b" \n\t", {}, r"no tokens in .* \(3 bytes\)"),
         (b"a a a a a a", {}, "only one word .* 6 times; training needs at least 2 distinct words"),
-        (b"a a a b b c", {}, "no word .* 5 times .*highest count is 3.*min_count 2 would keep 2"),
-        (b"a a a b b c", {"min_count": 3}, "only one word .*min_count 2 would keep 2"),
-        (b"a a b b", {"min_count": 1, "max_vocab": 1}, "max_vocab keeps 1"),
-        (b"a b", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"no token of .* is in the vocabulary"),
+        (b"a a a b b c", {}, "no word .* 5 times .*highest count is 3.*--min-count 2 would keep 2"),
+        (b"a a a b b c", {"min_count": 3}, "only one word .*--min-count 2 would keep 2"),
+        (b"a a b b", {"min_count": 1, "max_vocab": 1}, "--max-vocab keeps only 1 "),
+        (b"a b", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"none of the 2 tokens of .* is in the vo"),
         (b" ", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"no tokens in .* \(1 bytes\)"),
     ],
 )
-def test_too_few_words(tmp_path, text, options, message):
+def test_too_few_words_raise_data_errors(tmp_path, text, options, message):
     with pytest.raises(DataError, match=message):
         encode(Corpus(write(tmp_path, text)), **options)
 
 
 class FailsAt:
-    """A function whose n-th call fails. Later calls go on when that thread has ended: then nothing is left to fail."""
+    """A function whose n-th call fails. Later calls wait until the failing thread has ended, and then succeed."""
 
     def __init__(self, real, n):
         self.real, self.n, self.calls, self.lock, self.failed = real, n, 0, threading.Lock(), None
@@ -227,7 +227,7 @@ class FailsAt:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", ["add", "sentences"])
 def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads):
-    """While counting and while mapping: each of the other workers ends the block that it has begun."""
+    """This holds while counting and while mapping. Each of the other workers completes at most its current block."""
     failing = FailsAt(getattr(word_table, name), 5)
     monkeypatch.setattr(word_table, name, failing)
     with pytest.raises(RuntimeError, match="injected"):
@@ -235,7 +235,7 @@ def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads
     assert 5 <= failing.calls <= 5 + threads - 1
 
 
-def test_an_error_in_progress_ends_the_call(tmp_path):
+def test_an_exception_in_the_progress_callback_ends_the_call(tmp_path):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -246,7 +246,7 @@ def test_an_error_in_progress_ends_the_call(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [100_000, 1_500_000])
-def test_a_full_disk_is_a_write_error(tmp_path, limit):
+def test_a_full_disk_raises_a_write_error(tmp_path, limit):
     corpus = Corpus(write(tmp_path, b"a b c d e\n" * 50_000))  # 1.2 MB of ids
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     encode(corpus)
@@ -262,12 +262,12 @@ def test_a_full_disk_is_a_write_error(tmp_path, limit):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_missing_folder_raises_an_output_error(tmp_path):
     with pytest.raises(OutputError, match="nowhere"):
         encode(Corpus(write(tmp_path, b"a b")), folder=tmp_path / "nowhere", threads=2)
 
 
-def test_a_spool_that_cannot_be_created_leaves_none_open(tmp_path, monkeypatch):
+def test_open_spools_are_closed_if_one_cannot_be_created(tmp_path, monkeypatch):
     made = []
 
     def failing(folder):
@@ -283,8 +283,8 @@ def test_a_spool_that_cannot_be_created_leaves_none_open(tmp_path, monkeypatch):
     assert made[0].closed
 
 
-def test_one_line_of_30_megabytes_in_bounded_memory(tmp_path):
-    """A fresh process, since the peak of memory is that of a whole life."""
+def test_a_line_of_30_megabytes_is_encoded_in_bounded_memory(tmp_path):
+    """This runs in a new process because the peak memory is that of the whole lifetime of a process."""
     (tmp_path / "long").write_bytes(b"alpha beta gamma delta epsilon " * 1_000_000)
     (tmp_path / "word").write_bytes(b"a b " + b"x" * 31_000_000 + b" a b")
     code = """
@@ -307,8 +307,8 @@ print(peak() - before)
     assert int(grew) < 25, "MiB"
 
 
-def test_given_words_that_no_text_can_hold(tmp_path):
-    """White space in words would make two of them the same to the tokenizer, and shift all ids behind."""
+def test_a_vocabulary_with_white_space_in_words_is_refused(tmp_path):
+    """The tokenizer would take two such words for the same one, and all later ids would be off."""
     (tmp_path / "text").write_text("x y x y z a b c d\n")
     given = Vocabulary(["new york", "new yard", "x", "y"], np.array([4, 3, 2, 1]))
     with pytest.raises(DataError, match="white space"):

@@ -1,4 +1,4 @@
-"""--encoding-errors through the command line: text to train on, to count, to score."""
+"""The option --encoding-errors on the command line, for text that is trained on, counted or scored."""
 
 import json
 
@@ -17,7 +17,7 @@ def texts(tmp_path):
 
 @pytest.fixture
 def w2vtrain(w2vtrain_here):
-    """What the command says on stdout, or its one line on stderr where it must fail."""
+    """Return a function that runs a command and returns its stdout, or its one line on stderr if it must fail."""
 
     def run(code, folder, *words):
         found, out, said = w2vtrain_here(words, folder)
@@ -37,7 +37,7 @@ def w2vtrain(w2vtrain_here):
         ("ignore", "simple", {"some", "here", "bd", "wrds"}),
     ],
 )
-def test_what_becomes_of_bad_bytes(w2vtrain, texts, errors, tokenizer, words):
+def test_invalid_bytes_are_replaced_or_ignored(w2vtrain, texts, errors, tokenizer, words):
     options = ["--encoding-errors", errors, "--tokenizer", tokenizer]
     counted = dict(line.split(" ") for line in w2vtrain(0, texts, "vocab", "bad.txt", "-q", *options).splitlines())
     assert counted == dict.fromkeys(words, "40")
@@ -48,25 +48,25 @@ def test_what_becomes_of_bad_bytes(w2vtrain, texts, errors, tokenizer, words):
     assert record["record"]["corpus"]["invalid"] == 120
     assert record["record"]["vocabulary"] == {"size": len(words), "words": 40 * len(words)}
     score = json.loads(w2vtrain(0, texts, "perplexity", "model.safetensors", "bad.txt", "--json", "-q"))
-    assert score["coverage"] == 1, "the text is read as the model's settings say"
+    assert score["coverage"] == 1, "the text must be read with the model's settings"
 
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", "simple"])
-def test_strict_stops_at_the_first_bad_byte(w2vtrain, texts, tokenizer):
+def test_strict_stops_at_the_first_invalid_byte(w2vtrain, texts, tokenizer):
     options = ["--encoding-errors", "strict", "--tokenizer", tokenizer]
-    told = "w2vtrain: error: bad.txt: not UTF-8 at byte 6 of the text"
-    assert told in w2vtrain(65, texts, "vocab", "bad.txt", *options)
-    assert told in w2vtrain(65, texts, "fit", "bad.txt", "-o", "vectors.txt", *options, *FIT)
+    message = "w2vtrain: error: bad.txt: not UTF-8 at byte 6 of the text"
+    assert message in w2vtrain(65, texts, "vocab", "bad.txt", *options)
+    assert message in w2vtrain(65, texts, "fit", "bad.txt", "-o", "vectors.txt", *options, *FIT)
     good = ["fit", "good.txt", "-o", "vectors.txt", *options, *FIT]
-    assert told in w2vtrain(65, texts, *good, "--heldout", "bad.txt")
+    assert message in w2vtrain(65, texts, *good, "--heldout", "bad.txt")
     w2vtrain(0, texts, *good, "--save-model", "model.safetensors")
-    assert told in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
+    assert message in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
 
 
-def test_nul_bytes_are_taken_for_white_space_if_that_is_asked_for(w2vtrain, texts):
+def test_nul_bytes_are_white_space_with_the_option_allow_nul(w2vtrain, texts):
     (texts / "nul.txt").write_bytes(b"some\0words\0 here\n" * 40)
     assert "NUL at byte 4 of the text" in w2vtrain(65, texts, "vocab", "nul.txt")
-    assert "say --allow-nul" in w2vtrain(65, texts, "fit", "nul.txt", "-o", "vectors.txt", *FIT)
+    assert "use --allow-nul" in w2vtrain(65, texts, "fit", "nul.txt", "-o", "vectors.txt", *FIT)
     counted = w2vtrain(0, texts, "vocab", "nul.txt", "-q", "--allow-nul")
     assert counted == "here 40\nsome 40\nwords 40\n"
     w2vtrain(0, texts, "fit", "nul.txt", "-o", "vectors.txt", "--allow-nul", *FIT)

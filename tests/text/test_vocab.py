@@ -1,4 +1,4 @@
-"""The order and the cut of a vocabulary, and its file."""
+"""The words and the order of a vocabulary, and its file."""
 
 import tempfile
 from collections import Counter
@@ -27,7 +27,7 @@ def pairs(vocabulary):
     st.integers(0, 3),
     st.none() | st.integers(1, 9),
 )
-def test_select_is_sorting_and_cutting(counts, min_count, max_vocab):
+def test_select_sorts_words_and_applies_min_count_and_max_vocab(counts, min_count, max_vocab):
     words = list(counts)
     chosen = select(
         np.array(list(counts.values()), np.int64), lambda numbers: [words[i] for i in numbers], min_count, max_vocab
@@ -37,7 +37,7 @@ def test_select_is_sorting_and_cutting(counts, min_count, max_vocab):
 
 
 def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
-    words = ["b", "\U0001f600", "\uffff", "a", "often"]  # UTF-16 would put the second before the third
+    words = ["b", "\U0001f600", "\uffff", "a", "often"]  # in UTF-16 order, the second would come before the third
     counts = np.array([1, 1, 1, 1, 2])
 
     def encoded(numbers):
@@ -49,7 +49,7 @@ def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
 
 @settings(deadline=None)
 @given(st.dictionaries(WORDS, st.integers(1, 2**63 - 1), min_size=2, max_size=20))
-def test_what_is_saved_is_loaded(counts):
+def test_a_saved_vocabulary_is_loaded_unchanged(counts):
     order = sorted(counts, key=lambda w: (-counts[w], w.encode()))
     vocabulary = Vocabulary(order, np.array([counts[w] for w in order]))
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def test_what_is_saved_is_loaded(counts):
         vocabulary.save(Path(folder, "v"), force=True)
 
 
-def test_the_file_is_word2vecs(tmp_path, capsysbinary):
+def test_the_file_has_the_format_of_word2vec(tmp_path, capsysbinary):
     vocabulary = Vocabulary(["the", "caf\u00e9"], np.array([9, 2]))
     vocabulary.save(tmp_path / "v")
     assert (tmp_path / "v").read_bytes() == "the 9\ncaf\u00e9 2\n".encode()
@@ -78,25 +78,25 @@ def test_the_file_is_word2vecs(tmp_path, capsysbinary):
 @pytest.mark.parametrize(
     ("data", "where", "message"),
     [
-        (b"a 1\nb\n", ":2", "want a word, a space and a count, got b'b'"),
-        (b"a 1\n\nb 1\n", ":2", "want a word"),
-        (b"a 1\nb 1 1\n", ":2", "want a word"),
-        (b"a 1\nb -1\n", ":2", "want a word"),
-        (b"a 1\nb 1.5\n", ":2", "want a word"),
-        ("a 1\nb \u0661\n".encode(), ":2", "want a word"),
-        (b"a 1\nb\0c 1\n", ":2", "want a word"),
+        (b"a 1\nb\n", ":2", "expected a word, a space and a count, got b'b'"),
+        (b"a 1\n\nb 1\n", ":2", "expected a word"),
+        (b"a 1\nb 1 1\n", ":2", "expected a word"),
+        (b"a 1\nb -1\n", ":2", "expected a word"),
+        (b"a 1\nb 1.5\n", ":2", "expected a word"),
+        ("a 1\nb \u0661\n".encode(), ":2", "expected a word"),
+        (b"a 1\nb\0c 1\n", ":2", "expected a word"),
         (b"a 0\nb 1\n", ":1", "at least 1"),
         (b"a 9223372036854775808\nb 1\n", ":1", "at least 1"),
         (b"a " + b"9" * 2500 + b"\nb 1\n", ":1", "at least 1"),
         (b"a " + b"9" * 5000 + b"\nb 1\n", ":1", "more than 3,100 bytes"),
         (b"a 1\nb" + b"b" * 4000 + b" 2\n", ":2", "more than 3,100 bytes"),
-        (b"a 1\nb 2\na 1\n", ":3", "'a' occurs twice, first in line 1"),
+        (b"a 1\nb 2\na 1\n", ":3", "'a' occurs twice, first on line 1"),
         (b"a 1\nb\xff 2\n", ":2", "not UTF-8 at byte 1"),
         (b"", "", "0 words"),
         (b"a 1\n", "", "at least 2 distinct words"),
     ],
 )
-def test_malformed_files(tmp_path, data, where, message):
+def test_a_malformed_file_raises_a_data_error_with_the_line(tmp_path, data, where, message):
     (tmp_path / "v").write_bytes(data)
     with pytest.raises(DataError, match=f"^{tmp_path}/v{where}: .*{message}"):
         Vocabulary.load(tmp_path / "v")
@@ -104,7 +104,7 @@ def test_malformed_files(tmp_path, data, where, message):
 
 @settings(deadline=None)
 @given(st.binary(max_size=30))
-def test_only_our_errors_leave_the_loader(data):
+def test_loading_any_bytes_succeeds_or_raises_a_data_error(data):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "v").write_bytes(data)
         try:
@@ -116,15 +116,15 @@ def test_only_our_errors_leave_the_loader(data):
     }
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file_or_a_folder_raises_input_missing(tmp_path):
     with pytest.raises(InputMissing, match="nothing cannot be opened: No such file"):
         Vocabulary.load(tmp_path / "nothing")
     with pytest.raises(InputMissing, match="is a folder"):
         Vocabulary.load(tmp_path)
 
 
-def test_the_longest_words_that_a_corpus_can_have_are_read_again(tmp_path):
-    """A token of 1,000 bytes that are not UTF-8 becomes a word of 3,000."""
+def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
+    """A token of 1,000 bytes that are not UTF-8 becomes a word of 3,000 bytes."""
     (tmp_path / "text").write_bytes(b"\xff" * 1000 + b" a a a")
     vocabulary, _ = count(Corpus([str(tmp_path / "text")]), min_count=1)
     assert sorted(len(word.encode()) for word in vocabulary.words) == [1, 3000]
@@ -132,6 +132,6 @@ def test_the_longest_words_that_a_corpus_can_have_are_read_again(tmp_path):
     assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
 
 
-def test_a_first_word_may_begin_as_compressed_data_does(tmp_path):
+def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
     (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]

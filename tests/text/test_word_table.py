@@ -1,4 +1,4 @@
-"""The byte tokenizer and its hash table against Python's bytes, dict and codecs."""
+"""The byte tokenizer and its hash table, compared with Python's bytes, dict and codecs."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ def words_of(table):
     st.lists(st.sampled_from([b"a", b"ab", b"b", b" ", b"\n", b"\r", b"\xff", b"q" * 999]), max_size=50).map(b"".join)
     | st.binary(max_size=200)
 )
-def test_numbers_and_counts(text):
+def test_numbers_and_counts_equal_those_of_python(text):
     table, numbers, state = add(text)
     found = [t for t in re.split(rb"[ \t\r\v\f]+|(\n)", text) if t]
     kept = [t for t in found if len(t) <= 1000]
@@ -39,7 +39,7 @@ def test_numbers_and_counts(text):
     assert [b"\n" if n == LINE_END else words[n] for n in numbers] == kept
     counts = Counter(t for t in kept if t != b"\n")
     assert dict(zip(words, table.counts.tolist(), strict=False)) == counts
-    assert words == list(counts)  # numbered in the order of first sight
+    assert words == list(counts)  # numbered in order of first occurrence
     assert state[word_table.TOKENS] == sum(counts.values())
     assert state[word_table.LINES] == text.count(b"\n")
     assert state[word_table.OVERLONG] == len(found) - len(kept)
@@ -48,15 +48,15 @@ def test_numbers_and_counts(text):
 
 @kernel()
 def pieces(text, ends, found):
-    """`piece` as it is compiled, at every place and with these ends."""
+    """Call the compiled `piece` at every position, with these ends."""
     for i in range(len(text)):
         found[i, 0], found[i, 1], found[i, 2] = piece(text, i, ends[i])
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=80) | st.text("ab\u00e9 \n\0", max_size=40).map(str.encode), st.data())
-def test_pieces_of_words(text, data):
-    """Sixteen bytes at once, and in Python, against Python's own split; the bytes come back."""
+def test_pieces_equal_the_words_that_python_splits(text, data):
+    """Compare both versions, 16 bytes at a time and one byte at a time, with a regular expression."""
     array, found = np.frombuffer(text, np.uint8), np.zeros((len(text), 3), np.uint64)
     ends = np.array([data.draw(st.integers(i, len(text))) for i in range(len(text))], np.int64)
     pieces(array, ends, found)
@@ -69,7 +69,7 @@ def test_pieces_of_words(text, data):
 
 
 @pytest.mark.parametrize("space", [9, 10, 11, 12, 13, 32])
-def test_separators(space):
+def test_ascii_white_space_separates_words(space):
     assert words_of(add(b"a" + bytes([space]) + b"b")[0]) == [b"a", b"b"]
 
 
@@ -78,7 +78,7 @@ def test_all_other_bytes_are_part_of_words():
         assert words_of(add(b"a" + bytes([byte]) + b"b")[0]) == [b"a" + bytes([byte]) + b"b"]
 
 
-def test_a_table_grows_in_words_and_in_bytes():
+def test_a_table_grows_in_number_of_words_and_in_bytes():
     table = word_table.empty(types=2, arena=4)
     words = [b"%d" % (n * n) for n in range(5000)] + [b"x" * 1000]
     table, numbers, _ = add(b" ".join(words + words), table)
@@ -88,7 +88,7 @@ def test_a_table_grows_in_words_and_in_bytes():
     assert table.slots.size >= 2 * table.types
 
 
-def test_blocks_share_a_table():
+def test_consecutive_blocks_share_a_table():
     table, first, _ = add(b"a b a")
     table, second, state = add(b"c b\n", table)
     assert (first, second) == ([0, 1, 0], [2, 1, LINE_END])
@@ -98,7 +98,7 @@ def test_blocks_share_a_table():
 
 @settings(deadline=None)
 @given(st.text("ab\u00e9 \n\t", max_size=60).map(str.encode), st.lists(st.integers(0, 100)))
-def test_a_text_cut_at_any_white_space_is_the_same(text, cuts):
+def test_text_cut_at_any_white_space_gives_the_same_numbers_and_counts(text, cuts):
     whole, numbers, state = add(text)
     places = [0, *sorted({c for c in cuts if text[c : c + 1].isspace()}), len(text)]
     table, found, total = word_table.empty(types=1, arena=1), [], 0
@@ -111,7 +111,7 @@ def test_a_text_cut_at_any_white_space_is_the_same(text, cuts):
     assert total == state[word_table.TOKENS]
 
 
-def test_merge_adds_counts_and_grows():
+def test_merge_adds_counts_and_grows_the_table():
     source = add(b" ".join(b"%d" % n for n in range(1000)) + b" 7 7")[0]
     into, _, _ = add(b"500 x 500", word_table.empty(types=2, arena=8))
     into, numbers = word_table.merge(source, into)
@@ -122,7 +122,7 @@ def test_merge_adds_counts_and_grows():
     assert into.types == 1001
 
 
-def test_listed_words_keep_their_places():
+def test_listed_words_are_numbered_in_order():
     words = [b"b", b"a", b"", b"y" * 2000]
     table, numbers = word_table.merge(word_table.listed(words), word_table.empty(types=2, arena=2))
     assert numbers.tolist() == [0, 1, 2, 3]
@@ -131,7 +131,7 @@ def test_listed_words_keep_their_places():
     assert word_table.merge(word_table.listed([]), table)[1].size == 0
 
 
-def test_words_with_the_same_hash_stay_apart():
+def test_words_with_the_same_hash_get_different_numbers():
     table = word_table.empty(types=8, arena=64)
     words = [b"ab", b"ac", b"abc", b"b", b"a", b"x" * 16 + b"a", b"x" * 16 + b"b"]
     for _ in range(2):
@@ -152,7 +152,7 @@ def test_words_with_the_same_hash_stay_apart():
 @example(b"\xf4\x90\x80\x80")
 @example(b"\xf5\x80\x80\x80")
 @example(b"\xe2\x82")
-def test_validity_is_that_of_pythons_codec(data):
+def test_utf8_validity_agrees_with_pythons_codec(data):
     try:
         data.decode()
         valid = True
@@ -162,7 +162,7 @@ def test_validity_is_that_of_pythons_codec(data):
     assert word_table.is_utf8(padded, 1, 1 + len(data)) == valid
 
 
-def test_every_two_byte_word_is_flagged_as_python_does():
+def test_invalid_short_words_are_flagged_as_by_pythons_codec():
     words = [bytes([a, b]) for a in range(0x80, 0x100) for b in range(0x80, 0x100)]
     words += [bytes([a, b, 0x80]) for a in range(0xE0, 0xF0) for b in range(0x80, 0xC0)]
     words += [bytes([a, b, 0x80, 0xBF]) for a in range(0xF0, 0x100) for b in range(0x80, 0xC0)]

@@ -1,7 +1,7 @@
-"""Find the architectures, which make hidden vectors of context words: every module of this folder is one.
+"""Look up architectures, which turn context words into hidden vectors, by name.
 
-No architecture is named here, and none knows an objective. contract.py states what each must have; a module has
-`ARCHITECTURE`, the class.
+Nothing here depends on a particular architecture or on an objective. Every module of this folder except contract.py
+is an architecture: it defines a class and assigns it to `ARCHITECTURE`. contract.py specifies that class.
 """
 
 from collections.abc import Mapping
@@ -17,19 +17,20 @@ allow_code, require_allowed = REGISTRY.allow_code, REGISTRY.require_allowed
 
 
 def architectures() -> dict[str, Any]:
-    """Name -> class, of every architecture there is: all are imported."""
+    """Import every registered architecture, and return their classes by name."""
     return {name: module.ARCHITECTURE for name, module in REGISTRY.modules().items()}
 
 
 def architecture_class(name: str) -> Any:
-    """Return the class of an architecture; ConfigError if there is none of that name."""
+    """Return the class of an architecture. Raises ConfigError if the name is unknown or the module is invalid."""
     return REGISTRY.module(name).ARCHITECTURE
 
 
 def build(name: str, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return an architecture for a layout, with a trained model's arrays by name, or with none.
+    """Return an architecture, built for a layout.
 
-    ConfigError if `build` of the class returns something that does not keep the contract.
+    arrays: the arrays of a trained model by name, or an empty mapping for a new model. Raises ConfigError if the
+    class's `build` fails or returns something that does not satisfy the contract.
     """
     what = f"architecture {name}"
     made = built(architecture_class(name), what, layout, arrays)

@@ -1,4 +1,7 @@
-"""CBOW as in word2vec.c: the mean of the context predicts the target. Positions have no meaning."""
+"""CBOW as in word2vec.c: the mean of the context words' input rows predicts the target word.
+
+The positions of the context words make no difference.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,7 +15,7 @@ from w2vtrain.kernels.rows import add_to_rows, sum_rows
 
 
 class Cbow(NamedTuple):
-    """h = Σ_c r_c / n over the n context words; each row takes all of -dL/dh, as in word2vec.c, not its 1/n.
+    """h = Σ_c r_c / n over the n context words; each r_c moves by all of -dL/dh, as in word2vec.c, not by 1/n of it.
 
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space".
     """
@@ -21,20 +24,20 @@ class Cbow(NamedTuple):
 
     @staticmethod
     def like() -> str:
-        """It is the shipped one."""
+        """Return its own name."""
         return "cbow"
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Cbow":
-        """There is nothing to learn but the rows."""
+        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def forward(self, w_in, window, example, hidden):
-        """The mean of the context words' rows."""
+        """Write the mean of the context words' rows."""
         mean_of_rows(hidden, w_in, window)
 
     def backward(self, w_in, window, example, gradient, step):
-        """The whole gradient, to each row."""
+        """Add the whole gradient to each context word's row."""
         add_to_rows(w_in, window.context, window.n, gradient, step)
 
 

@@ -1,4 +1,7 @@
-"""CBOW with the gradient that differentiation gives: the mean of the context predicts the target."""
+"""CBOW with the true gradient: the mean of the context words' input rows predicts the target word.
+
+The positions of the context words make no difference.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -21,15 +24,15 @@ class CorrectedCbow(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CorrectedCbow":
-        """There is nothing to learn but the rows."""
+        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def forward(self, w_in, window, example, hidden):
-        """The mean of the context words' rows."""
+        """Write the mean of the context words' rows."""
         mean_of_rows(hidden, w_in, window)
 
     def backward(self, w_in, window, example, gradient, step):
-        """Each row's share of the gradient."""
+        """Add 1/n of the gradient to each of the n context words' rows."""
         add_to_rows(w_in, window.context, window.n, gradient, step / float32(window.n))
 
 

@@ -1,7 +1,12 @@
-"""What an architecture must have and may have, as a Protocol whose bodies are the defaults.
+"""The interface of an architecture, as a Protocol whose method bodies are the defaults.
 
-An architecture says how the input rows of a window's context words become hidden vectors, and how the gradient of a
-hidden vector comes back to the rows: once, for both engines and for scoring. It knows no objective.
+An architecture computes hidden vectors from the input rows of a window's context words, and updates those rows from
+the gradient of a hidden vector. Both engines and scoring use the same two methods. Architectures do not depend on
+objectives: every architecture works with every objective.
+
+A class must define `build`, `forward` and `backward`. `verify` checks it and adds the defaults of all other methods.
+Methods marked "Compiled" become part of the engines' kernels. Numba matches their arguments by name, so an
+architecture must name them as the Protocol does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,83 +21,92 @@ from w2vtrain.registry import Contract, check_names, described
 
 
 class Layout(NamedTuple):
-    """What an architecture is built for: words on either side of a target, columns of an input row, the vocabulary."""
+    """The dimensions and the vocabulary that an architecture is built for.
+
+    window: the number of context words on each side of a target; dim: the dimensions of a word vector; width: the
+    columns of an input row; words: the vocabulary.
+    """
 
     window: int
     dim: int
-    width: int  # dim, and one more if there are biases
+    width: int  # dim, or dim + 1 if there are biases
     words: Sequence[str] = ()
 
 
 class Architecture(Protocol):
-    """An architecture; a NamedTuple of arrays and numbers, whose type decides what is compiled."""
+    """The interface of an architecture: a NamedTuple of arrays and numbers, whose type decides what Numba compiles."""
 
     @staticmethod
     def pairs() -> bool:
-        """Return True if each context word makes an example with a hidden vector of its own, False if a window does."""
+        """Return True if each context word makes an example, False if the whole window makes one."""
         return False
 
     @staticmethod
     def in_place() -> bool:
         """Return True if the hidden vector of an example is the input row of its context word.
 
-        The window engine then learns rows where they are, and scoring computes log Z once per word. It implies `pairs`.
+        The window engine then updates rows in place, without a copy, and scoring computes log Z once per context word
+        instead of once per example. This requires that `pairs` returns True, too.
         """
         return False
 
     @staticmethod
     def fixed_positions() -> bool:
-        """Return True if positions have a meaning of their own.
+        """Return True if the hidden vector depends on the positions of the context words.
 
-        Windows then do not shrink by default, and sentences that end with a word begin with as many of it as a window
-        has positions on a side.
+        Windows then have their full size by default. In addition, if sentences end with an end-of-sentence word, each
+        sentence is padded at its start with `window` copies of that word instead of one.
         """
         return False
 
     @staticmethod
     def like() -> str:
-        """Return the shipped architecture whose learning rates serve where an objective names none for this one."""
+        """Return the shipped architecture whose defaults are used if an objective has no defaults for this one."""
         return "cbow-corrected"
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
-        """Return an instance; arrays: those of a trained model, by the names of `learned`, or none."""
+        """Return an instance. arrays: those of a trained model, by the names in `learned`; empty for a new model."""
         raise NotImplementedError
 
     def input_rows(self, words: int) -> int:
-        """Return the number of input rows for so many words; by default one per word. The words' own come first."""
+        """Return the number of input rows for a vocabulary of `words` words, by default one per word.
+
+        If there are more, the rows of the words themselves come first.
+        """
         return words
 
     def vectors(self, rows: np.ndarray) -> np.ndarray:
-        """Return the words' vectors (V, d) that input rows (., d) stand for; by default the rows themselves."""
+        """Return the word vectors (V, d) computed from the input rows (rows, d); by default the rows themselves."""
         return rows
 
     def learned(self) -> dict[str, np.ndarray]:
-        """Return the matrices (., columns of an input row) that the architecture learns, each by the name of its field.
+        """Return the matrices that the architecture learns besides the input rows, by the names of their fields.
 
-        They are made by kernels.rows.padded_rows. With several threads, each has replicas of them.
+        Each has as many columns as an input row and is made by kernels.rows.padded_rows. If the window engine runs
+        several threads, it gives each of them a replica.
         """
         return {}
 
     def forward(self, w_in, window, example, hidden):
         """Compiled. Write the hidden vector of one example of a window to hidden[0].
 
-        w_in (input rows, columns) float32; hidden (1, at least as many columns) float32; window: see
-        objectives.contract.Window; example: which context word with `pairs`, else 0. A column of ones for biases is
-        set by the caller.
+        w_in (input rows, columns) float32; window: see objectives.contract.Window; example: the index of the context
+        word if `pairs` returns True, else 0; hidden (1, at least as many columns) float32. If there are biases, the
+        caller sets the column of ones.
         """
         raise NotImplementedError
 
     def backward(self, w_in, window, example, gradient, step):
-        """Compiled. Learn the input rows, and the architecture's own arrays, from gradient[0] = -dL/dhidden.
+        """Compiled. Update the input rows, and the architecture's own arrays, from gradient[0] = -dL/dhidden.
 
-        Rows change by step times minus the slope of the loss. gradient (1, columns) float32.
+        gradient (1, columns) float32. Each row r changes by step * -dL/dr; step is a float32 scalar.
         """
         raise NotImplementedError
 
 
 def composes(architecture: Any) -> bool:
-    """Return whether an architecture, or its class, makes the words' vectors of input rows that are something else."""
+    """Return whether an architecture, or its class, overrides `vectors`: its input rows are not the word vectors."""
     return bool(getattr(architecture.vectors, "__func__", architecture.vectors) is not Architecture.vectors)
 
 
@@ -102,28 +116,28 @@ compile_methods(Architecture, COMPILED)
 
 
 def verify(module: Any, what: str) -> None:
-    """ConfigError for a module whose ARCHITECTURE is not as this contract says."""
+    """Raise ConfigError if a module's ARCHITECTURE does not satisfy this contract. Messages start with `what`."""
     cls = module.ARCHITECTURE
     CONTRACT.verify(cls, what)
     if cls.input_rows is not Architecture.input_rows and not composes(cls):
-        raise ConfigError(f"{what}: input_rows needs vectors, which says what vectors these rows stand for")
+        raise ConfigError(f"{what}: input_rows needs vectors, the method that computes word vectors from these rows")
     if cls.in_place() and not cls.pairs():
-        raise ConfigError(f"{described(cls, what)} has in_place, which implies pairs, and pairs is False")
+        raise ConfigError(f"{described(cls, what)} has in_place, which requires pairs, but pairs returns False")
     if cls.like() not in ARCHITECTURES:
         raise ConfigError(
-            f"{described(cls, what)} is like {shown(cls.like())}; it can be like {', '.join(ARCHITECTURES)}"
+            f"{described(cls, what)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"
         )
 
 
 def verify_built(instance: Any, words: int, what: str) -> None:
-    """ConfigError for an instance, for a vocabulary of so many words, that is not as this contract says."""
+    """Raise ConfigError if an instance, built for a vocabulary of `words` words, does not satisfy this contract."""
     CONTRACT.verify_built(instance, what)
     rows = instance.input_rows(words)
     if not isinstance(rows, int) or rows < words:
         raise ConfigError(
-            f"{what}: input_rows is {shown(rows)} for {words:,} words; it must be a whole number, no less"
+            f"{what}: input_rows is {shown(rows)} for {words:,} words; it must be an int and at least {words:,}"
         )
     learned = instance.learned()
     if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
-        raise ConfigError(f"{described(type(instance), what)} needs learned() to name arrays by the class's fields")
+        raise ConfigError(f"{described(type(instance), what)} needs learned() to return a dict of arrays by field name")
     check_names(learned, what)

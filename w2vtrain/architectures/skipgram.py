@@ -1,4 +1,7 @@
-"""Skip-gram: each context word predicts the target. It mixes nothing: a hidden vector is an input row."""
+"""Skip-gram: each context word predicts the target word.
+
+It does not combine context words: a hidden vector is the input row of one of them.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,30 +22,30 @@ class SkipGram(NamedTuple):
 
     @staticmethod
     def pairs() -> bool:
-        """Each context word makes an example."""
+        """Return True: each context word makes an example."""
         return True
 
     @staticmethod
     def in_place() -> bool:
-        """A hidden vector is a row."""
+        """Return True: a hidden vector is an input row."""
         return True
 
     @staticmethod
     def like() -> str:
-        """It is the shipped one."""
+        """Return its own name."""
         return "skipgram"
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "SkipGram":
-        """There is nothing to learn but the rows."""
+        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def forward(self, w_in, window, example, hidden):
-        """The row of one context word."""
+        """Copy the row of one context word."""
         sum_rows(hidden, w_in, window.context[example:], 1, np.float32(1))
 
     def backward(self, w_in, window, example, gradient, step):
-        """The whole gradient, to that row."""
+        """Add the whole gradient to that row."""
         add_to_rows(w_in, window.context[example:], 1, gradient, step)
 
 

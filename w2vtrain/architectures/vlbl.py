@@ -1,4 +1,7 @@
-"""The vector log-bilinear language model: a sum of the context weighted by position. It is a language model's input."""
+"""The vector log-bilinear model (vLBL): a sum of the context words' rows, weighted by position.
+
+This is only the input side of that language model; any objective can score its hidden vectors.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,15 +14,16 @@ from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 
 POSITION_RATE = 0.1
-"""Position weights learn at this part of the rate: every example changes them."""
+"""Position weights learn at this fraction of the learning rate, because every example changes them."""
 
 
 class Vlbl(NamedTuple):
-    """h = Σ_c p_i(c) ⊙ r_c, p_i the weights of the context word's position; -dL/dr_c = p_i ⊙ -dL/dh.
+    """h = Σ_c p_i(c) ⊙ r_c, where p_i(c) are the weights of context word c's position; -dL/dr_c = p_i(c) ⊙ -dL/dh.
 
     Mnih & Kavukcuoglu 2013, "Learning word embeddings efficiently with noise-contrastive estimation".
-    context_weights (2 window, columns): first the positions before the target, nearest first, then those after it.
-    They start from 1.
+
+    context_weights (2 window, columns) float32: one row per position, all 1 at the start. The positions before the
+    target come first, then those after it, both in order of distance from the target.
     """
 
     window: int
@@ -27,12 +31,12 @@ class Vlbl(NamedTuple):
 
     @staticmethod
     def fixed_positions() -> bool:
-        """Each position has weights of its own."""
+        """Return True: each position has its own weights."""
         return True
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Vlbl":
-        """Weights of 1, or those of a trained model."""
+        """Return an instance with position weights of 1, or with those of a trained model."""
         weights = arrays.get("context_weights")
         if weights is None:
             weights = padded_rows(2 * layout.window, layout.width)
@@ -40,11 +44,11 @@ class Vlbl(NamedTuple):
         return cls(layout.window, weights)
 
     def learned(self) -> dict[str, np.ndarray]:
-        """The position weights."""
+        """Return the position weights."""
         return {"context_weights": self.context_weights}
 
     def forward(self, w_in, window, example, hidden):
-        """The weighted sum of the context words' rows."""
+        """Write the weighted sum of the context words' rows."""
         hidden[0, :] = float32(0)
         for i in range(window.n):
             row, weight = w_in[window.context[i]], self.context_weights[position(i, window.left, self.window)]
@@ -52,7 +56,7 @@ class Vlbl(NamedTuple):
                 hidden[0, c] += weight[c] * row[c]
 
     def backward(self, w_in, window, example, gradient, step):
-        """Rows and weights, each by the other's old value."""
+        """Update rows and position weights, each from the other's old value."""
         for i in range(window.n):
             row, weight = w_in[window.context[i]], self.context_weights[position(i, window.left, self.window)]
             for c in range(len(row)):
@@ -64,7 +68,7 @@ class Vlbl(NamedTuple):
 
 @inline
 def position(i, left, window):
-    """Return the row of the position weights for context word i, the first `left` of which come before the target."""
+    """Return the row of context_weights for context word i; the first `left` words come before the target."""
     return left - 1 - i if i < left else window + i - left
 
 

@@ -1,4 +1,4 @@
-"""Learn chunks of the encoded corpus, one window after another or in blocks of examples, at given learning rates.
+"""Train on chunks of the encoded corpus, window by window or in blocks of examples, at given learning rates.
 
-The engines know no objective and no architecture by name, and start no thread.
+The engines do not depend on a particular objective or architecture, and they start no threads.
 """

@@ -1,7 +1,8 @@
-"""Engine 2: blocks of examples as matrix products, for objectives that score many output rows or all of them.
+"""The block engine, which trains on blocks of examples by matrix products.
 
-It gathers examples, mixes their hidden vectors, hands them to the objective and takes the gradient back; what the
-objective does in between it does not know. Weights are shared between threads without locks, as in engine 1.
+It serves objectives that score many output rows per example, or all of them. It gathers examples, computes their
+hidden vectors, passes these to the objective, and updates the input rows from the gradient that the objective returns.
+It does not know how the objective scores them. Threads share the weights without locks, as in the window engine.
 """
 
 from typing import Any
@@ -23,7 +24,10 @@ def _decay(matrix, columns, chunk, chunks, step):
 
 
 class BlockEngine:
-    """One run's input rows and the loop that learns them; the objective keeps its own parameters."""
+    """The input rows of one run and the loop that trains them; the objective holds its own parameters.
+
+    slice: the number of chunks per call of `learn`.
+    """
 
     slice = 1
 
@@ -38,9 +42,9 @@ class BlockEngine:
         self.work = [Workspace() for _ in range(schedule.threads)]
 
     def compile(self) -> None:
-        """Load the kernels, and a step at rate 0."""
+        """Compile the kernels, or load them from disk, and try one step of the objective at rate 0."""
         one, work = np.array([0, 1, -1], np.int32), Workspace()
-        everything = np.full_like(self.keep, 2**32 - 1)  # subsampling would leave the objective untried
+        everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
         examples = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
         self.layer.hidden(examples, 0, H)
@@ -52,9 +56,12 @@ class BlockEngine:
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,) in this thread, at `rates` (n,). Return the summed loss and how many examples."""
+        """Train on the chunks `order` (n,) at learning rates `rates` (n,). Return (summed loss, number of examples).
+
+        thread: the number of the calling thread, which selects its working memory.
+        """
         loss, seen = 0.0, 0
-        with np.errstate(all="ignore"):  # who calls looks whether the loss is finite
+        with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
                 part, count = self._chunk(chunk, lr, epoch, self.work[thread])
                 loss, seen = loss + part, seen + count
@@ -81,14 +88,14 @@ class BlockEngine:
         return loss, count
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:
-        """Matrices that lose weight, and how many of their columns: no biases."""
+        """Return the matrices that weight decay shrinks, each with its number of columns that are not biases."""
         matrices = [(self.w_in, self.problem.dim)]
         for array in self.objective.decayed():
             matrices.append((array, array.shape[1] - self.problem.bias))
         return matrices
 
     def state(self) -> dict[str, np.ndarray]:
-        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
         found = {"input": self.w_in, **self.architecture.learned()}
         parts = {"learned": self.objective.parameters(), "state": self.objective.state}
         for part, arrays in {**parts, "kept": self.objective.arrays()}.items():
@@ -98,6 +105,6 @@ class BlockEngine:
         return found
 
     def weights(self) -> Weights:
-        """Views of what was learned so far."""
+        """Return views of the weights learned so far."""
         output, arrays = self.objective.output, self.objective.arrays()
         return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)

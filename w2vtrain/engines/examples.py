@@ -1,6 +1,6 @@
-"""Blocks of examples for the block engine and for scoring: which there are, their hidden vectors, and the way back.
+"""Gather examples for the block engine and for scoring, compute their hidden vectors, and update rows from gradients.
 
-How rows become a hidden vector is the architecture's business; what a hidden vector is compared with is not known here.
+The architecture defines how rows become a hidden vector. Nothing here knows how a hidden vector is scored.
 """
 
 from typing import Any, NamedTuple
@@ -17,11 +17,14 @@ from w2vtrain.probability.sampling import seed_stream
 
 
 class Examples(NamedTuple):
-    """Examples of a stretch of text; example e is number numbers[e] of its window.
+    """The E examples of a part of the text.
 
-    That window has the context words contexts[starts[e] : starts[e] + sizes[e]], of which the first lefts[e] come
-    before the target. contexts (n,), sizes, lefts, numbers, targets and previous (E,), all int32; starts (E,) int64.
-    previous: the word before the target in its sentence, or -1.
+    Example e comes from the window of the target word targets[e]. The context words of this window are
+    contexts[starts[e] : starts[e] + sizes[e]], of which the first lefts[e] come before the target. If every context
+    word makes an example, numbers[e] is the index of that word in the window, otherwise 0. previous[e] is the word
+    before the target in its sentence, or -1 if there is none.
+
+    starts (E,) is int64; contexts (n,) and all others (E,) are int32.
     """
 
     contexts: np.ndarray
@@ -33,14 +36,14 @@ class Examples(NamedTuple):
     previous: np.ndarray
 
     def words(self, part: slice) -> np.ndarray:
-        """Return the context word that each example of a part is made of, (B,): for architectures with `pairs`."""
+        """Return the context word of each example in `part`, (B,). Only for architectures with `pairs`."""
         return np.asarray(self.contexts[self.starts[part] + self.numbers[part]])
 
 
 class InputLayer(NamedTuple):
-    """What makes hidden vectors: an architecture and the input rows (V, dim or more columns) float32.
+    """The part of a model that computes hidden vectors: an architecture and the input rows.
 
-    bias: whether a hidden vector ends with a 1.
+    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1.
     """
 
     architecture: Any
@@ -50,24 +53,25 @@ class InputLayer(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Columns of a hidden vector."""
+        """The number of columns of a hidden vector."""
         return self.dim + self.bias
 
     def hidden(self, examples: Examples, first: int, H: np.ndarray) -> None:
-        """Write the hidden vectors of the examples from `first` on to H (B, width)."""
+        """Write the hidden vectors of B examples, starting with example `first`, to H (B, width)."""
         _forward(self, examples, first, H, padded_rows(1, self.width))
 
     def learn(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
-        """Learn the rows, and the architecture's own arrays, from dH = -dL/dH (B, width) at rate lr."""
+        """Update the rows, and the architecture's own arrays, at rate lr, from dH = -dL/dH (B, width)."""
         _backward(self, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
 
 
 def gather(
     tokens: np.ndarray, first: int, last: int, keep: np.ndarray, windows: Any, architecture: Any, stream: Any, work: Any
 ) -> Examples:
-    """Return the examples of tokens[first:last], whole sentences.
+    """Return the examples of tokens[first:last], which must be whole sentences.
 
-    stream: (seed, epoch, chunk) of the random numbers. The arrays are the workspace's, good until the next call.
+    keep: see probability.sampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
+    work: a Workspace. The arrays are part of its memory and valid until the next call with it.
     """
     n = last - first + 2
     width = n * 2 * windows.size
@@ -85,7 +89,7 @@ def gather(
 
 @kernel()
 def _gather(architecture, tokens, position, end, keep, windows, seed, epoch, chunk, rng, sentence, out):
-    """Return (examples, context words)."""
+    """Write the examples to `out`. Return (number of examples, number of context words)."""
     seed_stream(rng, seed, epoch, chunk)
     count, width = int64(0), int64(0)
     while position < end:
@@ -104,13 +108,13 @@ def _gather(architecture, tokens, position, end, keep, windows, seed, epoch, chu
 
 @inline
 def window_of(examples, e):
-    """The window of example e."""
+    """Return the window of example e."""
     return Window(examples.contexts[examples.starts[e] :], int64(examples.sizes[e]), int64(examples.lefts[e]))
 
 
 @kernel()
 def _forward(layer, examples, first, H, hidden):
-    """Hidden vectors H (B, width) of the examples from `first` on, each by way of hidden (1, columns)."""
+    """Write hidden vectors to H (B, width), starting with example `first`; hidden (1, columns) is working memory."""
     for b in range(len(H)):
         e = first + b
         layer.architecture.forward(layer.rows, window_of(examples, e), int64(examples.numbers[e]), hidden)
@@ -122,7 +126,7 @@ def _forward(layer, examples, first, H, hidden):
 
 @kernel()
 def _backward(layer, examples, first, dH, lr, gradient):
-    """Learn from dH (B, width), each line by way of gradient (1, columns), which starts as zeros."""
+    """Update rows from dH (B, width); gradient (1, columns) is working memory, which must start as zeros."""
     for b in range(len(dH)):
         e = first + b
         for c in range(layer.dim):

@@ -1,4 +1,7 @@
-"""What is learned and in which steps: the encoded text in chunks, the schedule, progress. Data only."""
+"""Data classes of training: the schedule, the encoded text in chunks, progress, the state of a run, the weights.
+
+Nothing here trains.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,19 +11,20 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 MOST_EPOCHS = 1000
-"""Epochs of which a run keeps a record: a run of a million must not keep, and save again and again, a million."""
+"""The largest number of epoch records that a run keeps: a run may have a million epochs, and saves them repeatedly."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to walk the corpus.
+    """How to train on the corpus.
 
-    alpha falls linearly to min_alpha over all epochs; sample: subsampling threshold; seconds: train no longer than
-    this, the rate falling with time where that is nearer its end than the words are; block: examples a step of
-    objectives on the block engine. weight_decay: every weight loses this share, times the rate, an example.
-    stall_timeout: seconds without a word from a thread after which the run is given up.
+    sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha over
+    all epochs. weight_decay: each entry of the text (word or sentence end) shrinks every weight by this fraction times
+    the learning rate. block: examples per step of an objective on the block engine. seconds: the time limit; if more
+    of the time than of the words is used up, the learning rate follows the time. stall_timeout: seconds without a
+    report from a thread after which the run fails.
     """
 
     sample: float = 1e-3
@@ -36,17 +40,16 @@ class Schedule:
     stall_timeout: float = 600.0
 
     def rate(self, done: np.ndarray) -> np.ndarray:
-        """Return the learning rates (n,) float64 at some points of a run. done (n,): its part that is over, 0 to 1."""
-        # rate = alpha + (min_alpha - alpha) done
+        """Return the learning rates (n,) float64 after the fractions `done` (n,) of a run, 0 to 1."""
         return self.alpha + (self.min_alpha - self.alpha) * done
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands.
+    """A progress report during training.
 
-    epoch: from 1; words: so far, before subsampling; total_words: at the end, estimated if time is limited; loss and
-    examples: sums since the last event.
+    epoch: counted from 1; words: the words processed so far, before subsampling; total_words: the same at the end of
+    training, an estimate if time is limited; loss and examples: sums since the previous report.
     """
 
     epoch: int
@@ -59,10 +62,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch did.
+    """The record of one epoch.
 
-    epoch: from 1; loss: mean per example, in float64; words: of the text that were passed, before subsampling;
-    seconds: of training, without scoring held-out text.
+    epoch: counted from 1; loss: the mean per example, in float64; words: the words of the text that were processed,
+    before subsampling; seconds: the training time, without the scoring of held-out text.
     """
 
     epoch: int
@@ -74,11 +77,11 @@ class Epoch:
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands at a moment at which no thread is learning: with the weights, all that continuing needs.
+    """The state of a run while no thread is training. A run can resume from it and the weights.
 
-    epoch: how many are done. Of the next one the first `chunks` in its order are learned, which gave the summed loss
-    and examples and took `seconds`. Of the epochs that are done: `spent` seconds, `passed` words and `learned`
-    examples in all, and a record of each, or of MOST_EPOCHS at most.
+    epoch: the number of completed epochs. chunks: how many chunks of the current epoch, in its order, are done; loss,
+    examples and seconds are their totals. epochs: records of the completed epochs, at most MOST_EPOCHS of them. spent,
+    passed and learned: the total seconds, words and examples of the completed epochs.
     """
 
     epoch: int = 0
@@ -93,12 +96,12 @@ class State:
 
     @classmethod
     def read(cls, facts: Any) -> "State":
-        """Return the state that JSON describes; TypeError or ValueError if it describes none."""
+        """Return the state described by parsed JSON. Raises KeyError, TypeError or ValueError if it describes none."""
         epochs = tuple(_checked(Epoch, epoch) for epoch in facts["epochs"])
         return replace(_checked(cls, {**facts, "epochs": ()}), epochs=epochs)
 
     def after(self, epoch: Epoch) -> "State":
-        """Return the state at the end of an epoch."""
+        """Return the state after `epoch` is completed."""
         return State(
             epoch.epoch,
             epochs=tuple(bounded((*self.epochs, epoch))),
@@ -109,7 +112,7 @@ class State:
 
 
 def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
-    """Return an instance of a class of numbers; ValueError for one that is negative, too large or not finite."""
+    """Return an instance of a data class. Raises ValueError if a number is negative, too large or not finite."""
     found = cls(**facts)
     for name, hint in get_type_hints(cls).items():
         value: Any = getattr(found, name)
@@ -123,16 +126,17 @@ def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
 
 
 def bounded(records: Sequence[T]) -> Sequence[T]:
-    """Return records of epochs, or every second one and the last if there are more than MOST_EPOCHS."""
+    """Return the records of epochs or, if there are more than MOST_EPOCHS, every second one and the last."""
     return records if len(records) <= MOST_EPOCHS else [*records[:-1:2], records[-1]]
 
 
 @dataclass(frozen=True)
 class Text:
-    """An encoded corpus in chunks, the unit of shuffling, dealing and random streams.
+    """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
 
-    tokens: int32 ids, -1 ends a sentence of at most longest_sentence words; starts (C+1,) int64: offsets of the chunks
-    in it; words (C,) int64: words in each; counts (V,) int64, descending.
+    tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
+    in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
+    order; longest_sentence: the limit on words per sentence.
     """
 
     tokens: np.ndarray
@@ -144,7 +148,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Weights:
-    """What was learned: input (V, d), output (R, d) float32, and `arrays`: biases, position weights, an objective's."""
+    """The result of training: input vectors (V, d) and output vectors (R, d), float32, and all other arrays by name.
+
+    arrays: biases, position weights, and the arrays of the objective.
+    """
 
     input: np.ndarray
     output: np.ndarray

@@ -1,4 +1,4 @@
-"""The working memory of one thread of the window engine. What is written there, step.py and window.py decide."""
+"""The working memory of a thread of the window engine. Nothing here uses it: step.py and window_engine.py do."""
 
 from typing import Any, NamedTuple
 
@@ -9,28 +9,28 @@ from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
 
 class Scratch(NamedTuple):
-    """The working memory of one thread. Two rows where a window is prepared while another is learned."""
+    """The working memory of one thread. Arrays with two rows hold the current target and the next one."""
 
-    rng: np.ndarray  # (2,) uint64: the stream, and a place in it for an objective to come back to
+    rng: np.ndarray  # (2,) uint64: the state of the random stream, and another for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32
     rows: np.ndarray  # (2, candidates + padding) int32
-    outputs: np.ndarray  # (candidates + padding,) int32: where this thread finds the candidates' rows
+    outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
     logits: np.ndarray  # (2 window + 2, candidates + padding) float32
-    hidden: np.ndarray  # (1, d) float32: a hidden vector that is no row
-    gradient: np.ndarray  # (1, d) float32: the rate times minus the slope of the loss by it
+    hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
+    gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
     zero: np.ndarray  # (1,) int32: the row number 0
-    sink: int
+    sink: int  # the output row that padding points to
     bias: int  # the column of ones in hidden vectors, -1 if there are no biases
-    output_rows: int  # without replicas and sinks
+    output_rows: int  # the number of output rows, without replicas and sinks
     hot: HotRange
     replicas: tuple[Replicas, ...]
 
 
 class Extent(NamedTuple):
-    """How much memory a thread needs: context words on a side, candidates per target, words per sentence."""
+    """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence."""
 
     window: int
     candidates: int
@@ -41,10 +41,10 @@ def make_scratch(
     w_in: Any, w_out: Any, thread: int, threads: int, extent: Extent,
     bias: int = -1, hot: range = range(0), more: tuple[Replicas, ...] = (),
 ) -> Scratch:  # fmt: skip
-    """Memory for one of `threads` threads.
+    """Allocate the working memory of one of `threads` threads.
 
-    At the end of w_out each thread has replicas of the hot rows, and behind all those one row more, the sink: padding
-    points there. more: its other replicas.
+    w_out holds the output rows, then each thread's replicas of the hot rows, then one more row for each thread, the
+    sink that padding points to. bias: the column of ones, or -1; hot: the hot rows; more: the thread's other replicas.
     """
     output_rows = len(w_out) - threads * (len(hot) + 1)
     hot_range, replicas = replicate(w_out, output_rows, hot, thread, threads)

@@ -1,7 +1,7 @@
-"""One step of the window engine: the hidden vectors of a window against the candidates of its target.
+"""Train on one window: score its hidden vectors against the candidates of its target, and update all rows involved.
 
-It knows no objective and no architecture: `errors`, `forward` and `backward` are those of their types. Matrices are as
-`padded_rows` makes them.
+Nothing here depends on a particular objective or architecture: their types determine which `errors`, `forward` and
+`backward` are compiled in. All matrices are made by `padded_rows`.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ update_one_6, update_one_4, update_one_3 = make_update_one(6), make_update_one(4
 
 
 class Matrices(NamedTuple):
-    """Input rows (V, columns) and output rows (rows with replicas and sinks, columns), float32, from `padded_rows`.
+    """The input rows and the output rows, followed by replicas and sinks: float32, made by `padded_rows`.
 
-    Where there are biases, one column of a hidden vector is 1, and that of an output row is its bias.
+    If there are biases, one column holds 1 in every hidden vector and the bias in every output row.
     """
 
     input: np.ndarray
@@ -33,7 +33,7 @@ class Matrices(NamedTuple):
 
 
 def examples_of(architecture, n):
-    """Return the number of examples, that is of hidden vectors, of a window with n context words."""
+    """Return the number of examples (hidden vectors) in a window with n context words."""
     return n if architecture.pairs() else 1
 
 
@@ -43,7 +43,7 @@ def _examples_of(architecture, n):
 
 
 def learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Learn one window; return its summed loss. Rows, and what objective and architecture learn, change in place."""
+    """Train on one window and return its summed loss. Rows, and arrays that are learned, change in place."""
     step = learn_rows if architecture.in_place() else learn_hidden
     return step(architecture, objective, matrices, window, candidates, lr, scratch)
 
@@ -55,12 +55,12 @@ def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
 
 @inline
 def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Learn a window whose hidden vectors are the rows of its context words: one product, one update for all."""
+    """Train on a window whose hidden vectors are the rows of its context words, all in one product and one update."""
     w_in, w_out, context, n, m = matrices.input, matrices.output, window.context, window.n, candidates.m
     g, outputs, bias = scratch.logits, scratch.outputs, scratch.bias
     replicas_of(scratch.hot, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
-    context[n] = context[0]  # the neighbor of an odd last line in its tile: nobody looks at its products
+    context[n] = context[0]  # fills the tile of an odd last row; its products are not used
     for i in range(0, n, 2):
         for j in range(0, sixes, 6):
             dots_2x6(w_in, context, i, w_out, outputs, j, g)
@@ -88,7 +88,7 @@ def learn_rows(architecture, objective, matrices, window, candidates, lr, scratc
 
 @inline
 def learn_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Learn a window by hidden vectors that the architecture makes, one example after the other."""
+    """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
     for example in range(count):
         architecture.forward(matrices.input, window, example, scratch.hidden)
@@ -100,7 +100,7 @@ def learn_hidden(architecture, objective, matrices, window, candidates, lr, scra
 
 @inline
 def learn_one(objective, w_out, window, candidates, lr, scratch):
-    """Learn scratch.hidden against all candidates; leave lr * -dL/dh in scratch.gradient. Return the loss."""
+    """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
     replicas_of(scratch.hot, candidates.rows, m, outputs)
@@ -130,7 +130,7 @@ def learn_one(objective, w_out, window, candidates, lr, scratch):
 
 
 def part_of(architecture, window, example):
-    """Return the part of a window that one example is made of: one of its words with `pairs`, else all."""
+    """Return the part of a window that one example uses: one context word with `pairs`, otherwise all of them."""
     if not architecture.pairs():
         return window
     return _one_word(architecture, window, example)
@@ -149,10 +149,10 @@ def _one_word(architecture, window, example):
 
 @inline
 def segments(rows, m, sink):
-    """Cut m candidates in tiles of 6, then of 4, then of 3, with the sink in at most two places behind them.
+    """Divide m candidates into tiles of 6, then of 4, then of 3, with the sink in at most two places after them.
 
-    Return (end of the sixes, end of the fours, end). Narrow tiles are slower per row, padding is lost altogether: for
-    paths of 7 to 18 nodes this mix takes 5% less time than sixes and a three.
+    Return (end of the sixes, end of the fours, end). Narrow tiles are slower per row, but work on padding is wasted:
+    for paths of 7 to 18 nodes, this mix takes 5% less time than sixes and one three.
     """
     rest = m % 6
     fours = 1 if rest == 4 or (rest == 1 and m > 6) else 2 if rest == 2 and m > 6 else 0
@@ -166,7 +166,7 @@ def segments(rows, m, sink):
 
 @inline
 def merge_candidates(objective, logits, n, rows, m, sink):
-    """Add up the coefficients of a row that appears twice: in a tile it would keep one of its two changes."""
+    """Add up the coefficients of a row that appears more than once: a tile would keep only one of its updates."""
     if objective.distinct() or not has_repeats(rows, m):
         return
     for j in range(1, m):
@@ -181,7 +181,7 @@ def merge_candidates(objective, logits, n, rows, m, sink):
 
 @inline
 def keep_ones(w_in, context, n, bias):
-    """Set the column of ones again, which an update takes for weights: the next tile's biases need it."""
+    """Reset the column of ones, which an update changes like weights: the biases of the next tile need it."""
     if bias >= 0:
         for i in range(n):
             w_in[context[i], bias] = float32(1)

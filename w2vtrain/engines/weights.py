@@ -1,4 +1,4 @@
-"""Matrices before they learn, their decay, and their parts afterwards. How they learn is the engines' business."""
+"""Create weight matrices, shrink them by weight decay, and split them into named parts. The engines train them."""
 
 import math
 from typing import Any
@@ -13,11 +13,15 @@ from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem
 
 STRIPES = 16
-"""A chunk decays every 16th row by 16 times as much: the same over 16 chunks, for a 16th of the memory traffic."""
+"""Each chunk decays every 16th row 16 times as much: the same effect over 16 chunks for 1/16 of the memory traffic."""
 
 
 def initial_input(problem: Problem, size: int) -> np.ndarray:
-    """Input rows (size, padded width): as word2vec.c, uniform in ±1/(2 dim), or normal with deviation problem.init."""
+    """Return initial input rows (size, padded width) float32, with ones in column `dim` if there are biases.
+
+    The values are uniform in ±1/(2 dim), as in word2vec.c, or normal with standard deviation problem.init if that is
+    not 0.
+    """
     dim = problem.dim
     rows, rng = padded_rows(size, problem.width), np.random.default_rng(problem.seed)
     for first in range(0, size, 4096):
@@ -32,7 +36,7 @@ def initial_input(problem: Problem, size: int) -> np.ndarray:
 
 
 def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | None = None) -> np.ndarray:
-    """Output rows (rows + more, padded width): as problem.initial_rows, the last ones zeros."""
+    """Return initial output rows (rows + more, padded width): problem.initial_rows, then `more` rows of zeros."""
     padded = padded_rows(rows + more, problem.width)
     padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
     return padded
@@ -41,9 +45,10 @@ def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | No
 def learned_weights(
     problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray]
 ) -> Weights:
-    """Return views of matrices (., padded width) by their parts: vectors, biases, what else was learned.
+    """Return the parts of the matrices (rows, padded width) as views: vectors, biases, and other learned arrays.
 
-    If input rows are not the words' vectors themselves, they are among the arrays as "input_rows".
+    arrays: those of the objective, which are included. If the input rows are not the word vectors themselves, the word
+    vectors are computed, and the rows are included as "input_rows".
     """
     dim, parts = problem.dim, dict(arrays)
     own = vectors = rows[:, :dim]
@@ -57,7 +62,10 @@ def learned_weights(
 
 @inline
 def decay(matrix, columns, chunk, chunks, step):
-    """Rows of one stripe lose the share `step` of their first columns, and that of the chunks that pass them over."""
+    """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
+
+    step: the fraction that weights lose per chunk. A row's turn comes in one of 16 chunks and counts for all of them.
+    """
     stripes = min(STRIPES, chunks)
     turns = (chunks - chunk % stripes + stripes - 1) // stripes
     factor = float32(math.exp(-step * chunks / turns))

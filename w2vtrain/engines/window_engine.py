@@ -1,7 +1,7 @@
-"""Engine 1: the window kernel, for objectives that score a handful of output rows a target.
+"""The window engine, a compiled kernel that trains on one window at a time.
 
-It walks chunks of the encoded corpus and hands each window to the architecture; it knows neither the one nor the
-objective. Weights are shared between threads without locks (Hogwild: Niu et al. 2011).
+It serves objectives that score only a few output rows per target, and does not depend on a particular architecture or
+objective. Threads share the weights without locks (Hogwild: Niu et al. 2011).
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from w2vtrain.probability.sampling import keep_thresholds, seed_stream
 
 @inline
 def next_candidates(objective, w_out, scratch, length, position):
-    """Draw the candidates of a coming target and ask memory for their rows. Returns how many, 0 past the end."""
+    """Draw the candidates of a later target and prefetch their rows. Return their number, 0 past the sentence's end."""
     if position >= length:
         return int64(0)
     k = position & 1
@@ -37,7 +37,7 @@ def next_candidates(objective, w_out, scratch, length, position):
 
 @inline
 def learn_sentence(architecture, objective, matrices, length, windows, lr, scratch):
-    """Learn every window of the sentence in scratch. Return (loss, examples)."""
+    """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
     sentence, context = scratch.sentence, scratch.context
     loss, seen = 0.0, 0
     coming = next_candidates(objective, matrices.output, scratch, length, windows.pads)
@@ -60,11 +60,12 @@ def train_chunks(
     architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, shrinkage, seed, epoch,
     scratch,
 ):  # fmt: skip
-    """Learn the chunks order (n,) of one epoch. Returns (loss, examples).
+    """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
-    tokens int32, -1 ends a sentence; starts (chunks + 1,) int64, where chunks begin in tokens; rates (n,) float64, the
-    learning rate of each chunk. Random numbers depend on (seed, epoch, chunk) alone. shrinkage: weight decay, of the
-    first `dim` columns.
+    tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
+    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see
+    probability.sampling.keep_thresholds; shrinkage: weight decay, applied to the first `dim` columns. The random
+    numbers depend only on (seed, epoch, chunk).
     """
     loss, seen = 0.0, 0
     load_replicas(scratch.replicas)
@@ -89,7 +90,10 @@ def train_chunks(
 
 
 class WindowEngine:
-    """One run's matrices, and the kernel that learns them. `slice`: chunks a call, some 30 ms."""
+    """The matrices of one run, and the kernel that trains them.
+
+    slice: the number of chunks per call of `learn`, about 30 ms of work.
+    """
 
     slice = 64
 
@@ -107,7 +111,10 @@ class WindowEngine:
         self.threads = [self._thread(t) for t in range(schedule.threads)]
 
     def _thread(self, thread: int) -> tuple[Any, Scratch]:
-        """Architecture and working memory of one thread; of several, each has replicas of what the former learns."""
+        """Return the architecture and the working memory of one thread.
+
+        If there are several threads, each gets its own replicas of the arrays that the architecture learns.
+        """
         threads, problem = self.schedule.threads, self.problem
         extent = Extent(
             self.windows.size, self.objective.candidate_limit, self.text.longest_sentence + self.windows.pads
@@ -122,12 +129,15 @@ class WindowEngine:
         return architecture, scratch
 
     def compile(self) -> None:
-        """Compile the kernel or load it from disk, so that no thread waits for it later."""
+        """Compile the kernel, or load it from disk, so that no thread waits for it later."""
         nothing = np.empty(0, np.int64)
         self.learn(nothing, nothing.astype(np.float64), 0, 0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,) in this thread, at `rates` (n,). Return the summed loss and how many examples."""
+        """Train on the chunks `order` (n,) at learning rates `rates` (n,). Return (summed loss, number of examples).
+
+        thread: the number of the calling thread, which selects its working memory.
+        """
         s, (architecture, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
             architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, rates,
@@ -136,18 +146,21 @@ class WindowEngine:
         return loss, examples
 
     def state(self) -> dict[str, np.ndarray]:
-        """The arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
         learned = {**self.architecture.learned(), **self.objective.learned()}
         return {"input": self.w_in, "output": self.w_out[: self.rows], **learned}
 
     def weights(self) -> Weights:
-        """Views of what was learned so far."""
+        """Return views of the weights learned so far."""
         output = self.w_out[: self.rows]
         return learned_weights(self.problem, self.architecture, self.w_in, output, self.objective.arrays())
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
-    """The order (chunks,) int64 in which an epoch learns its chunks: a permutation by (seed, epoch)."""
+    """Return the order (chunks,) int64 in which an epoch visits its chunks.
+
+    This is a permutation that depends only on (seed, epoch) or, without `shuffle`, the order of the corpus.
+    """
     if not shuffle:
         return np.arange(chunks, dtype=np.int64)
     return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)

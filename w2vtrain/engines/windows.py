@@ -1,6 +1,6 @@
-"""Gather windows: which words of a sentence are a target's context, for both engines.
+"""Gather windows for both engines: read sentences, and find the context words of each target.
 
-What the words of a window are used for is not known here.
+Nothing here knows what the words of a window are used for.
 """
 
 from typing import NamedTuple
@@ -13,10 +13,11 @@ from w2vtrain.probability.sampling import draw, draw_below
 
 
 class Windows(NamedTuple):
-    """Which words are a target's context.
+    """Which words around a target are its context.
 
-    Up to `size` words before it (if `left`) and after it (if `right`), fewer by chance if `shrink`. end: the index of
-    the word that ends every sentence and is predicted, too, or -1; `pads` of it come before a sentence's first word.
+    The context is up to `size` words before the target (if `left`) and after it (if `right`). If `shrink`, each window
+    has a random size from 1 to `size`. end: the id of the end-of-sentence word, which is predicted, too, or -1 if
+    there is none; pads: how many copies of it precede the first word of a sentence.
     """
 
     size: int = 5
@@ -31,7 +32,7 @@ class Windows(NamedTuple):
 def read_sentence(tokens, position, end, keep, windows, rng, sentence):
     """Copy one sentence without the words that subsampling drops. Return (next position, length).
 
-    If sentences end with a word of their own, `windows.pads` of it come first and one comes last.
+    If there is an end-of-sentence word, the copy begins with `windows.pads` of it and ends with one.
     """
     length = int64(0)
     if windows.end >= 0:
@@ -53,15 +54,15 @@ def read_sentence(tokens, position, end, keep, windows, rng, sentence):
 
 @inline
 def reach_of(windows, rng):
-    """Draw how many words on either side of a target are its context."""
+    """Return how many words on each side of a target are its context: a random number if windows shrink."""
     return windows.size - draw_below(rng, windows.size) if windows.shrink else windows.size
 
 
 @inline
 def gather_context(sentence, length, position, reach, windows, context):
-    """Copy the words within `reach` of a position, without the word there. Return how many, and how many come before.
+    """Copy the words within `reach` of a position, except the one there. Return (their number, how many come before).
 
-    Both arrays need the room behind their end that indices.py asks for.
+    Both arrays need ROW more elements than are used, because indices.py copies whole vectors.
     """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position

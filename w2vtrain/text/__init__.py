@@ -1,4 +1,4 @@
-"""Turn text into word indices on disk: corpus, tokens, counting, vocabulary and encoding.
+"""Turn text into word ids on disk: read a corpus, split it into tokens, count them, and encode it.
 
-Nothing here draws a random number or knows about vectors.
+Nothing here draws random numbers or handles vectors.
 """

@@ -1,7 +1,7 @@
 """Read text from files, directories, globs and standard input as a stream of blocks of bytes, cut between words.
 
-It counts nothing and looks at no words, except that the tokenizers `unicode` and `simple` rewrite text so that ASCII
-white space separates them.
+It does not count or split words. The tokenizers `unicode` and `simple` only rewrite the text here, so that words are
+separated by ASCII white space.
 """
 
 import codecs
@@ -24,9 +24,9 @@ from w2vtrain.system.compression import HEAD, decompressed
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ = 1 << 20  # bytes requested from the operating system at a time
-SAMPLE = 1 << 20  # bytes at the beginning of the text that a pass keeps
-MAX_TOKEN = 1000  # bytes: what is longer is skipped and counted, never truncated to another word
-LONG_RUN = 1 << 16  # bytes without white space after which a tokenizer that rewrites text stops waiting for some
+SAMPLE = 1 << 20  # bytes at the beginning of the text that each pass keeps
+MAX_TOKEN = 1000  # bytes: longer tokens are skipped and counted, never truncated into other words
+LONG_RUN = 1 << 16  # bytes without white space after which `unicode` and `simple` cut the text anyway
 
 TOKENIZERS = ("whitespace", "unicode", "simple")
 ENCODING_ERRORS = ("replace", "strict", "ignore")
@@ -36,32 +36,32 @@ _SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 @dataclass(frozen=True)
 class File:
-    """One input: its path, `-` for standard input, and its size in bytes when listed, None if it is not a file."""
+    """One input: its path, or `-`, and its size in bytes when listed, or None if it is not a regular file."""
 
     path: str
     size: int | None
 
 
 class Corpus:
-    """The files that the sources name, listed and opened once so that a missing one is reported at the start.
+    """The text files that the sources name. Each is opened once at the start, so that missing files are reported early.
 
-    `sources` are files, directories (all regular files below them, in sorted order, without dot-files), globs, or
-    `-` for standard input. `tokenizer` is "whitespace" (ASCII white space separates words), "unicode" (so does all
-    other white space, as in Python and gensim) or "simple" (lower case; maximal runs of Unicode letters and combining
-    marks are words). `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`: "replace" turns
-    them into U+FFFD, "ignore" leaves them out, "strict" raises DataError. With `allow_nul` a NUL byte is white space;
-    otherwise it raises DataError. `block_bytes` changes no result.
+    sources: files, directories (all regular files below them in sorted order, except dot-files), glob patterns, or
+    `-` for standard input. tokenizer: "whitespace" (ASCII white space separates words), "unicode" (so does all other
+    white space, as in Python and gensim) or "simple" (lower case; words are maximal runs of Unicode letters and
+    combining marks). errors: how to treat bytes that are not UTF-8, as in `bytes.decode`: "replace" turns them into
+    U+FFFD, "ignore" drops them, "strict" raises DataError. allow_nul: treat NUL bytes as white space; otherwise they
+    raise DataError. block_bytes: the size of blocks, which does not affect any result.
 
-    Raises InputMissing if a source does not exist or cannot be read, UsageError for an unknown tokenizer.
+    Raises InputMissing if a source does not exist or cannot be read, UsageError for other invalid arguments.
     """
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
         errors: str = "replace", allow_nul: bool = False,
     ) -> None:  # fmt: skip
-        for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("errors", errors, ENCODING_ERRORS)):
+        for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("error handler", errors, ENCODING_ERRORS)):
             if value not in known:
-                raise UsageError(f"no {what} {value!r}: choose {' or '.join(known)}")
+                raise UsageError(f"unknown {what} {value!r}: choose one of {', '.join(known)}")
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
         self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
@@ -70,29 +70,29 @@ class Corpus:
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk of all files together; None if one of them is not a regular file."""
+        """The total size of all files in bytes on disk, or None if one of them is not a regular file."""
         sizes = [f.size for f in self.files if f.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     @property
     def name(self) -> str:
-        """Name of the corpus for messages: its first file, and how many more there are."""
+        """The name of the corpus in messages: its first file, and the number of other files."""
         first = "standard input" if self.files[0].path == "-" else self.files[0].path
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     def read(self) -> "Reader":
-        """Start one pass over the text."""
+        """Start a pass over the text."""
         return Reader(self)
 
 
 class Reader(Iterator[bytes]):
-    """One pass over a corpus: blocks of about `block_bytes` of text.
+    """One pass over a corpus, as an iterator over blocks of about `block_bytes` bytes of text.
 
-    No block ends inside a token, except one of more than MAX_TOKEN bytes, whose rest is left out. Every file ends
-    with a line end. These counters grow while it reads: `bytes_read` (from the disk, before decompression),
-    `text_bytes` (after it), `invalid` (sequences that are not UTF-8; only `unicode` and `simple` see them here), `nul`
-    (bytes) and `grown` (files that have become longer since they were listed, whose rest is left out).
-    `sample` is the text read so far as the tokenizer gets it, at most the first SAMPLE bytes.
+    No block ends inside a token, unless the token has more than MAX_TOKEN bytes; its rest is then dropped. The text of
+    every file ends with a newline. These counters grow during the pass: `bytes_read` (on disk, before decompression),
+    `text_bytes` (after decompression), `invalid` (byte sequences that are not UTF-8, counted here only for the
+    tokenizers `unicode` and `simple`), `nul` (NUL bytes) and `grown` (files that are longer than when they were
+    listed; the extra bytes are not read). `sample` is the text so far, before it is rewritten, up to SAMPLE bytes.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -104,11 +104,11 @@ class Reader(Iterator[bytes]):
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
     def __next__(self) -> bytes:
-        """Return the next block; raise DataError for data that are not text, InputMissing if reading fails."""
+        """Return the next block. Raises DataError if the data are not text, InputMissing if reading fails."""
         return next(self._blocks)
 
     def _lines(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file, rewritten by the tokenizer, with a line end at its end."""
+        """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
         pieces = self._text(file)
         last = b"\n"
         for piece in self._words(pieces, self._rewritten) if self._rewritten else pieces:
@@ -118,14 +118,14 @@ class Reader(Iterator[bytes]):
             yield b"\n"
 
     def _text(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file without its byte order mark; raise DataError for bytes that text does not have."""
+        """Yield the text of a file without its byte order mark. Raises DataError for bytes that text cannot contain."""
         name = "standard input" if file.path == "-" else file.path
         pieces = decompressed(self._raw(file), name)
         head = b""
         while len(head) < 3 and (piece := next(pieces, b"")):
             head += piece
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, want UTF-8: convert it with iconv")
+            raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
         pieces = chain([head], pieces)
         offset = 0
         for piece in _utf8(pieces, name) if self._errors == "strict" else pieces:
@@ -141,12 +141,12 @@ class Reader(Iterator[bytes]):
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
         if not self._allow_nul:
-            raise DataError(f"{where}, usually binary data or UTF-16: convert with iconv, or say --allow-nul")
+            raise DataError(f"{where}, as in binary data or UTF-16: convert it with iconv, or use --allow-nul")
         self.nul += piece.count(0)
         return piece.replace(b"\0", b" ")
 
     def _raw(self, file: File) -> Iterator[bytes]:
-        """Yield the bytes of a file, as many as it had when it was listed: a log may grow meanwhile."""
+        """Yield the bytes of a file, up to its size when it was listed: a log file may grow in the meantime."""
         left = sys.maxsize if file.size is None else file.size
         try:
             with _open(file.path) as stream:
@@ -158,10 +158,10 @@ class Reader(Iterator[bytes]):
         except OSError as error:
             raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
         if left and file.size is not None:
-            raise DataError(f"{file.path}: became shorter while it was read, at byte {file.size - left}")
+            raise DataError(f"{file.path}: truncated while it was being read, at byte {file.size - left}")
 
     def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
-        """Yield pieces, cut anywhere, as a tokenizer rewrites them."""
+        """Yield pieces of text, which may be cut anywhere, as the tokenizer rewrites them."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
             bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
@@ -171,26 +171,26 @@ class Reader(Iterator[bytes]):
 
 
 def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield the same pieces; raise DataError at the first byte that is not UTF-8."""
+    """Yield the pieces unchanged. Raises DataError at the first byte that is not UTF-8."""
     decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     for piece in chain(pieces, [b""]):
-        held = len(decoder.getstate()[0])  # the start of a character, from the piece before
+        held = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
         try:
             decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}: not UTF-8 at byte {offset - held + error.start} of the text ({error.reason}):"
-                " convert it with iconv, or say --encoding-errors replace or ignore"
+                " convert it with iconv, or use --encoding-errors replace or ignore"
             ) from None
         offset += len(piece)
         yield piece
 
 
 def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Join pieces of text into blocks that end between tokens, each of `size` bytes or more, less the next token.
+    """Join pieces of text into blocks that end between tokens.
 
-    A token of more than MAX_TOKEN bytes may be cut after that many: its rest is dropped, and the tokenizer
-    sees that it is too long. So memory is bounded for any text.
+    A block and the token that follows it have at least `size` bytes. A token of more than MAX_TOKEN bytes may be cut
+    after that many: its rest is dropped, and the tokenizer still sees that it is too long. This bounds the memory.
     """
     parts: list[bytes] = []
     total, skipping = 0, False
@@ -216,17 +216,17 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _last_space(text: bytes) -> int:
-    """Return the index after the last white space, 0 if the last MAX_TOKEN + 1 bytes have none."""
+    """Return the index after the last white space, or 0 if the last MAX_TOKEN + 1 bytes have none."""
     tail = text[-MAX_TOKEN - 1 :]
     found = max(tail.rfind(space) for space in SPACES) + 1
     return len(text) - len(tail) + found if found else 0
 
 
 def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut pieces anew so that none ends inside a character, and none inside a word unless that is very long.
+    """Move the cuts between pieces so that none is inside a character, or inside a word unless it is very long.
 
-    str.lower looks at a whole word (final sigma), so cuts follow white space. Text without any for LONG_RUN bytes
-    (Chinese, or no text at all) is cut between two characters.
+    Cuts are made after white space because str.lower depends on the whole word (final sigma). Text without white space
+    for LONG_RUN bytes (Chinese, or binary data) is cut between two characters.
     """
     rest = b""
     for piece in pieces:
@@ -235,7 +235,7 @@ def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if not end and len(text) > LONG_RUN:
             end = len(text)
             for back in range(1, 5):
-                if text[-back] & 0xC0 != 0x80:  # the first byte of a character, perhaps incomplete
+                if text[-back] & 0xC0 != 0x80:  # the first byte of a character, which may be incomplete
                     end -= back
                     break
         if end:
@@ -246,7 +246,7 @@ def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _KeepWords(dict[int, int]):
-    """For str.translate: letters, marks and line ends remain, all else becomes a space; filled as characters come."""
+    """A table for str.translate, filled on demand, that turns all but letters, marks and newlines into spaces."""
 
     def __missing__(self, code: int) -> int:
         keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
@@ -276,7 +276,7 @@ def _paths(source: str) -> list[str]:
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
-        raise InputMissing(f"{source}: {'no file in this directory' if found else 'no file matches'}")
+        raise InputMissing(f"{source}: {'no files in this directory' if found else 'no file matches this pattern'}")
     return paths
 
 
@@ -293,7 +293,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def _file(path: str) -> File:
-    """Look up one file; raise InputMissing if it cannot be opened. A pipe is not opened, which could block."""
+    """Look up a file. Raises InputMissing if it cannot be opened. Pipes are not opened, because that could block."""
     if path == "-":
         return File(path, None)
     try:
@@ -315,5 +315,5 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
         return Path(path).open("rb")
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except (io.UnsupportedOperation, AttributeError):  # a stand-in for stdin, for example in a test
+    except (io.UnsupportedOperation, AttributeError):  # sys.stdin was replaced, for example by a test
         return nullcontext(sys.stdin.buffer)

@@ -1,9 +1,9 @@
-"""Counting a corpus with all threads: its types, and on request a spool from which its ids can be made.
+"""Count the words of a corpus on all threads, and optionally spool the number of each token, for encoding.
 
-Nothing here knows sentences or the order of ids; encoded.py makes those.
+Nothing here deals with sentences or with the order of ids; encoded.py does.
 
-Each worker has a hash table of its own and takes the next block from the one reader, so that memory holds a block a
-worker. Numbers of words are the worker's own until `Types` brings all tables together.
+Each worker has its own hash table, numbers words on its own, and takes the next block from a shared reader, so memory
+holds one block per worker. `Types` merges the tables of all workers at the end.
 """
 
 import tempfile
@@ -22,25 +22,25 @@ from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int32, Table
 
-OnRead = Callable[[int, int | None, int], None]  # bytes read, bytes in all if known, tokens
+OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 TICK = 0.2  # seconds between calls of OnRead
 
 
 @dataclass(frozen=True)
 class CorpusStats:
-    """What was met in a corpus. `sentences` and `cut` are 0 if it was counted and not encoded."""
+    """What a corpus contains. `sentences` and `cut` are 0 if it was only counted, not encoded."""
 
     files: int
-    bytes_read: int  # from the disk, compressed where the file is
-    text_bytes: int  # the same decompressed
-    lines: int  # a last line without an end is one too
-    tokens: int  # without the overlong ones
+    bytes_read: int  # on disk, before decompression
+    text_bytes: int  # after decompression
+    lines: int  # including a last line without a newline
+    tokens: int  # not counting overlong ones
     types: int  # distinct tokens
     out_of_vocabulary: int  # tokens that are not in the vocabulary
-    overlong: int  # tokens of more than 1,000 bytes, skipped
-    invalid: int  # tokens that were not UTF-8 (of rewritten text sequences), mended as the corpus's `errors` says
-    nul: int  # bytes taken for white space
-    grown: int  # files that grew meanwhile, read as far as they were at the start
+    overlong: int  # tokens of more than 1,000 bytes, which were skipped
+    invalid: int  # tokens (`unicode`, `simple`: byte sequences) that were not UTF-8, treated as `errors` says
+    nul: int  # NUL bytes, treated as white space
+    grown: int  # files that grew in the meantime, read only up to their initial size
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
 
@@ -53,9 +53,10 @@ def count(
     threads: int = 1,
     progress: OnRead | None = None,
 ) -> tuple[Vocabulary, CorpusStats]:
-    """The vocabulary of a corpus, without writing anything: words seen `min_count` times, of these `max_vocab`.
+    """Return the vocabulary and the statistics of a corpus, without writing anything.
 
-    `progress` is called from this thread. Raises DataError for what is not text and for fewer than 2 words,
+    min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
+    progress: called from the calling thread. Raises DataError if the data are not text or fewer than 2 words are left,
     InputMissing if reading fails.
     """
     with Counting(corpus, threads, None) as first:
@@ -66,17 +67,17 @@ def count(
 
 
 class Record(NamedTuple):
-    """Where a block's numbers lie, and what the next block must know."""
+    """The place of a block's word numbers in a spool, and the facts about its lines that the next block needs."""
 
     worker: int
-    offset: int  # bytes
-    length: int  # entries
+    offset: int  # in bytes
+    length: int  # in entries
     lines: int
-    tail: int  # tokens behind the last line end
+    tail: int  # tokens after the last newline
 
 
 class Worker:
-    """One thread's table and tallies."""
+    """The hash table, counters and spool of one thread."""
 
     def __init__(self, folder: Path | None) -> None:
         self.table = word_table.empty()
@@ -88,7 +89,7 @@ class Worker:
         self._reading = threading.Lock()
 
     def add(self, block: bytes) -> None:
-        """Number the tokens of a block."""
+        """Count and number the tokens of a block, and append the numbers to the spool, if any."""
         text = np.frombuffer(block, np.uint8)
         if self.out.size < text.size:
             self.out = np.empty(text.size, np.int32)
@@ -98,17 +99,17 @@ class Worker:
             self.spooled += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
 
     def numbers(self, record: "Record") -> Int32:
-        """What `add` spooled for a block; any thread may ask."""
+        """Return the numbers that `add` spooled for a block. Any thread may call this."""
         assert self.spool
-        with self._reading:  # a lock and not os.pread, which Windows does not have
+        with self._reading:  # a lock instead of os.pread, which Windows does not have
             self.spool.seek(record.offset)
             return np.frombuffer(self.spool.read(4 * record.length), np.int32)
 
 
 class Counting:
-    """One pass over a corpus: workers that take blocks from one reader in turn.
+    """One pass over a corpus: workers that take blocks from a shared reader.
 
-    With a folder the numbers of block i lie in a spool there, at `records[i]`.
+    If a folder is given, the word numbers of block i are in a spool there, at the place that `records[i]` describes.
     """
 
     def __init__(self, corpus: Corpus, threads: int, folder: Path | None) -> None:
@@ -130,13 +131,13 @@ class Counting:
         self.close()
 
     def close(self) -> None:
-        """Close, and so remove, the spools."""
+        """Close the spools, which also deletes them."""
         for worker in self.workers:
             if worker.spool:
                 worker.spool.close()
 
     def run(self, progress: OnRead | None) -> None:
-        """Read the whole corpus."""
+        """Read and count the whole corpus."""
 
         def tick() -> None:
             if progress:
@@ -150,11 +151,11 @@ class Counting:
         assert self.corpus.size in (None, self.reader.bytes_read), "not every byte was read"
 
     def total(self, what: int) -> int:
-        """Sum of one entry of the tokenizer's state over all blocks so far."""
+        """Return the sum of one entry of the tokenizer's state over all blocks so far."""
         return sum(int(worker.totals[what]) for worker in self.workers)
 
     def _work(self, number: int, _: threading.Event) -> Iterator[Record]:
-        """Number block after block in one thread, and yield where each one's numbers are."""
+        """Count and number blocks in one thread until there are no more; yield the record of each."""
         worker = self.workers[number]
         while True:
             with self._turn:
@@ -170,7 +171,7 @@ class Counting:
             yield record
 
     def stats(self, types: "Types", words: int, cut: int = 0, sentences: int = 0) -> CorpusStats:
-        """What was met, given how many tokens are in the vocabulary."""
+        """Return the statistics. words: the number of tokens that are in the vocabulary."""
         return CorpusStats(
             files=len(self.corpus.files),
             bytes_read=self.reader.bytes_read,
@@ -189,11 +190,11 @@ class Counting:
 
 
 class Types:
-    """The words of all workers in one table, where a word that is not UTF-8 is one with what its decoding gives.
+    """The words of all workers, merged into one table. A word that is not UTF-8 is merged with its decoded form.
 
-    Without its bad bytes ("ignore") it may be empty: then it is no token, though it has a place in its sentence.
-    `counts` (n,) int64, `tokens` their sum, `invalid` tokens of these not UTF-8, and for each worker `numbers` (its
-    types,) int32, from its numbers to those of the table.
+    If errors is "ignore", the decoded form may be empty. It is then not a token, although it still has a place in its
+    sentence. counts: (n,) int64; tokens: their sum; invalid: how many of the tokens were not UTF-8; numbers: for each
+    worker, an array (its types,) int32 that maps its word numbers to those of the table.
     """
 
     def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None, errors: str) -> None:
@@ -201,10 +202,10 @@ class Types:
         if vocabulary is None:
             table = tables[0]
             self.numbers.append(np.arange(table.types, dtype=np.int32))
-        else:  # first, so that a word's id is its number
+        else:  # merged first, so that the number of each of its words is the word's id
             table, _ = word_table.merge(word_table.listed([w.encode() for w in vocabulary.words]), word_table.empty())
             if table.types != len(vocabulary):
-                raise DataError("the vocabulary has a word twice, or words with white space in them")
+                raise DataError("the vocabulary contains a word twice, or a word with white space in it")
         for source in tables[len(self.numbers) :]:
             table, numbers = word_table.merge(source, table)
             self.numbers.append(numbers)
@@ -223,7 +224,7 @@ class Types:
     def cut(
         self, first: Counting, min_count: int, max_vocab: int | None, given: Vocabulary | None = None
     ) -> tuple[Vocabulary, Int32]:
-        """The vocabulary, and the id of every number, -1 for words outside it."""
+        """Return the vocabulary and the id of each word number, (n,) int32: -1 if it is not in the vocabulary."""
         ids = np.full(self.table.types, -1, np.int32)
         name, size = first.corpus.name, first.reader.text_bytes
         if given is None:
@@ -239,19 +240,19 @@ class Types:
 
 
 def temporary(folder: Path | None) -> IO[bytes]:
-    """A file without a name, which the system removes when it is closed."""
+    """Create a file without a name, which the system deletes when it is closed."""
     try:
         return tempfile.TemporaryFile(dir=folder, buffering=0)
     except OSError as error:
-        raise OutputError(f"{folder}: no temporary file can be created here: {error.strerror}") from error
+        raise OutputError(f"{folder}: cannot create a temporary file in this folder: {error.strerror}") from error
 
 
 def append(file: IO[bytes], entries: Int32) -> int:
-    """Append an array to a file; returns its bytes. (A full disk may show as a short write first.)"""
+    """Append an array to a file. Return its size in bytes. (If the disk gets full, a short write may come first.)"""
     view = entries.view(np.uint8).data
     try:
         while view:
             view = view[file.write(view) :]
     except OSError as error:
-        raise WriteError(f"the ids of the corpus cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"cannot write the word ids of the corpus: {error.strerror or error}") from error
     return entries.nbytes

@@ -1,9 +1,9 @@
-"""A corpus as int32 word ids in a nameless file: tokenized once, and the same ids whatever the number of threads.
+"""Encode a corpus as int32 word ids in a file without a name. The ids do not depend on the number of threads.
 
-Nothing here knows training, subsampling or windows; those read `EncodedCorpus.tokens`.
+Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
 
-Counting leaves a spool of provisional numbers, block by block. Here they become ids, cut into sentences, in the order
-of the text.
+Counting leaves provisional word numbers in spools, block by block. Here they are mapped to ids, divided into
+sentences, and written in corpus order.
 """
 
 import tempfile
@@ -29,28 +29,29 @@ __all__ = ["CorpusStats", "EncodedCorpus", "OnRead", "count", "encode"]
 
 @dataclass(frozen=True, eq=False)
 class EncodedCorpus:
-    """An encoded corpus. `tokens` (n,) int32, read-only: word ids, each sentence followed by -1, none empty.
+    """An encoded corpus.
 
-    `sample` is the beginning of the text before the tokenizer, up to corpus.SAMPLE bytes, perhaps cut in a character.
+    tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
+    the text before the tokenizer, at most corpus.SAMPLE bytes, which may end inside a character.
     """
 
     tokens: Int32
     vocabulary: Vocabulary
-    words: int  # entries of `tokens` that are words
+    words: int  # the number of words in `tokens`
     stats: CorpusStats
     sample: bytes = b""
 
     def chunks(self, size: int = 1000) -> Int64:
-        """Offsets (n + 1,) int64 that cut `tokens` into runs of whole sentences.
+        """Return offsets (n + 1,) int64 that divide `tokens` into n runs of whole sentences.
 
-        Each run has at least `size` entries, sentence ends counted, and no more sentences than that takes; the last
+        Each run has at least `size` entries, including sentence ends, and no more sentences than that takes. The last
         run may be shorter.
         """
         offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
         return offsets[: 1 + word_table.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
 
     def chunk_words(self, chunks: Int64) -> Int64:
-        """How many words, sentence ends not counted, each run has: (n,) int64 for `chunks` (n + 1,)."""
+        """Return the number of words, without sentence ends, in each of the runs `chunks` (n + 1,): (n,) int64."""
         words = np.zeros(chunks.size - 1, np.int64)
         word_table.words_between(np.asarray(self.tokens), chunks, words)
         return words
@@ -68,13 +69,15 @@ def encode(
     folder: Path | None = None,
     progress: OnRead | None = None,
 ) -> EncodedCorpus:
-    """Count and encode a corpus; with `vocabulary` its words and counts are used as they are.
+    """Count and encode a corpus.
 
-    Lines of more than `max_sentence` tokens are cut. `sentence_end` puts `</s>` in the vocabulary, with the number of
-    sentences as its count, unless `vocabulary` has it; in `tokens` the end stays -1. The ids lie in a file in `folder`
-    (None: the system's folder for temporary files) that has no name, so nothing stays behind however the process ends;
-    while this runs, about twice the room is needed. Raises OutputError if the file cannot be created, WriteError if
-    the disk is full, and what `count` does.
+    min_count, max_vocab, progress: see `count`. vocabulary: words and counts to use instead of those of the corpus.
+    max_sentence: longer lines are cut into sentences of this many tokens. sentence_end: add `</s>` to the vocabulary,
+    with the number of sentences as its count, unless `vocabulary` has it; in `tokens`, sentences still end with -1.
+    folder: where the file of ids is created (None: the system's folder for temporary files). It has no name, so nothing
+    is left behind, however the process ends; during encoding, about twice its size is needed.
+
+    Raises OutputError if the file cannot be created, WriteError if the disk is full, and the errors of `count`.
     """
     where = folder or Path(tempfile.gettempdir())
     with _named(where), Counting(corpus, threads, where) as first:
@@ -87,7 +90,7 @@ def encode(
                 for _ in blocks:
                     pass
             if not second.words:
-                raise DataError(f"no token of {corpus.name} is in the vocabulary ({types.tokens} tokens)")
+                raise DataError(f"none of the {types.tokens} tokens of {corpus.name} is in the vocabulary")
             if sentence_end and SENTENCE_END not in vocabulary.index:
                 vocabulary, place = vocabulary.with_sentence_end(second.written - second.words)
                 _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
@@ -105,37 +108,37 @@ def encode(
 
 @contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """Say where there is no room for the ids, and what is lost: nothing."""
+    """Extend the message of a WriteError by the folder that is full, the option that helps, and what is not lost."""
     try:
         yield
     except WriteError as error:
         raise WriteError(
-            f"{folder}: {error}; name a folder with more room with --cache-dir. Training has not begun, and checkpoints"
-            " of this run stay"
+            f"{folder}: {error}; use --cache-dir to name a folder with more free space (training has not started, and"
+            " checkpoints of this run are kept)"
         ) from error
 
 
 def _make_room(ids: Int32, place: int) -> None:
-    """EncodedCorpus from `place` on move up by one."""
+    """Increase all ids from `place` on by one, to free the id `place`."""
     for first in range(0, ids.size, 1 << 20):
         part = ids[first : first + (1 << 20)]
         part += part >= place
 
 
 class _Mapping:
-    """Workers that map blocks side by side and write them in turn."""
+    """Workers that map blocks to ids in parallel and write them in corpus order."""
 
     def __init__(self, first: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
         self.words = self.cuts = self.written = 0
         self._first, self._ids, self._limit, self._file = first, ids, limit, file
         self._turn, self._done, self._open = threading.Condition(), 0, False
-        self._places = [0]  # tokens that the line at a block's start already has
+        self._places = [0]  # by block: how many tokens of its first line are in earlier blocks
         for index in range(len(first.records)):
             record = first.records[index]
             self._places.append(record.tail + (0 if record.lines else self._places[-1]))
 
     def work(self, worker: int, ended: threading.Event) -> Iterator[int]:
-        """Map every n-th block in one of n threads, and yield the blocks' numbers."""
+        """Map every n-th block, as one of n threads, and yield the index of each."""
         out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
         for index in range(worker, len(self._first.records), len(self._ids)):
             record = self._first.records[index]
@@ -156,7 +159,7 @@ class _Mapping:
             yield index
 
     def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
-        """Write the next block's sentences behind those of the last; an end without a word before it is left out."""
+        """Append the sentences of the next block to the file. The end of a sentence without words is left out."""
         if lone and not self._open:
             entries = entries[1:]
         self._open = open_words > 0 if open_words >= 0 else self._open or words > 0

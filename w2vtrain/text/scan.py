@@ -1,4 +1,4 @@
-"""Scan text sixteen bytes at a time: where a word ends, and its bytes as two numbers.
+"""Scan text 16 bytes at a time: find where a word ends, and return its bytes as two numbers.
 
 It stores no words; word_table.py does.
 """
@@ -25,7 +25,7 @@ def is_space(byte):
 
 @inline
 def piece_by_bytes(text, at, end):
-    """Do what `piece` does, one byte after the other."""
+    """Do what `piece` does, one byte at a time."""
     low, high, n = np.uint64(0), np.uint64(0), 0
     while n < PIECE and at + n < end and not is_space(text[at + n]):
         if n < 8:
@@ -38,10 +38,10 @@ def piece_by_bytes(text, at, end):
 
 @inline
 def piece(text, at, end):
-    """Return up to 16 bytes of the word that continues at text[at], as (low, high, how many bytes).
+    """Return up to 16 bytes of the word that continues at text[at], as (low, high, number of bytes).
 
-    text (n,) uint8, n >= end; `end` ends the text at the latest. low and high are the first eight bytes and the next
-    eight as little-endian numbers, with zeros beyond the word.
+    text (n,) uint8, n >= end; the word ends at `end` at the latest. low and high are the first eight bytes and the
+    next eight as little-endian numbers, with zeros after the end of the word.
     """
     if at + PIECE <= text.size:  # bytes beyond the array must not be read
         return _piece_by_sixteen(text, at, end)
@@ -49,7 +49,7 @@ def piece(text, at, end):
 
 
 def _piece_by_sixteen(text: Any, at: Any, end: Any) -> Any:
-    """Do what `piece` does where text holds 16 bytes from `at` on."""
+    """Do what `piece` does, if text has at least 16 bytes from `at` on."""
     return piece_by_bytes(text, at, end)
 
 

@@ -1,6 +1,6 @@
-"""The vocabulary: which words are kept, in which order, and the text file that holds them.
+"""The vocabulary: which words are kept, in which order, and the text file that stores them.
 
-Nothing here reads a corpus; words and counts come from outside.
+Nothing here reads a corpus; callers provide the words and their counts.
 """
 
 from array import array
@@ -20,16 +20,16 @@ from w2vtrain.text.corpus import MAX_TOKEN
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
 LONGEST_LINE = 3 * MAX_TOKEN + 100
-"""Bytes of a vocabulary's line: each byte of a word that is not UTF-8 was replaced by three, and counts are short."""
+"""Bytes per line of a vocabulary file. Replacing bytes that are not UTF-8 can make a word three times as long."""
 SENTENCE_END = "</s>"
-"""The word that stands for the end of a sentence, as in word2vec.c."""
+"""The word that represents the end of a sentence, as in word2vec.c."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words by falling count, equal counts by the words' UTF-8 bytes: a word's place is its id.
+    """Words in descending order of count; ties are ordered by their UTF-8 bytes. A word's index is its id.
 
-    Every later table relies on this order. `words` (V,) of str, `counts` (V,) int64.
+    All other tables rely on this order. words: V strings; counts (V,) int64.
     """
 
     words: list[str]
@@ -44,7 +44,10 @@ class Vocabulary:
         return {word: i for i, word in enumerate(self.words)}
 
     def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", int]:
-        """With `</s>`, which it lacks, in its place by the number of sentences; and that place, its id."""
+        """Return this vocabulary with `</s>` added, and the id of `</s>`. It must not be there already.
+
+        sentences: the count of `</s>`.
+        """
         place, end = int(np.count_nonzero(self.counts > sentences)), SENTENCE_END.encode()
         while place < len(self) and self.counts[place] == sentences and self.words[place].encode() < end:
             place += 1
@@ -52,10 +55,10 @@ class Vocabulary:
         return Vocabulary(words, np.insert(self.counts, place, sentences)), place
 
     def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
-        """Write lines "word count", as word2vec's -save-vocab does; `-` is standard output.
+        """Write a line "word count" for each word, as word2vec's -save-vocab does.
 
-        Raises OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails.
-        claim: see `files.atomic_write`.
+        path: `-` is standard output; force: overwrite a file that exists; claim: see `files.atomic_write`. Raises
+        OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails.
         """
         with atomic_write(path, force, claim=claim) as file:
             file.write(self.text())
@@ -68,10 +71,10 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read lines "word count" in any order, plain or compressed; `</s>`, which word2vec writes first, is a word.
+        """Read lines "word count" in any order, plain or compressed. word2vec's first line, `</s>`, is a normal word.
 
-        Raises InputMissing, or DataError with file and line: for a line that is not a word and a count of at least 1
-        or that has more than LONGEST_LINE bytes, a word that is not UTF-8 or occurs twice, and for fewer than 2 words.
+        Raises InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
+        has more than LONGEST_LINE bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
         """
         numbers: dict[bytes, int] = {}
         counts = array("q")
@@ -79,24 +82,24 @@ class Vocabulary:
             word, count = _entry(line.removesuffix(b"\n"), f"{path}:{number}")
             if numbers.setdefault(word, number) != number:
                 first = numbers[word]
-                raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first in line {first}")
+                raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first on line {first}")
             counts.append(count)
         words, values = list(numbers), np.array(counts, np.int64)
         del numbers, counts
         if len(words) < 2:
-            raise DataError(f"{path}: {len(words)} words; a vocabulary needs at least 2 distinct words")
+            raise DataError(f"{path}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
         order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])
         return cls([words[i].decode() for i in order], values[order])
 
 
 def _entry(line: bytes, where: str) -> tuple[bytes, int]:
-    """Word and count of a line of a vocabulary file."""
+    """Return the word and the count on a line of a vocabulary file."""
     fields = line.split()  # at ASCII white space, as the tokenizer does
     if len(fields) != 2 or not fields[1].isdigit() or b"\0" in line:
-        raise DataError(f"{where}: want a word, a space and a count, got {line[:80]!r}")
+        raise DataError(f"{where}: expected a word, a space and a count, got {line[:80]!r}")
     word, count = fields[0], int(fields[1][:20])
     if not 0 < count <= MAX_COUNT:
-        raise DataError(f"{where}: the count of a word is at least 1 and below 2^63, got {fields[1][:30].decode()}")
+        raise DataError(f"{where}: a word's count must be at least 1 and less than 2^63, got {fields[1][:30].decode()}")
     try:
         word.decode()
     except UnicodeDecodeError as error:
@@ -107,10 +110,10 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
 def select(
     counts: Int64, words: Callable[[Int64], list[bytes]], min_count: int = 1, max_vocab: int | None = None
 ) -> Int64:
-    """Which words to keep, in the vocabulary's order: those seen `min_count` times, of these the first `max_vocab`.
+    """Return the numbers (V,) int64 of the words to keep, in the order of a vocabulary.
 
-    `counts` (n,) int64; `words(numbers)` gives the UTF-8 bytes of words, and is asked for few more than are kept.
-    Returns their numbers, (V,) int64.
+    These are the words that occur at least `min_count` times, limited to the first `max_vocab`. counts: (n,) int64;
+    words(numbers): returns the UTF-8 bytes of these words, and is called for few more words than are kept.
     """
     kept = np.flatnonzero(counts >= max(1, min_count))
     if max_vocab is not None and 0 < max_vocab < kept.size:
@@ -121,9 +124,9 @@ def select(
 
 
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
-    """Raise DataError if `kept` words are too few, saying what would help.
+    """Raise DataError if `kept` words are too few. The message says what would help.
 
-    `counts` (n,) int64 are those of all words of the corpus `name`, which has `size` bytes of text.
+    counts (n,) int64: the counts of all words of the corpus; name: its name; size: the size of its text in bytes.
     """
     seen = np.sort(counts[counts > 0])[::-1]
     if seen.size == 0:
@@ -133,9 +136,11 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
     if kept < 2 and seen[1] < min_count:
         lower = int(seen[1])
         raise DataError(
-            f"{'only one word' if kept else 'no word'} of {name} occurs {min_count} times "
+            f"{'only one word' if kept else 'no word'} in {name} occurs at least {min_count} times "
             f"(the highest count is {seen[0]}); "
-            f"training needs at least 2 distinct words: min_count {lower} would keep {np.sum(seen >= lower)}"
+            f"training needs at least 2 distinct words: --min-count {lower} would keep {np.sum(seen >= lower)}"
         )
     if kept < 2:
-        raise DataError(f"max_vocab keeps {kept} words of {name}; training needs at least 2 distinct words")
+        raise DataError(
+            f"--max-vocab keeps only {kept} of the words in {name}; training needs at least 2 distinct words"
+        )

@@ -1,9 +1,9 @@
-"""Blocks of text split into tokens and numbered: a hash table of words over a byte arena, compiled.
+"""Split blocks of text into tokens and number them: a compiled hash table of words, stored in one array of bytes.
 
-Nothing here reads files, starts threads or knows min_count: every word gets a number in the order of first sight.
+Nothing here reads files, starts threads or applies min_count: every word is numbered in order of first occurrence.
 
-The table never grows inside a kernel. One that finds no room stops in front of the word, and Python calls it again
-with a larger table.
+The table never grows inside a kernel. If a kernel finds the table full, it stops before the word, and Python calls
+it again with a larger table.
 """
 
 from collections.abc import Sequence
@@ -20,39 +20,39 @@ Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
-LINE_END = -1  # stands among the numbers of words
+LINE_END = -1  # marks the end of a line in arrays of word numbers
 
-TYPES, USED = 0, 1  # Table.state
-POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # the state of `tokenize`
+TYPES, USED = 0, 1  # indices of Table.state
+POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # indices of the state of `tokenize`
 
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 class Table(NamedTuple):
-    """Words and how often each was seen. Arrays are longer than what they hold."""
+    """Words and their counts. The arrays are longer than their contents."""
 
-    slots: npt.NDArray[np.uint64]  # (a power of 2,): 32 bits of the word's hash, then its number + 1; 0 where free
-    heads: npt.NDArray[np.uint64]  # (types, 2): the first 16 bytes of each, zeros behind: most words are no longer
-    arena: Bytes  # all words, one behind the other
+    slots: npt.NDArray[np.uint64]  # (a power of 2,): 32 bits of the word's hash, then its number + 1; 0 if free
+    heads: npt.NDArray[np.uint64]  # (types, 2): the first 16 bytes of each word, then zeros; most words are no longer
+    arena: Bytes  # all words, without separators
     starts: Int64  # (types + 1,): word i is arena[starts[i]:starts[i + 1]]
     counts: Int64  # (types,)
-    invalid: Bytes  # (types,): 1 where the word is not UTF-8
-    state: Int64  # (2,): number of types, bytes of the arena in use
+    invalid: Bytes  # (types,): 1 if the word is not UTF-8
+    state: Int64  # (2,): the number of types, and the bytes of the arena in use
 
     @property
     def types(self) -> int:
-        """How many words are in the table."""
+        """The number of words in the table."""
         return int(self.state[TYPES])
 
     def words(self, numbers: npt.NDArray[np.integer[Any]]) -> list[bytes]:
-        """The words of these numbers (n,)."""
+        """Return the words with these numbers (n,)."""
         arena, starts, ends = self.arena.data, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
         return [arena[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
 
 
 def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
-    """A table with room for so many types (a power of 2) and so many bytes of words."""
+    """Return an empty table for up to `types` words (a power of 2) and `arena` bytes of words."""
     return Table(
         np.zeros(2 * types, np.uint64),
         np.zeros((types, 2), np.uint64),
@@ -65,7 +65,7 @@ def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
 
 
 def grown(table: Table) -> Table:
-    """The same words with twice the room, of which the old one is of no more use."""
+    """Return a table of twice the size with the same words, to be used instead of the old one."""
     larger = empty(2 * table.counts.size, 2 * table.arena.size)
     arrays: list[tuple[Any, Any]] = list(zip(table[1:], larger[1:], strict=True))
     for old, new in arrays:
@@ -75,11 +75,11 @@ def grown(table: Table) -> Table:
 
 
 def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
-    """Number the tokens of a block and count them; returns the table, a larger one if it had to grow.
+    """Number and count the tokens of a block. Return the table, or a larger one if it had to grow.
 
-    `text` (n,) uint8. `out` (>= n,) int32 takes the numbers, LINE_END for each line end. `state` (STATES,) int64 says
-    what was found: WRITTEN entries of `out`, TOKENS, LINES, OVERLONG tokens, and TAIL, the tokens behind the last line
-    end.
+    text (n,) uint8; out (>= n,) int32: receives the word numbers, and LINE_END for each newline; state (STATES,)
+    int64: receives the number of entries written to `out` (WRITTEN), of tokens (TOKENS), of newlines (LINES), of tokens
+    that are too long (OVERLONG), and of tokens after the last newline (TAIL).
     """
     state[:] = 0
     while not tokenize(text, table, out, state):
@@ -88,7 +88,7 @@ def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
 
 
 def merge(source: Table, into: Table) -> tuple[Table, Int32]:
-    """Add the words of one table to another, with their counts: the other, perhaps larger, and their numbers there."""
+    """Add the words and counts of `source` to `into`. Return this table, or a larger one, and the new numbers."""
     numbers = np.empty(source.types, np.int32)
     done = 0
     while (done := _merge(source, into, numbers, done)) < source.types:
@@ -97,7 +97,7 @@ def merge(source: Table, into: Table) -> tuple[Table, Int32]:
 
 
 def listed(words: Sequence[bytes]) -> Table:
-    """Words without ASCII white space, all with count 0, in a table that only `merge` can use, as its source."""
+    """Return a table of words without ASCII white space, with counts of 0, for use as the source of `merge` only."""
     starts = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) for word in words], out=starts[1:])
     arena = np.frombuffer(bytearray(b"".join(words)), np.uint8)
@@ -108,7 +108,7 @@ def listed(words: Sequence[bytes]) -> Table:
 
 @kernel()
 def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
-    """Number tokens from state[POSITION] on; False if the table is full, with the state in front of the word."""
+    """Number tokens from state[POSITION] on. If the table is full, stop before the next word and return False."""
     position, written, tail = state[POSITION], state[WRITTEN], state[TAIL]
     first = written - state[LINES]
     full = False
@@ -142,7 +142,7 @@ def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
 
 @kernel()
 def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
-    """Add the words of `source` from number `done` on; returns the number in front of which there was no room."""
+    """Add the words of `source` from number `done` on. Return the number of the first one that does not fit, if any."""
     for i in range(done, source.state[TYPES]):
         start, end = source.starts[i], source.starts[i + 1]
         low, high, _, value = _word(source.arena, start, end)
@@ -156,7 +156,7 @@ def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
 
 @inline
 def _word(text: Bytes, start: int, end: int) -> Any:
-    """The word that begins at text[start]: its first piece as two numbers, where it ends, its hash."""
+    """Return, for the word that begins at text[start], its first piece as two numbers, its end and its hash."""
     low, high, n = piece(text, start, end)
     position, value = start + n, _hashed(np.uint64(0), low, high)
     while n == PIECE:
@@ -167,7 +167,7 @@ def _word(text: Bytes, start: int, end: int) -> Any:
 
 @inline
 def _hashed(value: Any, low: Any, high: Any) -> Any:
-    """The hash of a word by that of its pieces before this one."""
+    """Return the hash of a word up to this piece, given the hash of the pieces before it."""
     value = (value ^ low) * _MIX_LOW
     value = (value ^ (value >> _HALF) ^ high) * _MIX_HIGH
     return value ^ (value >> _HALF)
@@ -175,7 +175,7 @@ def _hashed(value: Any, low: Any, high: Any) -> Any:
 
 @inline
 def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any, value: Any) -> Any:
-    """The number of the word text[start:end], whose first piece and hash these are; a new one, or -1 without room."""
+    """Return the number of the word text[start:end], given its first piece and hash. Add a new word; -1 if full."""
     tag = (value * _MIX_LOW) >> _HALF
     mask = table.slots.size - 1
     slot = np.int64(tag) & mask
@@ -207,14 +207,14 @@ def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any
 
 @inline
 def is_utf8(text: Bytes, start: int, end: int) -> bool:
-    """Whether text[start:end] is UTF-8 as RFC 3629 has it: shortest forms, no surrogates, up to U+10FFFF."""
+    """Return whether text[start:end] is UTF-8 by RFC 3629: shortest forms, no surrogates, up to U+10FFFF."""
     i = start
     while i < end:
         byte = text[i]
         i += 1
         if byte < 0x80:
             continue
-        low, high = 0x80, 0xBF  # the range of the second byte, which the first one may narrow
+        low, high = 0x80, 0xBF  # the range of the second byte, which some first bytes narrow
         if byte >= 0xC2 and byte <= 0xDF:
             more = 1
         elif byte >= 0xE0 and byte <= 0xEF:
@@ -252,12 +252,15 @@ def _rehash(old: npt.NDArray[np.uint64], new: npt.NDArray[np.uint64]) -> None:
 
 @kernel()
 def sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, result: Int64) -> int:
-    """Turn the numbers of a block into final ids, sentence by sentence; returns how many entries `out` got.
+    """Map the word numbers of a block to ids, sentence by sentence. Return the number of entries written to `out`.
 
-    `numbers` (n,) as `add` gave them; `ids[number]` is the final id, negative for a word outside the vocabulary;
-    `limit` tokens make a full sentence, of which `place` came in earlier blocks. `out` (>= 2n,) int32.
-    `result` (4,) int64: words written; cuts made; words behind the last sentence end, -1 if the block has no end;
-    1 if its first sentence has no word in this block, so that out[0], its end, is wanted only if earlier ones had.
+    numbers (n,): as `add` wrote them; ids: ids[number] is the id, or negative if the word is not in the vocabulary;
+    limit: the maximum number of tokens per sentence; place: how many tokens of the first sentence were in earlier
+    blocks; out (>= 2n,) int32.
+
+    result (4,) int64: receives the number of words written; the number of cuts; the number of words after the last
+    sentence end, or -1 if the block has no sentence end; and 1 if the first sentence has no words in this block, so
+    that its end, out[0], is needed only if it had words in earlier blocks.
     """
     written = words = cuts = open_words = lone = 0
     ended = False
@@ -284,7 +287,7 @@ def sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, re
 
 @kernel()
 def cuts(tokens: Int32, size: int, out: Int64) -> int:
-    """Write the ends of runs of whole sentences of at least `size` entries to `out`; returns how many there are."""
+    """Write the ends of runs of whole sentences, each of at least `size` entries, to `out`. Return their number."""
     found = end = 0
     while end < tokens.size:
         end = min(end + size, tokens.size)
@@ -297,7 +300,7 @@ def cuts(tokens: Int32, size: int, out: Int64) -> int:
 
 @kernel()
 def words_between(tokens: Int32, offsets: Int64, out: Int64) -> None:
-    """How many entries between one offset and the next are words, not sentence ends; `out` (offsets - 1,) int64."""
+    """Write the number of words, without sentence ends, from each offset to the next to `out` (offsets - 1,) int64."""
     for i in range(out.size):
         words = 0
         for j in range(offsets[i], offsets[i + 1]):

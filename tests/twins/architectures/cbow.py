@@ -1,4 +1,4 @@
-"""CBOW as in word2vec.c: the mean of the context; each row takes the mean's whole gradient."""
+"""CBOW as in word2vec.c, naively: the mean of the context rows. Each row gets the whole gradient of the mean."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""CBOW with the gradient of the mean."""
+"""CBOW with the true gradient, naively: each of the n context rows gets 1/n of the gradient of their mean."""
 
 import numpy as np
 

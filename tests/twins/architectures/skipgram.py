@@ -1,13 +1,14 @@
-"""Skip-gram: an example per context word, its hidden vector is the word's row."""
+"""Skip-gram, naively: each context word makes an example, and its row is the hidden vector."""
 
 
 class Twin:
-    """arrays: what the architecture learns beside rows, by name, float64.
+    """A reference implementation of an architecture in float64, which tests compare with the compiled one.
 
-    hidden: the vector (d,) of one example of a window, from rows (V, d), the context words and how many of them come
-    first. learn: what the rows and arrays become, from dh = -dL/dhidden (d,).
-    factors, which a twin may leave out: name -> function of the context words, for "rows" or an array that learns by
-    this factor times minus the slope.
+    pairs: whether each context word makes an example. arrays: what the architecture learns besides rows, by name.
+    hidden: returns the vector (d,) of example `number` of a window, given rows (V, d), the context words, and how many
+    of them come before the target. learn: updates the rows and arrays from dh = -dL/dhidden (d,).
+    factors (optional): name -> function of the context words, for "rows" or an array whose update is this factor times
+    the gradient step.
     """
 
     pairs = True

@@ -1,4 +1,7 @@
-"""vLBL: the sum of the context's rows, each times the weights of its position, which learn at a tenth of the rate."""
+"""vLBL, naively: the sum of the context rows, each times the weights of its position.
+
+These weights learn at a tenth of the learning rate.
+"""
 
 
 class Twin:
@@ -9,7 +12,10 @@ class Twin:
         self.factors = {"context_weights": lambda context: 0.1}
 
     def positions(self, context, left):
-        """(word, row of its position's weights): positions before the target come first, nearest first."""
+        """Return (word, row of its position's weights) of each context word.
+
+        The positions before the target have the first rows, nearest first.
+        """
         return [(word, left - 1 - i if i < left else self.window + i - left) for i, word in enumerate(context)]
 
     def hidden(self, rows, context, left, number):

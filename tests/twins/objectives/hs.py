@@ -1,4 +1,4 @@
-"""Hierarchical softmax, one target at a time: the nodes of its path."""
+"""Naive hierarchical softmax: the candidates of one target are the nodes of its path."""
 
 from reference import logistic_loss
 

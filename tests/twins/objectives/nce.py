@@ -1,4 +1,4 @@
-"""Noise-contrastive estimation, one target at a time; log Z of each context word, if it is learned."""
+"""Naive noise-contrastive estimation, one target at a time, with log Z per context word if it is learned."""
 
 import numpy as np
 from reference import logistic_loss

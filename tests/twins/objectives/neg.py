@@ -1,12 +1,12 @@
-"""Negative sampling, one target at a time."""
+"""Naive negative sampling, one target at a time."""
 
 from reference import logistic_loss
 
 
 class Twin:
-    """Candidates (row, label, shift) of a target in the order of the stream's draws, and the loss of their scores.
+    """The candidates (row, label, shift) of a target, in the order drawn from the stream, and the loss of their scores.
 
-    learned: arrays by context word that the loss depends on.
+    learned: the arrays, indexed by context word, that the loss depends on; none here.
     """
 
     def __init__(self, objective):
@@ -22,5 +22,5 @@ class Twin:
         return found
 
     def loss(self, scores, found, words):
-        """scores (..., m) of the candidates against one hidden vector, made of these context words."""
+        """Return the loss of scores (..., m): the candidates against one hidden vector, made of these context words."""
         return logistic_loss(scores, found)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +28,8 @@ from w2vtrain.evaluation.limits import (
     path_length,
     triad,
 )
-from w2vtrain.evaluation.measure import Job, child
+from w2vtrain.evaluation.measure import child
+from w2vtrain.evaluation.systems import Job, arguments
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows
 
@@ -111,8 +113,9 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
 def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):
     monkeypatch.setattr("w2vtrain.evaluation.bench.measure", lambda job, questions, pairs: job)
     monkeypatch.setattr("w2vtrain.evaluation.bench.warm_up", lambda job, folder: None)
-    first, systems = Job("w2vtrain", "skipgram", "neg", "corpus"), ["w2vtrain", "gensim"]
-    jobs = side_by_side(first, systems, ["cbow", "vlbl"], ["hs", "nce"], 1, {"gensim": 0.1}, None, ())
+    ours = Job("w2vtrain", "skipgram", "neg", "corpus")
+    systems = [ours, replace(ours, system="gensim", alpha=0.1), replace(ours, system="pword2vec")]
+    jobs = side_by_side(systems, ["cbow", "vlbl"], ["hs", "nce"], 1, None, ())
     assert [(job.system, job.architecture, job.objective, job.alpha) for job in jobs] == [
         ("w2vtrain", "cbow", "hs", None), ("gensim", "cbow", "hs", 0.1), ("w2vtrain", "cbow", "nce", None),
         ("w2vtrain", "vlbl", "hs", None), ("w2vtrain", "vlbl", "nce", None),
@@ -125,10 +128,100 @@ def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
         run(corpus, "--systems", "gensim")
 
 
+PROGRAM = """\
+#!{python}
+import sys, time
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open(options["-train"]) as file:
+    words = sorted(set(file.read().split()))
+print("Vocab size: 3\\nWords in train file: 3600")
+for percent in range(10, 101, 10):
+    time.sleep(0.02)
+    print(f"\\rAlpha: 0.02  Progress: {{percent}}.00%  Words/sec: 1k", end="", flush=True)
+with open(options["-output"], "w") as file:
+    print(len(words), options["-size"], file=file)
+    for number, word in enumerate(words):
+        print(word, *[number + 1] * int(options["-size"]), file=file)
+with open(options["-output"] + ".options", "w") as file:
+    print(options, file=file)
+sys.exit({code})
+"""
+"""A program with the options and the output of word2vec.c."""
+
+
+def program(folder, code=0):
+    path = folder / f"program{code}"
+    path.write_text(PROGRAM.format(python=sys.executable, code=code))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+def test_programs_are_measured_by_their_reports_of_progress(corpus, tmp_path):
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": section\nw1 w2 w3 w4\n")
+    done = run(
+        corpus, "--systems", "w2vtrain", "--program", f"word2vec.c={program(tmp_path)}", "--models", "cbow",
+        "--objectives", "neg,nce", "--epochs", 2, "--vector-size", 16, "--questions", questions,
+        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png",
+    )  # fmt: skip
+    found = json.loads((tmp_path / "found.json").read_text())["measurements"]
+    assert [(m["job"]["system"], m["job"]["objective"]) for m in found] == [
+        ("w2vtrain", "neg"), ("word2vec.c", "neg"), ("w2vtrain", "nce"),
+    ]  # fmt: skip
+    theirs = found[1]
+    assert theirs["words"] == 2 * 3600
+    assert 0 < theirs["training_wall"] < theirs["whole_wall"]
+    assert 0 < theirs["training_cpu"] < theirs["whole_cpu"]
+    assert theirs["peak_memory"] > 1 << 20
+    assert "cbow neg compared with word2vec.c: " in done.stdout
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_arguments_of_programs_are_those_of_word2vec_c():
+    job = Job("word2vec.c", "cbow", "hs", "corpus.txt", alpha=0.1, program="./word2vec")
+    words = arguments(job, "out.txt")
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    assert options == {
+        "-train": "corpus.txt", "-output": "out.txt", "-size": "200", "-window": "5", "-sample": "0.001",
+        "-negative": "0", "-threads": "2", "-iter": "3", "-min-count": "5", "-binary": "0", "-cbow": "1", "-hs": "1",
+        "-alpha": "0.1",
+    }  # fmt: skip
+    assert words.index("-cbow") < words.index("-alpha"), "-cbow sets a default for -alpha"
+    assert not {"-cbow", "-hs"} & set(arguments(replace(job, system="pword2vec"), "out.txt"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--program", "gensim=/bin/sh"], "program: 'gensim' is not one of word2vec.c, pword2vec"),
+        (["--program", "word2vec.c=missing"], "program: missing is not an executable file"),
+        (["--systems", "word2vec.c"], "none of word2vec.c is installed"),
+    ],
+)
+def test_wrong_programs_are_refused_by_name(corpus, words, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run(corpus, *words)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+def test_a_program_that_fails_ends_the_benchmark(corpus, tmp_path):
+    with pytest.raises(ConfigError, match=r"word2vec\.c could not train skipgram with neg"):
+        run(
+            corpus, "--systems", "w2vtrain", "--program", f"word2vec.c={program(tmp_path, 3)}", "--models", "skipgram",
+            "--objectives", "neg", "--vector-size", 16,
+        )  # fmt: skip
+
+
+def test_a_plot_needs_questions(corpus, tmp_path):
+    with pytest.raises(UsageError, match="add that option"):
+        run(corpus, "--plot", tmp_path / "plot.png")
+
+
 def test_a_sweep_refuses_options_that_it_would_ignore(corpus, tmp_path):
-    for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"]):
+    for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"], ["--plot", "plot.png"]):
         command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
-        with pytest.raises(UsageError, match="speed alone"):
+        with pytest.raises(UsageError, match="measures only speed"):
             CliRunner().invoke(cli, command, catch_exceptions=False)
     assert not (tmp_path / "sweep.png").exists()
 

@@ -1,4 +1,4 @@
-"""Compare the speed and accuracy of w2vtrain, gensim and fastText in one run on one corpus.
+"""Compare the speed and accuracy of w2vtrain and other systems in one run on one corpus, as a table and a picture.
 
 measure.py runs the trainings, one process each. The systems take turns, seed by seed, because the speed of a shared
 machine drifts.
@@ -16,39 +16,30 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.evaluation.limits import measure_limits
-from w2vtrain.evaluation.measure import Job, Measurement, measure, warm_up
+from w2vtrain.evaluation.measure import Measurement, measure, warm_up
+from w2vtrain.evaluation.systems import Job, supports
 from w2vtrain.system.machine import versions
-
-SHARED = ("skipgram", "cbow", "neg", "hs")
-"""The architectures and objectives that every system supports."""
 
 
 def side_by_side(
-    first: Job, systems: list[str], architectures: list[str], objectives: list[str], seeds: int,
-    alphas: dict[str, float], questions: str | None, pairs: tuple[str, ...],
+    systems: Sequence[Job], architectures: list[str], objectives: list[str], seeds: int, questions: str | None,
+    pairs: tuple[str, ...],
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure every system on each architecture and objective that it supports; for each seed, the systems take turns.
 
-    alphas: learning rate by system name; a system that is not in it uses its default.
+    systems: a job of each system with its settings; architecture, objective and seed are filled in here.
     """
     for architecture in architectures:
         for objective in objectives:
-            if "w2vtrain" in systems:  # compile the kernel into the cache on disk before measuring
-                with tempfile.TemporaryDirectory() as folder:
-                    warm_up(replace(first, system="w2vtrain", architecture=architecture, objective=objective), folder)
+            jobs = [replace(job, architecture=architecture, objective=objective) for job in systems]
+            jobs = [job for job in jobs if supports(job.system, architecture, objective)]
+            for job in jobs:
+                if job.system == "w2vtrain":  # compile the kernel into the cache on disk before measuring
+                    with tempfile.TemporaryDirectory() as folder:
+                        warm_up(job, folder)
             for seed in range(1, seeds + 1):
-                for system in systems:
-                    if system != "w2vtrain" and (architecture not in SHARED or objective not in SHARED):
-                        continue  # the other systems support nothing else
-                    job = replace(
-                        first,
-                        system=system,
-                        architecture=architecture,
-                        objective=objective,
-                        seed=seed,
-                        alpha=alphas.get(system),
-                    )
-                    yield measure(job, questions, pairs)
+                for job in jobs:
+                    yield measure(replace(job, seed=seed), questions, pairs)
 
 
 def table(measurements: list[Measurement]) -> str:
@@ -101,6 +92,36 @@ def ratios(measurements: list[Measurement]) -> list[str]:
                 found.append(f"{name} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
         lines.append(f"{architecture} {objective} compared with {system}: {', '.join(found)}")
     return lines
+
+
+def picture(measurements: Sequence[Measurement], path: Path) -> None:
+    """Draw words per second of the whole job against analogy accuracy: one point per system and kind of training.
+
+    Points are medians of speed and means of accuracy over seeds; bars span the seeds. The measurements must have
+    analogy scores.
+    """
+    from matplotlib.figure import Figure  # takes most of a second to import
+
+    groups = _groups(list(measurements))
+    kinds = {(group[0].job.architecture, group[0].job.objective) for group in groups}
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for group in groups:
+        job = group[0].job
+        speeds = [m.words / m.whole_wall for m in group]
+        scores = [100 * m.scores["analogies"] for m in group]
+        x, y = statistics.median(speeds), statistics.mean(scores)
+        spans = ([[x - min(speeds)], [max(speeds) - x]], [[y - min(scores)], [max(scores) - y]])
+        color = "tab:orange" if job.system == "w2vtrain" else "tab:blue"
+        axes.errorbar(x, y, xerr=spans[0], yerr=spans[1], fmt="o", color=color, capsize=3)
+        name = job.system if len(kinds) == 1 else f"{job.system} {job.architecture} {job.objective}"
+        axes.annotate(f"{name}\n{x:,.0f}", (x, y), (0, 9), textcoords="offset points", ha="center", color=color)
+    axes.set_xscale("log")
+    axes.margins(0.15, 0.3)
+    axes.set_xlabel("words per second, from the text to written vectors (logarithmic)")
+    axes.set_ylabel("analogies answered, %")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
 
 
 def _groups(measurements: list[Measurement]) -> list[list[Measurement]]:

@@ -11,7 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.evaluation.measure import Job, Measurement, measure, warm_up
+from w2vtrain.evaluation.measure import Measurement, measure, warm_up
+from w2vtrain.evaluation.systems import Job
 
 AXES: dict[str, tuple[Any, ...]] = {
     "vector_size": (25, 50, 100, 200, 300, 512, 1024),

@@ -1,0 +1,212 @@
+"""Train one benchmark job with one system: w2vtrain, gensim, fastText, word2vec.c or pWord2Vec.
+
+gensim and fastText are imported if they are installed; word2vec.c and pWord2Vec are programs, given by their paths.
+measure.py runs each job in its own process.
+"""
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from w2vtrain.errors import ConfigError
+from w2vtrain.evaluation.limits import operations, path_length
+from w2vtrain.formats.vectors import write_vectors
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: a system, what it trains, and its settings.
+
+    alpha: None for the default of the system; program: path of a system that is a program.
+    """
+
+    system: str
+    architecture: str
+    objective: str
+    corpus: str
+    seed: int = 1
+    alpha: float | None = None
+    vector_size: int = 200
+    window: int = 5
+    negative: int = 5
+    sample: float = 1e-3
+    epochs: int = 3
+    min_count: int = 5
+    threads: int = 2
+    max_vocab: int | None = None
+    program: str | None = None
+
+
+class Clock:
+    """CPU and wall-clock seconds since the object was made."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def read(self) -> tuple[float, float]:
+        """Return (CPU seconds, wall-clock seconds)."""
+        return time.process_time() - self.cpu, time.perf_counter() - self.wall
+
+
+def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
+    from w2vtrain.api import train
+    from w2vtrain.training.events import Events
+
+    clocks: list[Clock] = []
+    options = {"negative": job.negative} if job.objective in ("neg", "nce") else {}
+    apart = ("system", "corpus", "negative", "program")
+    settings = {k: v for k, v in asdict(job).items() if k not in apart and v is not None}
+    events = Events(ready=lambda seconds: clocks.append(Clock()))
+    model = train(job.corpus, events=events, options=options, **settings)
+    training = clocks[0].read()
+    write_vectors(output, model.words, model.input, force=True)
+    examples = sum(epoch["examples"] for epoch in model.record["epochs"])
+    words = model.record["vocabulary"]["words"] * job.epochs
+    phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
+    done = {"words": words, "training": training, "operations": examples * _operations(job, model.counts)}
+    return {**done, **phases, "tokens": model.record["corpus"]["tokens"]}
+
+
+def _operations(job: Job, counts: np.ndarray) -> float:
+    """Return the operations per example. The window size is random; on average there are window + 1 context words."""
+    from w2vtrain.architectures import architecture_class
+
+    rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
+    return operations(job.vector_size, rows, 0 if architecture_class(job.architecture).pairs() else job.window + 1)
+
+
+def _train_gensim(job: Job, output: str) -> dict[str, Any]:
+    from gensim.models import Word2Vec
+
+    hs = job.objective == "hs"
+    model = Word2Vec(
+        vector_size=job.vector_size, window=job.window, negative=0 if hs else job.negative, hs=int(hs),
+        sg=int(job.architecture == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
+        min_count=job.min_count, alpha=job.alpha or 0.025,
+    )  # fmt: skip
+    clock = Clock()
+    model.build_vocab(corpus_file=job.corpus)
+    reading, clock = clock.read()[1], Clock()
+    total = int(model.corpus_total_words)
+    model.train(corpus_file=job.corpus, total_words=total, epochs=job.epochs)
+    training = clock.read()
+    model.wv.save_word2vec_format(output)
+    words = int(sum(model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key))
+    return {"words": words * job.epochs, "training": training, "reading": reading, "tokens": total}
+
+
+def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
+    import fasttext
+
+    model = fasttext.train_unsupervised(
+        job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
+        ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
+        lr=job.alpha or 0.05, maxn=0, verbose=0,
+    )  # fmt: skip
+    words, counts = model.get_words(include_freq=True)
+    matrix = model.get_input_matrix()
+    write_vectors(output, words, matrix[: len(words)], force=True)
+    return {"words": int(counts.sum()) * job.epochs, "training": (None, None)}
+
+
+def _train_program(job: Job, output: str) -> dict[str, Any]:
+    """Train with word2vec.c or pWord2Vec, which take the same options and print their progress in percent.
+
+    Training time is measured from the first report of progress to the last, and scaled to the whole training.
+    """
+    import resource  # Windows has no such module
+
+    words = [str(job.program), *arguments(job, output)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        count, points = _watched(process)
+    if process.returncode or len(points) < 2:
+        raise ConfigError(f"{job.program}: exit code {process.returncode}, {len(points)} reports of progress")
+    (start, *first), (end, *last) = points[0], points[-1]
+    cpu, wall = ((after - before) / (end - start) for before, after in zip(first, last, strict=True))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = {"whole_cpu": used.ru_utime + used.ru_stime, "peak_memory": used.ru_maxrss * 1024}
+    return {"words": count * job.epochs, "training": (cpu, wall), **whole}
+
+
+def arguments(job: Job, output: str) -> list[str]:
+    """Return the command-line arguments of word2vec.c or pWord2Vec for a job."""
+    options: dict[str, Any] = {
+        "train": job.corpus, "output": output, "size": job.vector_size, "window": job.window, "sample": job.sample,
+        "negative": 0 if job.objective == "hs" else job.negative, "threads": job.threads, "iter": job.epochs,
+        "min-count": job.min_count, "binary": 0,
+    }  # fmt: skip
+    if job.system == "word2vec.c":
+        options |= {"cbow": int(job.architecture == "cbow"), "hs": int(job.objective == "hs")}
+    if job.alpha:
+        options["alpha"] = job.alpha  # after -cbow, which sets a default
+    return [text for name, value in options.items() for text in (f"-{name}", str(value))]
+
+
+def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[tuple[float, float, float]]]:
+    """Read the output of a program until it ends.
+
+    Return the number of words in its vocabulary's text, and (fraction done, CPU seconds, wall-clock seconds) at each
+    report of progress.
+    """
+    assert process.stdout
+    watched, count = psutil.Process(process.pid), 0
+    points: list[tuple[float, float, float]] = []
+    last = b""
+    while block := os.read(process.stdout.fileno(), 1 << 16):
+        last = last[-100:] + block  # a report may be cut in two
+        if total := re.search(rb"Words in train file: (\d+)\n", last):
+            count = int(total[1])
+        if found := re.findall(rb"Progress: ([\d.]+)%", last):
+            with contextlib.suppress(psutil.Error):  # the program may have ended
+                used = watched.cpu_times()
+                points.append((float(found[-1]) / 100, used.user + used.system, time.perf_counter()))
+    return count, points
+
+
+SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
+    "w2vtrain": _train_w2vtrain,
+    "gensim": _train_gensim,
+    "fasttext": _train_fasttext,
+    "word2vec.c": _train_program,
+    "pword2vec": _train_program,
+}
+PROGRAMS = ("word2vec.c", "pword2vec")
+"""The systems that are programs."""
+COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs")}
+"""The architectures and objectives that all systems but pWord2Vec support."""
+
+
+def supports(system: str, architecture: str, objective: str) -> bool:
+    """Return whether a system trains an architecture with an objective."""
+    if system == "pword2vec":
+        return (architecture, objective) == ("skipgram", "neg")
+    return system == "w2vtrain" or (architecture, objective) in COMMON
+
+
+def installed(systems: Iterable[str], programs: Mapping[str, str]) -> list[str]:
+    """Return the systems that can be imported here or whose program is given. programs: paths by system."""
+    return [name for name in systems if name in programs or (name not in PROGRAMS and importlib.util.find_spec(name))]
+
+
+def program_path(system: str, path: str) -> str:
+    """Return the absolute path of a system's program.
+
+    Raises ConfigError if the system is not one of PROGRAMS, or if the path is not an executable file.
+    """
+    if system not in PROGRAMS:
+        raise ConfigError(f"program: {system!r} is not one of {', '.join(PROGRAMS)}")
+    found = shutil.which(Path(path).absolute())
+    if not found:
+        raise ConfigError(f"program: {path} is not an executable file")
+    return str(found)

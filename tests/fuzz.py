@@ -1,7 +1,8 @@
-"""Coverage-guided fuzzing of every reader of foreign files: `python tests/fuzz.py LOADER --seconds 20`; needs atheris.
+"""Coverage-guided fuzzing of every reader of untrusted files: `python tests/fuzz.py LOADER`; needs atheris.
 
-An input fails that lets anything but W2VError escape, warns, takes more than 256 MB beyond the start, or takes longer
-than SLOWEST seconds. libFuzzer then ends with a code that is not 0, and the input lies in the folder --artifacts.
+An input fails if it raises anything but a W2VError, causes a warning, takes more than 256 MiB of additional memory, or
+takes longer than SLOWEST seconds. libFuzzer then exits with a nonzero code and saves the input in the folder
+--artifacts.
 """
 
 import argparse
@@ -42,16 +43,16 @@ from w2vtrain.text import corpus, vocab
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
-LONGEST = 4096  # bytes of an input
-ROOM = 256 << 20  # bytes of memory beyond the start
-SLOWEST = 20  # seconds an input
+LONGEST = 4096  # bytes per input
+MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
+SLOWEST = 20  # seconds per input
 MODULES = (
     aliases, analogies, checkpoint, compare, compression, config, corpus, datasets, describe, intervals, json_text,
     model, parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees,
     vector_rows, vectors, vocab, word2vec, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
-# What a mutation may put in the place of a word, a number or a text, beside what libFuzzer thinks of.
+# A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
 VALUES = [
     b"null", b"true", b"-1", b"0", b"1", b"2.5", b"nan", b"inf", b"1e999", b"-1e-320", b"9" * 30, b"9" * 2000,
@@ -62,23 +63,27 @@ WORDS = ["king", "man", "woman", "queen", "King", "paris", "\u00e9t\u00e9"]
 ROWS = np.random.default_rng(1).standard_normal((len(WORDS), 3)).astype(np.float32)
 COUNTS = np.arange(len(WORDS), 0, -1)
 REFUSED: Counter[str] = Counter()
-"""How many inputs were refused so far, by the name of the error."""
+"""The number of inputs rejected so far, by the name of the error."""
 JOB = compare.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
 
 
 class Loader(NamedTuple):
-    """read(path): reads an input, in whose folder it may write; seeds(folder): what to begin with, made in a folder."""
+    """A reader under test.
+
+    read(path): reads an input; it may write to the input's folder. seeds(folder): yields the initial inputs; it may
+    create files in `folder`.
+    """
 
     read: Callable[[Path], object]
     seeds: Callable[[Path], Iterator[bytes]]
 
 
 def refused(read, *args, **options):
-    """What the reader gives; None where it refuses the input as it should."""
+    """Return what a reader returns, or None if it rejects the input with a W2VError, as it should."""
     try:
         return read(*args, **options)
     except ResourceError:
-        raise  # no input of LONGEST bytes has a right to much memory
+        raise  # no input of at most LONGEST bytes should need much memory
     except W2VError as error:
         REFUSED[type(error).__name__] += 1
         return None
@@ -155,7 +160,7 @@ def read_compressed(path):
 
 
 def read_run(path):
-    """A run's config.json: the same command goes on, and `resume`."""
+    """Read a run's config.json, both as `resume` does and as the same `fit` command does."""
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
@@ -165,7 +170,7 @@ def read_run(path):
 
 
 def read_result(path):
-    """A result in the folder of `compare`."""
+    """Read a result in the folder of `compare`."""
     name = path.parent / "softmax-seed-1.json"
     name.write_bytes(path.read_bytes())
     refused(compare.result, path.parent, JOB, print)
@@ -176,7 +181,7 @@ def attacks(*suffixes):
 
 
 def attacks_on(loader):
-    """Files for this loader alone, beside those in the folder above, which are vectors and models or pretend to be."""
+    """Return the attack files for one loader only. Those directly in ATTACKS are, or claim to be, vectors or models."""
     return sorted((ATTACKS / loader).glob("*"))
 
 
@@ -328,7 +333,7 @@ LOADERS = {
 
 
 def watch(atheris):
-    """Let the fuzzer see which branches our readers take; what Numba compiles is left alone."""
+    """Make the fuzzer record which branches our readers take; functions compiled by Numba are not instrumented."""
     for module in MODULES:
         for value in vars(module).values():
             if getattr(value, "__module__", None) != module.__name__:
@@ -340,7 +345,7 @@ def watch(atheris):
 
 
 def mutated(mutate, data, longest, seed):
-    """Change bytes anywhere, or one token of a text, as which a container's header counts, too."""
+    """Change bytes anywhere, or replace one token of text; the header of a safetensors file counts as text, too."""
     rng = random.Random(seed)
     spans = [found.span() for found in TOKEN.finditer(data)]
     if not spans or rng.random() < 0.5:
@@ -354,21 +359,21 @@ def mutated(mutate, data, longest, seed):
 
 
 def fuzz(loader, folder, flags):
-    """In a process of its own, which libFuzzer ends."""
-    import resource  # these two are not to be had everywhere
+    """Fuzz one loader in this process, which libFuzzer ends."""
+    import resource  # like atheris, not available on every platform
 
     import atheris
 
     watch(atheris)
     os.chdir(folder)
-    path, read = Path("input"), LOADERS[loader].read  # names by chance would get into the fuzzer's dictionary
+    path, read = Path("input"), LOADERS[loader].read  # random names would end up in the fuzzer's dictionary
 
     before = resource.getrlimit(resource.RLIMIT_AS)
 
     def allow_more():
-        """The fuzzer itself grows, in ten minutes by as much as an input may take."""
+        """Raise the memory limit: in ten minutes, the fuzzer itself grows by as much as an input may take."""
         size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, before[1]))
 
     inputs = itertools.count(1)
 
@@ -379,10 +384,10 @@ def fuzz(loader, folder, flags):
         try:
             refused(read, path)
         except BaseException:
-            resource.setrlimit(resource.RLIMIT_AS, before)  # to tell of it takes memory, too
+            resource.setrlimit(resource.RLIMIT_AS, before)  # reporting the error takes memory, too
             raise
 
-    for seed in sorted(Path("seeds").iterdir()):  # what is imported and compiled on the way does not count
+    for seed in sorted(Path("seeds").iterdir()):  # so that imports and compilation do not count
         one_input(seed.read_bytes())
     allow_more()
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
@@ -390,7 +395,7 @@ def fuzz(loader, folder, flags):
 
 
 def start(loader, flags, corpus=None, artifacts=Path()):
-    """Make seeds and fuzz in another process; returns what subprocess.run does."""
+    """Create the seeds and fuzz in another process; return what subprocess.run returns."""
     with tempfile.TemporaryDirectory() as made_here:
         folder = Path(made_here)
         (folder / "seeds").mkdir()
@@ -417,7 +422,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("loader", choices=LOADERS)
     parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--corpus", type=Path, help="folder of inputs to begin with, to which new ones are added")
+    parser.add_argument("--corpus", type=Path, help="folder of initial inputs, to which new inputs are added")
     parser.add_argument("--artifacts", type=Path, default=Path(), help="folder for inputs that fail")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options, flags = parser.parse_known_args()

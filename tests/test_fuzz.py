@@ -1,11 +1,11 @@
-"""Every reader of foreign files under a fuzzer: from a fixed seed here, by chance and longer in the slow test."""
+"""Fuzz tests of every reader of untrusted files: short ones with a fixed seed, slow ones with random seeds."""
 
 import re
 
 import fuzz
 import pytest
 
-pytest.importorskip("atheris", reason="atheris is made for Linux: nothing is fuzzed elsewhere")
+pytest.importorskip("atheris", reason="atheris, which the fuzz tests need, is only available on Linux")
 
 SECONDS = 8
 
@@ -19,12 +19,12 @@ def check(loader, flags, folder):
 
 @pytest.mark.parametrize("loader", fuzz.LOADERS)
 def test_only_errors_of_this_package_escape(loader, tmp_path):
-    """From a fixed seed: who runs into a failure can run into it again."""
+    """The seed is fixed, so that a failure can be reproduced."""
     assert check(loader, ["-seed=1", f"-max_total_time={SECONDS}"], tmp_path) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loader", fuzz.LOADERS)
 def test_only_errors_of_this_package_escape_for_ten_minutes(loader, tmp_path):
-    """Other inputs each time: what is found is kept in the test's folder."""
+    """The inputs differ each time; those that fail are kept in the test's temporary folder."""
     check(loader, ["-max_total_time=600"], tmp_path)

@@ -1,4 +1,4 @@
-"""Hostile and damaged files: only errors of this package, quickly, without taking memory or running anything."""
+"""Tests of hostile and damaged files: readers reject them quickly, without exhausting the memory or running code."""
 
 import contextlib
 import subprocess
@@ -23,20 +23,20 @@ from w2vtrain.text.vocab import Vocabulary
 FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(path for path in FOLDER.iterdir() if path.suffix not in (".py", "") and path.is_file())
 OTHERS = [path for loader in fuzz.LOADERS for path in fuzz.attacks_on(loader)]
-# These are sound as vectors: what is wrong with them concerns the rest of a model.
+# These files are valid as vectors; their defects are in other parts of a model.
 SOUND_VECTORS = {
     *("no-settings", "list-settings", "bad-record", "bfloat-extra", "other-dim", "nan-output", "nan-extra"),
     "negative-count",
 }
 
 
-def test_there_are_attacks():
+def test_the_attack_files_exist():
     assert len(ATTACKS) > 60
     assert len(OTHERS) > 45
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
-def test_a_hostile_file_is_refused(path, tmp_path, monkeypatch):
+def test_a_hostile_file_is_rejected(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     start = time.process_time()
     readers = [load_model] if path.stem in SOUND_VECTORS else [read_vectors, load_model]
@@ -45,12 +45,12 @@ def test_a_hostile_file_is_refused(path, tmp_path, monkeypatch):
             reader(path)
     with contextlib.suppress(W2VError):
         assert describe(path)["bytes"] == path.stat().st_size
-    assert time.process_time() - start < 60, "a reader that does not come to an end"
+    assert time.process_time() - start < 60, "a reader does not terminate"
     assert not list(tmp_path.iterdir()), "a pickle was run"
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
-def test_lenient_reading_raises_nothing_else(path):
+def test_lenient_reading_raises_only_errors_of_this_package(path):
     try:
         vectors = read_vectors(path, lenient=True)
     except W2VError:
@@ -59,7 +59,7 @@ def test_lenient_reading_raises_nothing_else(path):
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_every_other_reader_refuses_its_hostile_files(path, tmp_path):
+def test_every_other_reader_rejects_its_hostile_files(path, tmp_path):
     copy, before = tmp_path / "input", fuzz.REFUSED.total()
     copy.write_bytes(path.read_bytes())
     fuzz.refused(fuzz.LOADERS[path.parent.name].read, copy)
@@ -135,7 +135,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="n
 
 
 def printed(program, *arguments):
-    """The lines that a program prints, which must end well."""
+    """Run a Python program, which must exit with code 0, and return the lines that it prints."""
     command = [sys.executable, "-W", "error", "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=FOLDER.parent.parent, check=False)
     assert done.returncode == 0, done.stderr
@@ -143,12 +143,12 @@ def printed(program, *arguments):
 
 
 @needs_proc
-def test_no_hostile_file_takes_much_memory():
+def test_no_hostile_file_needs_much_memory():
     assert not printed(PROGRAM, *ATTACKS)
 
 
 @needs_proc
-def test_every_hostile_model_is_refused_before_memory_is_taken_for_its_scorer():
+def test_every_hostile_model_is_rejected_before_its_scorer_takes_memory():
     models = fuzz.attacks_on("model")
     assert len(models) > 20
     refused = dict(line.split(" ", 1) for line in printed(SCORING, *models))
@@ -160,7 +160,7 @@ def test_every_hostile_model_is_refused_before_memory_is_taken_for_its_scorer():
 
 @needs_proc
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
-def test_an_endless_device_is_refused_by_every_reader(tmp_path):
+def test_an_endless_device_is_rejected_by_every_reader(tmp_path):
     (tmp_path / "job.json").symlink_to("/dev/zero")
     found = printed(ENDLESS, tmp_path / "job.json")
     assert [line[:2] for line in found] == ["78", "65", "65", "65", "65", "65"]
@@ -168,7 +168,7 @@ def test_an_endless_device_is_refused_by_every_reader(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x/" * 5000])
-def test_a_name_that_is_too_long_is_input_that_is_missing(name, tmp_path):
+def test_a_file_name_that_is_too_long_raises_input_missing(name, tmp_path):
     words = Vectors(fuzz.WORDS, fuzz.ROWS)
     for read in (
         lambda path: Corpus([path]),

@@ -1,3 +1,5 @@
+"""Tests of saving, loading and describing models."""
+
 import json
 import struct
 import subprocess
@@ -52,12 +54,12 @@ def same(a, b):
         assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes()), name
 
 
-def test_round_trip(tmp_path):
+def test_a_saved_model_is_loaded_unchanged(tmp_path):
     save_model(tmp_path / "m", small())
     same(load_model(tmp_path / "m"), small())
 
 
-def test_what_is_loaded_can_be_trained_on(tmp_path):
+def test_loaded_arrays_are_writable_contiguous_and_aligned(tmp_path):
     save_model(tmp_path / "m", small())
     loaded = load_model(tmp_path / "m")
     for array in (loaded.input, loaded.output, loaded.counts, *loaded.arrays.values()):
@@ -66,7 +68,7 @@ def test_what_is_loaded_can_be_trained_on(tmp_path):
         assert array.flags.aligned
 
 
-def test_strided_views_in_many_blocks(tmp_path, monkeypatch):
+def test_strided_views_are_saved_in_many_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(safetensors, "VALUES", 50)
     padded = np.random.default_rng(1).standard_normal((100, 16)).astype("f4")
     names = [f"w{i}" for i in range(100)]
@@ -79,7 +81,7 @@ def test_strided_views_in_many_blocks(tmp_path, monkeypatch):
     assert (loaded.counts == np.arange(200)[::-2]).all()
 
 
-def test_it_is_a_sound_safetensors_file(tmp_path):
+def test_a_model_is_a_valid_safetensors_file(tmp_path):
     save_model(tmp_path / "m", small())
     with safe_open(tmp_path / "m", framework="numpy") as file:
         assert file.metadata()["w2vtrain"] == "1"
@@ -94,7 +96,7 @@ def test_it_is_a_sound_safetensors_file(tmp_path):
             assert part["data_offsets"][0] % tensors[name].dtype.itemsize == 0
 
 
-def test_a_file_of_the_library_is_loaded(tmp_path):
+def test_a_model_written_by_the_safetensors_library_is_loaded(tmp_path):
     given = small(arrays={})
     tensors = {"words": np.frombuffer("\n".join(WORDS).encode(), "u1"), "counts": given.counts}
     tensors |= {"input": given.input, "output": given.output}
@@ -103,7 +105,7 @@ def test_a_file_of_the_library_is_loaded(tmp_path):
     same(load_model(tmp_path / "m"), given)
 
 
-def test_overwriting_needs_force(tmp_path):
+def test_overwriting_a_model_needs_force(tmp_path):
     save_model(tmp_path / "m", small())
     with pytest.raises(OutputError, match="exists: use --force"):
         save_model(tmp_path / "m", small())
@@ -112,8 +114,8 @@ def test_overwriting_needs_force(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk():
-    with pytest.raises(WriteError, match=r"No space left on device after 0 bytes, [\d,]+ are needed"):
+def test_saving_a_model_to_a_full_disk_raises_write_error():
+    with pytest.raises(WriteError, match=r"No space left on device after 0 bytes; [\d,]+ are needed"):
         save_model("/dev/full", small())
 
 
@@ -128,20 +130,20 @@ def test_a_full_disk():
         ({"input": np.ones((3, 4))}, DataError, "input has dtype float64"),
         ({"input": np.full((3, 4), np.nan, "f4")}, DataError, "row 0 of input is not finite"),
         ({"output": np.full((3, 4), np.inf, "f4")}, DataError, "row 0 of output is not finite"),
-        ({"output": np.ones((3, 5), "f4")}, DataError, "vectors of 4 and 5 values"),
-        ({"arrays": {"x": np.array([np.nan])}}, DataError, "array x holds NaN"),
-        ({"arrays": {"input": np.array([1])}}, UsageError, "may not be called 'input'"),
-        ({"settings": {"x": object()}}, UsageError, "JSON cannot say"),
+        ({"output": np.ones((3, 5), "f4")}, DataError, "input vectors of 4 values and output vectors of 5"),
+        ({"arrays": {"x": np.array([np.nan])}}, DataError, "array x contains NaN"),
+        ({"arrays": {"input": np.array([1])}}, UsageError, "cannot be named 'input'"),
+        ({"settings": {"x": object()}}, UsageError, "JSON cannot store"),
         ({"words": [], "counts": np.zeros(0, int), "input": np.ones((0, 4), "f4")}, DataError, "0 words"),
     ],
 )
-def test_what_could_not_be_loaded_is_not_saved(tmp_path, changes, error, message):
+def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, changes, error, message):
     with pytest.raises(error, match=message):
         save_model(tmp_path / "m", small(**changes))
     assert not list(tmp_path.iterdir())
 
 
-def test_objects_are_not_saved(tmp_path):
+def test_arrays_of_objects_are_not_saved(tmp_path):
     with pytest.raises(TypeError, match="the array x has dtype object"):
         save_model(tmp_path / "m", small(arrays={"x": np.array([None])}))
 
@@ -149,14 +151,14 @@ def test_objects_are_not_saved(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"w2vtrain": "2"}, "format 2 of w2vtrain; this version reads format 1"),
-        ({"w2vtrain": None}, "not one of w2vtrain"),
+        ({"w2vtrain": "2"}, "w2vtrain format 2, but this version reads format 1"),
+        ({"w2vtrain": None}, "not from w2vtrain"),
         ({"settings": None}, "has no settings"),
         ({"record": "["}, "record are not JSON"),
         ({"record": "3"}, "record are not a JSON object"),
     ],
 )
-def test_metadata_is_checked(tmp_path, change, message):
+def test_invalid_metadata_raises_data_error(tmp_path, change, message):
     save_model(tmp_path / "m", small())
     about = {"w2vtrain": "1", "settings": "{}", "record": "{}"} | change
     save_file(load_file(tmp_path / "m"), tmp_path / "m", {k: v for k, v in about.items() if v is not None})
@@ -164,7 +166,7 @@ def test_metadata_is_checked(tmp_path, change, message):
         load_model(tmp_path / "m")
 
 
-def test_every_truncation_is_refused(tmp_path):
+def test_every_truncated_model_is_rejected(tmp_path):
     save_model(tmp_path / "m", small())
     whole = (tmp_path / "m").read_bytes()
     for length in [*range(0, len(whole), 7), len(whole) - 1]:
@@ -176,7 +178,7 @@ def test_every_truncation_is_refused(tmp_path):
         load_model(tmp_path / "long")
 
 
-def test_every_flipped_bit_raises_our_errors_or_leaves_a_sound_model(tmp_path):
+def test_a_flipped_bit_raises_data_error_or_leaves_a_valid_model(tmp_path):
     save_model(tmp_path / "m", small())
     whole = bytearray((tmp_path / "m").read_bytes())
     for position in np.random.default_rng(0).integers(0, 8 * len(whole), 400):
@@ -192,7 +194,7 @@ def test_every_flipped_bit_raises_our_errors_or_leaves_a_sound_model(tmp_path):
         whole[position // 8] ^= 1 << (position % 8)
 
 
-def test_missing_files_and_folders(tmp_path):
+def test_missing_files_and_folders_raise_input_missing(tmp_path):
     for read in (load_model, describe):
         with pytest.raises(InputMissing, match=r"none cannot be opened: No such file"):
             read(tmp_path / "none")
@@ -241,7 +243,7 @@ def test_describe_vectors(tmp_path, format):
     assert expected.items() <= describe(tmp_path / "v").items()
 
 
-def test_describe_reads_a_piece_of_a_big_file(tmp_path, monkeypatch):
+def test_describe_reads_only_part_of_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.describe.COUNTED", 1 << 20)
     with (tmp_path / "v").open("wb") as file:
         for _ in range(4):
@@ -251,7 +253,7 @@ def test_describe_reads_a_piece_of_a_big_file(tmp_path, monkeypatch):
     assert found["words"] == pytest.approx(400_000, rel=0.001)
 
 
-def test_describe_another_programs_file(tmp_path):
+def test_describe_a_safetensors_file_of_another_program(tmp_path):
     save_file({"weights": np.ones((2, 3), "f4")}, tmp_path / "m")
     found = describe(tmp_path / "m")
     assert found["kind"] == "unknown"
@@ -272,10 +274,10 @@ print(peak() - before)
 """
 
 
-def test_saving_makes_no_second_copy(tmp_path):
+def test_saving_a_model_does_not_copy_its_matrices(tmp_path):
     command = [sys.executable, "-c", MEMORY, str(tmp_path / "m")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 25  # MiB; one matrix has 38
+    assert int(done.stdout) < 25  # MiB; a copy of one matrix would take 38
 
 
 def test_no_reader_unpickles():

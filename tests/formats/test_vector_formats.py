@@ -1,4 +1,4 @@
-"""The registry of vector formats: what each must do, and a newcomer that is one module and nothing else."""
+"""Tests of the registry of vector formats: what each format must do, and adding one with a single new module."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ FORMAT = VectorFormat(name="toy", suffixes=(".csv",), sniff=sniff, read=read, wr
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """A folder in which the toy format is installed for the time of a test."""
+    """Add the toy format for the duration of a test, and yield the test's folder."""
     folder = tmp_path / "more_formats"
     folder.mkdir()
     (folder / "toy.py").write_text(TOY)
@@ -67,7 +67,7 @@ def toy(tmp_path, monkeypatch):
     sys.modules.pop("w2vtrain.formats.vector_formats.toy", None)
 
 
-def test_one_module_adds_a_format_to_everything(toy):
+def test_one_module_adds_a_format_to_all_functions(toy):
     assert vector_formats.names() == ["text", "binary", "toy"]
     assert format_of("vectors.CSV") == "toy"
     write_vectors(toy / "v.csv", WORDS, MATRIX)
@@ -84,22 +84,22 @@ def test_one_module_adds_a_format_to_everything(toy):
     }  # fmt: skip
 
 
-def test_error_messages_name_a_new_format(toy):
+def test_error_messages_list_a_new_format(toy):
     with pytest.raises(
-        UsageError, match=r"use \.txt \(text\), \.vec \(text\), \.bin \(binary\), \.csv \(toy\), or say"
+        UsageError, match=r"use \.txt \(text\), \.vec \(text\), \.bin \(binary\), \.csv \(toy\), or pass"
     ):
         format_of("a.json")
     with pytest.raises(UsageError, match="use text or binary or toy"):
         format_of("a", "json")
     (toy / "cut.csv").write_bytes(b"#toy 3 2\nthe,1.25,2.25\nof,3,4\n")
-    with pytest.raises(DataError, match="promises 3 vectors, the file holds 2"):
+    with pytest.raises(DataError, match="promises 3 vectors, the file has 2"):
         read_vectors(toy / "cut.csv")
     (toy / "huge.csv").write_bytes(b"#toy 3000000 20\nthe,1,2\nof,3,4\n")
     with pytest.raises(DataError, match="it is cut off or its header is wrong"):
         read_vectors(toy / "huge.csv")
 
 
-def test_the_command_line_can_offer_a_new_format(toy):
+def test_the_command_line_offers_a_new_format(toy):
     @click.command()
     @click.option("--format", type=click.Choice(vector_formats.names()))
     def command(format): ...
@@ -107,13 +107,13 @@ def test_the_command_line_can_offer_a_new_format(toy):
     assert "[text|binary|toy]" in CliRunner().invoke(command, ["--help"]).output
 
 
-def test_names_are_known_without_numpy():
+def test_format_names_are_listed_without_importing_numpy():
     program = "import sys; from w2vtrain.formats.vector_formats import names; print(names(), 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "['text', 'binary'] False\n"
 
 
-def test_every_format_keeps_the_contract():
+def test_every_format_fulfills_the_contract():
     known = vector_formats.formats()
     assert all(found.name == name for name, found in known.items())
     suffixes = [suffix for found in known.values() for suffix in found.suffixes]
@@ -133,7 +133,7 @@ def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name
     assert size in (None, len(data))
 
 
-def test_a_model_is_claimed_by_no_format(tmp_path):
+def test_no_format_claims_a_model(tmp_path):
     save_model(tmp_path / "m", Model(WORDS, np.array([3, 2, 1]), MATRIX, MATRIX))
     data = (tmp_path / "m").read_bytes()
     assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == ["model"]

@@ -1,3 +1,5 @@
+"""Tests of writing vectors and reading them back, strictly and leniently, in all formats."""
+
 import bz2
 import gzip
 import lzma
@@ -43,7 +45,7 @@ def same_bits(a, b):
 
 
 @each_format
-def test_round_trip(tmp_path, format):
+def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     found = read_vectors(tmp_path / "v")
     assert found.words == WORDS
@@ -74,7 +76,7 @@ def tables(draw):
 @example(table=(["\ufeff"], np.array([[1.5]], "f4")))
 @example(table=(["a"], np.frombuffer(b"AAAA", "<f4").reshape(1, 1)))
 @example(table=(["\0", "1"], np.frombuffer(b"    1 2\n", "<f4").reshape(2, 1)))
-def test_any_words_and_any_finite_floats_come_back_bit_for_bit(tmp_path, format, table):
+def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format, table):
     write_vectors(tmp_path / "v", *table, format, force=True)
     found = read_vectors(tmp_path / "v")
     assert found.words == table[0]
@@ -83,7 +85,7 @@ def test_any_words_and_any_finite_floats_come_back_bit_for_bit(tmp_path, format,
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=50))
-def test_decimals_read_back_to_the_same_bits(bits):
+def test_decimals_are_read_back_to_the_same_bits(bits):
     values = np.array(bits, np.uint32).view(np.float32)
     values = values[np.isfinite(values)][None]
     if values.size:
@@ -92,7 +94,7 @@ def test_decimals_read_back_to_the_same_bits(bits):
 
 @settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)
 @given(st.binary(max_size=60), st.sampled_from([b"", b"2 1\n", b"1 2\n", b"a 1 2\n", b"2 2\na 1 2\n"]), st.booleans())
-def test_any_bytes_raise_data_errors_or_are_vectors(tmp_path, junk, start, lenient):
+def test_any_bytes_are_vectors_or_raise_data_error(tmp_path, junk, start, lenient):
     try:
         found = read_vectors(put(tmp_path, start + junk), lenient=lenient)
     except DataError:
@@ -102,7 +104,7 @@ def test_any_bytes_raise_data_errors_or_are_vectors(tmp_path, junk, start, lenie
 
 
 @word2vec_format
-def test_gensim_reads_the_same(tmp_path, format):
+def test_gensim_reads_our_files_bit_for_bit(tmp_path, format):
     models = pytest.importorskip("gensim.models")
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     keyed = models.KeyedVectors.load_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
@@ -111,7 +113,7 @@ def test_gensim_reads_the_same(tmp_path, format):
 
 
 @word2vec_format
-def test_gensims_files_are_read(tmp_path, format):
+def test_files_that_gensim_wrote_are_read_bit_for_bit(tmp_path, format):
     keyed = in_gensim(Vectors(WORDS, MATRIX))
     keyed.save_word2vec_format(str(tmp_path / "v"), binary=format == "binary")
     found = read_vectors(tmp_path / "v")
@@ -119,7 +121,7 @@ def test_gensims_files_are_read(tmp_path, format):
     assert same_bits(found.matrix, MATRIX)
 
 
-def test_the_bytes_are_those_of_word2vec(tmp_path):
+def test_files_follow_the_word2vec_formats_byte_for_byte(tmp_path):
     matrix = np.array([[1, -0.5]], "f4")
     write_vectors(tmp_path / "v.txt", ["é"], matrix)
     write_vectors(tmp_path / "v.bin", ["é"], matrix)
@@ -127,7 +129,7 @@ def test_the_bytes_are_those_of_word2vec(tmp_path):
     assert (tmp_path / "v.bin").read_bytes() == "1 2\né ".encode() + matrix.astype("<f4").tobytes() + b"\n"
 
 
-def test_text_as_word2vec_c_and_others_write_it(tmp_path):
+def test_text_as_written_by_word2vec_c_and_others_is_read(tmp_path):
     for content in (
         b"2 2 \nthe 0.100000 -0.200000 \nof 1 2 \n",
         b"2 2\r\nthe 0.1 -0.2\r\nof 1 2\r\n",
@@ -142,21 +144,21 @@ def test_text_as_word2vec_c_and_others_write_it(tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_binary_with_and_without_newlines(tmp_path, end):
+def test_binary_files_with_and_without_newlines_are_read(tmp_path, end):
     found = read_vectors(put(tmp_path, b"2 2\nthe " + ROW + end + b"of " + ROW + end))
     assert found.format == "binary"
     assert found.words == ["the", "of"]
     assert found.matrix.tolist() == [[1, 2], [1, 2]]
 
 
-def test_text_without_header_is_glove(tmp_path):
+def test_text_without_a_header_is_read_as_glove(tmp_path):
     found = read_vectors(put(tmp_path, b"the 1 2\nof 3 4\n, 5 6\n"))
     assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
 @each_format
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
-def test_compressed_files(tmp_path, format, name):
+def test_compressed_vectors_are_read(tmp_path, format, name):
     pack = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}[name]
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     found = read_vectors(put(tmp_path, pack((tmp_path / "v").read_bytes())))
@@ -165,14 +167,14 @@ def test_compressed_files(tmp_path, format, name):
     assert found.compression == name
 
 
-def test_content_wins_over_the_suffix(tmp_path):
+def test_the_format_is_detected_from_the_content_not_the_suffix(tmp_path):
     write_vectors(tmp_path / "v.bin", WORDS, MATRIX, "text")
     write_vectors(tmp_path / "v.txt", WORDS, MATRIX, "binary")
     assert read_vectors(tmp_path / "v.bin").format == "text"
     assert read_vectors(tmp_path / "v.txt").format == "binary"
 
 
-def test_a_model_gives_its_input_vectors_and_counts(tmp_path):
+def test_reading_a_model_returns_its_input_vectors_and_counts(tmp_path):
     counts = np.array([9, 8, 7, 3, 2, 1])
     save_model(tmp_path / "m", Model(WORDS, counts, MATRIX, -MATRIX))
     found = read_vectors(tmp_path / "m", limit=4)
@@ -181,7 +183,7 @@ def test_a_model_gives_its_input_vectors_and_counts(tmp_path):
 
 
 @each_format
-def test_limit_reads_the_first_rows(tmp_path, format):
+def test_limit_reads_only_the_first_rows(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     for limit in (1, 3, len(WORDS), 100):
         found = read_vectors(tmp_path / "v", limit=limit)
@@ -192,7 +194,7 @@ def test_limit_reads_the_first_rows(tmp_path, format):
 
 
 @each_format
-def test_many_blocks(tmp_path, format, monkeypatch):
+def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
     monkeypatch.setattr(text, "VALUES_AT_ONCE", 30)
     monkeypatch.setattr(binary, "VALUES_AT_ONCE", 30)
@@ -207,7 +209,7 @@ def test_many_blocks(tmp_path, format, monkeypatch):
 
 @each_format
 @pytest.mark.parametrize("layout", ["columns of a padded matrix", "fortran", "float64", "big-endian", "reversed"])
-def test_any_memory_layout(tmp_path, format, layout):
+def test_matrices_of_any_memory_layout_are_written(tmp_path, format, layout):
     matrix = {
         "columns of a padded matrix": np.pad(MATRIX, ((0, 0), (0, 5)))[:, :3],
         "fortran": np.asfortranarray(MATRIX),
@@ -224,16 +226,16 @@ def test_any_memory_layout(tmp_path, format, layout):
     [
         (["a", ""], "word 1 is empty"),
         ([""], "word 0 is empty"),
-        (["a", "New York"], "'New York' holds white space"),
-        (["a\n", "b"], r"'a\\n' holds white space"),
-        (["a", "b\t"], "holds white space"),
+        (["a", "New York"], "'New York' contains white space"),
+        (["a\n", "b"], r"'a\\n' contains white space"),
+        (["a", "b\t"], "contains white space"),
         (["a", "a"], "'a' occurs twice"),
         (["a", "\ud800"], "surrogate"),
         (["a", "b" * 70_000], "bytes, more than"),
     ],
 )
 @each_format
-def test_words_that_could_not_be_read_are_not_written(tmp_path, format, words, message):
+def test_words_that_could_not_be_read_back_are_not_written(tmp_path, format, words, message):
     with pytest.raises(DataError, match=message):
         write_vectors(tmp_path / "v", words, np.ones((len(words), 2), "f4"), format)
     assert not list(tmp_path.iterdir())
@@ -250,14 +252,14 @@ def test_values_that_are_not_finite_are_not_written(tmp_path, format, value):
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3,), (3, 0), (3, 2, 1), (3, vector_rows.MAX_DIM + 1)])
-def test_shapes_that_do_not_fit(tmp_path, shape):
+def test_shapes_that_do_not_match_the_words_raise_usage_error(tmp_path, shape):
     with pytest.raises(UsageError, match="shape"):
         write_vectors(tmp_path / "v.txt", ["a", "b", "c"], np.broadcast_to(np.float32(0), shape))
     with pytest.raises(UsageError, match="0 words"):
         write_vectors(tmp_path / "v.txt", [], np.ones((0, 2), "f4"))
 
 
-def test_formats_by_suffix(tmp_path):
+def test_the_suffix_selects_the_format(tmp_path):
     assert [format_of(name) for name in ("a.txt", "a.VEC", "b.bin", "-")] == ["text", "text", "binary", "text"]
     assert format_of("a.txt", "binary") == "binary"
     for name in ("a.csv", "a", "a.txt.gz"):
@@ -267,7 +269,7 @@ def test_formats_by_suffix(tmp_path):
         write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
 
 
-def test_overwriting_needs_force(tmp_path):
+def test_overwriting_vectors_needs_force(tmp_path):
     write_vectors(tmp_path / "v.txt", ["a"], np.ones((1, 1), "f4"))
     with pytest.raises(OutputError, match="exists"):
         write_vectors(tmp_path / "v.txt", WORDS, MATRIX)
@@ -277,12 +279,12 @@ def test_overwriting_needs_force(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @each_format
-def test_a_full_disk(format):
+def test_writing_vectors_to_a_full_disk_raises_write_error(format):
     with pytest.raises(WriteError, match="No space left"):
         write_vectors("/dev/full", WORDS, MATRIX, format)
 
 
-def test_standard_output(capfdbinary):
+def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
     write_vectors("-", ["a"], np.ones((1, 2), "f4"))
     assert capfdbinary.readouterr().out == b"1 2\na 1.0 1.0\n"
 
@@ -290,7 +292,7 @@ def test_standard_output(capfdbinary):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file holds 2"),
+        (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file has 2"),
         (b"1 2\nthe 1 2\nof 3 4\n", "file:3: more rows than the 1"),
         (b"2000000000 1000\nthe 1 2\n", "file:1: the header promises 2,000,000,000 vectors of 1,000 values"),
         (b"-1 2\nthe 1 2\n", "file:1: the header promises -1 vectors"),
@@ -316,7 +318,7 @@ def test_standard_output(capfdbinary):
         (b"hello\n", "neither vectors nor a model"),
     ],
 )
-def test_strict_reading_names_the_place(tmp_path, content, message):
+def test_strict_reading_reports_the_line_or_byte(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
         read_vectors(put(tmp_path, content))
 
@@ -332,7 +334,7 @@ def test_strict_reading_names_the_place(tmp_path, content, message):
         (b"2 2\nthe " + ROW + b"\nthe " + ROW + b"\nof " + ROW, ["the", "of"], 1),
     ],
 )
-def test_lenient_reading_leaves_out_and_counts(tmp_path, content, words, skipped):
+def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, skipped):
     path = put(tmp_path, content)
     with pytest.raises(DataError):
         read_vectors(path)
@@ -342,14 +344,14 @@ def test_lenient_reading_leaves_out_and_counts(tmp_path, content, words, skipped
     assert read_vectors(path, lenient=True, limit=1).words == ["the"]
 
 
-def test_missing_files_and_folders(tmp_path):
+def test_missing_files_and_folders_raise_input_missing(tmp_path):
     with pytest.raises(InputMissing, match="No such file"):
         read_vectors(tmp_path / "none")
     with pytest.raises(InputMissing, match="is a folder"):
         read_vectors(tmp_path)
 
 
-def test_a_large_dimension_is_told_apart(tmp_path):
+def test_the_format_of_vectors_with_a_large_dimension_is_detected(tmp_path):
     matrix = np.random.default_rng(0).standard_normal((2, 30_000)).astype("f4")
     for format in ("text", "binary"):
         write_vectors(tmp_path / format, ["a", "b"], matrix, format)
@@ -357,14 +359,14 @@ def test_a_large_dimension_is_told_apart(tmp_path):
         assert same_bits(read_vectors(tmp_path / format).matrix, matrix)
 
 
-def test_reading_and_writing_import_nothing_heavy():
+def test_reading_and_writing_import_no_heavy_package():
     program = "import sys, w2vtrain.formats.vectors, w2vtrain.formats.model\n"
     program += "print([m for m in sys.modules if m in ('gensim', 'scipy', 'numba', 'safetensors', 'zstandard')])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
-    """repr() and float() of one number at a time would take ten times as long."""
+    """Calling repr() and float() for each number would take ten times as long."""
     dumps, numbers, sizes = orjson.dumps, word2vec.numbers, []
     matrix = np.random.default_rng(0).standard_normal((10_000, 200)).astype("f4")
 

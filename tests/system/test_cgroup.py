@@ -1,4 +1,4 @@
-"""Limits of nested control groups, in files that imitate the kernel's and, where one can be made, in a real group."""
+"""Tests of the limits of nested control groups, with files that imitate the kernel's and, if possible, a real group."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ UNLIMITED_V1 = 2**63 - 4096
 
 
 class Machine:
-    """A folder of a process in /proc, and mounts of control groups, all below one folder."""
+    """A simulated machine below one folder: the folder of a process in /proc, and mounts of control groups."""
 
     def __init__(self, folder):
         self.folder, self.proc = folder, folder / "proc"
@@ -29,7 +29,7 @@ class Machine:
         (self.proc / "cgroup").write_text("".join(f"{line}\n" for line in lines))
 
     def mount(self, name, kind="cgroup2", options="rw,nsdelegate", root="/", written=None):
-        """Mount a hierarchy, or a part of it, at folder/name; mountinfo names it as `written` where that differs."""
+        """Mount a hierarchy, or part of it, at folder/name. `written`: the spelling of the mount point in mountinfo."""
         point = self.folder / name
         point.mkdir(exist_ok=True)
         number = 30 + len(self.mounts)
@@ -44,7 +44,7 @@ def fake(tmp_path):
 
 
 def write(folder, **files):
-    """Write files into a group's folder; memory_max stands for memory.max, as do the other controllers' files."""
+    """Write files into a group's folder; the keyword memory_max writes the file memory.max, and so on."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name.replace("_", ".", 1)).write_text(f"{content}\n")
@@ -57,14 +57,14 @@ def stat(**fields):
 
 @pytest.fixture
 def v2(fake):
-    """A process in /slice/job/step, and the mount point of version 2."""
+    """Return a machine whose process is in /slice/job/step, and the mount point of version 2."""
     fake.belongs("0::/slice/job/step")
     point = fake.mount("unified")
     (point / "slice/job/step").mkdir(parents=True)
     return fake, point
 
 
-def test_a_limit_on_an_outer_group_counts(v2):
+def test_a_limit_on_an_outer_group_applies(v2):
     fake, point = v2
     write(point / "slice/job/step", memory_max="max", memory_current=10, memory_stat=stat())
     write(point / "slice/job", memory_max="max", memory_current=20, memory_stat=stat())
@@ -73,7 +73,7 @@ def test_a_limit_on_an_outer_group_counts(v2):
     assert cgroup_memory(fake.proc) == 700
 
 
-def test_a_limit_on_the_inner_group_counts(v2):
+def test_a_limit_on_the_inner_group_applies(v2):
     fake, point = v2
     write(point / "slice/job/step", memory_max=1000, memory_current=100)
     write(point / "slice", memory_max="max", memory_current=5000)
@@ -88,7 +88,7 @@ def test_each_limit_is_compared_with_the_usage_of_its_own_group(v2):
     assert cgroup_memory(fake.proc) == 500
 
 
-def test_groups_beside_the_path_do_not_count(v2):
+def test_sibling_and_child_groups_are_ignored(v2):
     fake, point = v2
     write(point / "slice/other", memory_max=10, memory_current=9, cpu_max="1000 100000")
     write(point / "slice/job/step/child", memory_max=10, memory_current=9, cpu_max="1000 100000")
@@ -96,7 +96,7 @@ def test_groups_beside_the_path_do_not_count(v2):
     assert cgroup_cpus(fake.proc) is None
 
 
-def test_a_threshold_that_throttles_counts_like_a_limit(v2):
+def test_a_throttling_threshold_counts_as_a_limit(v2):
     fake, point = v2
     write(point / "slice/job", memory_max=1000, memory_high=800, memory_current=100)
     assert cgroup_memory(fake.proc) == 700
@@ -112,13 +112,13 @@ def test_the_page_cache_counts_as_free(v2):
 
 
 @pytest.mark.parametrize("used, cache, free", [(2000, 0, 0), (100, 500, 1000), (0, 0, 1000), (1000, 1, 1)])
-def test_free_memory_is_between_none_and_the_limit(v2, used, cache, free):
+def test_free_memory_is_between_zero_and_the_limit(v2, used, cache, free):
     fake, point = v2
     write(point / "slice", memory_max=1000, memory_current=used, memory_stat=stat(inactive_file=cache))
     assert cgroup_memory(fake.proc) == free
 
 
-def test_limits_of_version_1(fake):
+def test_limits_of_version_1_apply(fake):
     fake.belongs("5:cpu,cpuacct:/batch/job", "4:memory:/slurm/uid 7/job", "1:name=systemd:/")
     memory = fake.mount("memory", "cgroup", "rw,memory")
     cpu = fake.mount("cpu", "cgroup", "rw,cpu,cpuacct")
@@ -140,20 +140,20 @@ def test_limits_of_version_1(fake):
     assert cgroup_cpus(fake.proc) == 0.5
 
 
-def test_a_hybrid_system_has_limits_in_both_versions(fake):
+def test_limits_of_both_versions_apply_on_a_hybrid_system(fake):
     fake.belongs("4:memory:/a/b", "3:cpu,cpuacct:/", "0::/user/app")
     memory = fake.mount("memory", "cgroup", "rw,memory")
     unified = fake.mount("unified")
     write(memory / "a", memory_limit_in_bytes=2000, memory_usage_in_bytes=500)
     write(unified / "user", cpu_max="150000 100000")
-    write(unified / "a", memory_max=10, memory_current=0)  # the path of the other hierarchy
+    write(unified / "a", memory_max=10, memory_current=0)  # ignored: /a is a path in version 1
     assert cgroup_memory(fake.proc) == 1500
     assert cgroup_cpus(fake.proc) == 1.5
     write(unified / "user/app", memory_max=1700, memory_current=500)
     assert cgroup_memory(fake.proc) == 1200
 
 
-def test_quotas_of_nested_groups(v2):
+def test_the_smallest_quota_of_nested_groups_applies(v2):
     fake, point = v2
     write(point / "slice/job/step", cpu_max="max 100000")
     assert cgroup_cpus(fake.proc) is None
@@ -169,7 +169,7 @@ def test_quotas_of_nested_groups(v2):
     "root, own",
     [("/../../..", "/"), ("/", "/../other"), ("/pods/x", "/"), ("/pods/x", "/pods/xy"), ("/..", "/../../a")],
 )
-def test_a_container_with_a_foreign_root_uses_the_mount_point(fake, root, own):
+def test_a_container_with_another_root_uses_the_mount_point(fake, root, own):
     fake.belongs(f"0::{own}")
     point = write(fake.mount("unified", root=root), memory_max=1000, memory_current=100, cpu_max="1 2")
     write(fake.folder / "a", memory_max=1, memory_current=0)
@@ -179,7 +179,7 @@ def test_a_container_with_a_foreign_root_uses_the_mount_point(fake, root, own):
     assert cgroup_cpus(fake.proc) == 0.5
 
 
-def test_a_mount_of_a_part_of_the_hierarchy_holds_the_rest_of_the_path(fake):
+def test_a_mount_of_part_of_the_hierarchy_contains_the_rest_of_the_path(fake):
     fake.belongs("0::/pods/x/worker/step")
     point = fake.mount("unified", root="/pods/x")
     write(point / "worker", memory_max=1000, memory_current=400)
@@ -188,14 +188,14 @@ def test_a_mount_of_a_part_of_the_hierarchy_holds_the_rest_of_the_path(fake):
     assert cgroup_memory(fake.proc) == 600
 
 
-def test_a_mount_that_holds_the_process_is_preferred(fake):
+def test_a_mount_that_contains_the_process_is_preferred(fake):
     fake.belongs("0::/pods/x")
     write(fake.mount("host", root="/pods/other"), memory_max=10, memory_current=0)
     write(fake.mount("unified", root="/pods/x"), memory_max=1000, memory_current=0)
     assert cgroup_memory(fake.proc) == 1000
 
 
-def test_a_hidden_mount_does_not_count(fake):
+def test_a_hidden_mount_is_ignored(fake):
     fake.belongs("0::/a")
     point = write(fake.mount("unified", root="/"), memory_max=1000, memory_current=0)
     write(point / "a", memory_max=10, memory_current=0)
@@ -205,7 +205,7 @@ def test_a_hidden_mount_does_not_count(fake):
     assert cgroup_memory(fake.proc) is None
 
 
-def test_escapes_in_mountinfo(fake):
+def test_escapes_in_mountinfo_are_decoded(fake):
     fake.belongs("0::/a b\\c/d:e")
     escaped = str(fake.folder / "my groups\\x").replace("\\", "\\134").replace(" ", "\\040")
     point = fake.mount("my groups\\x", root="/a\\040b\\134c", written=escaped)
@@ -213,7 +213,7 @@ def test_escapes_in_mountinfo(fake):
     assert cgroup_memory(fake.proc) == 999
 
 
-def test_a_group_that_was_removed_leaves_the_limits_of_the_outer_ones(fake):
+def test_limits_of_outer_groups_apply_after_the_inner_group_was_removed(fake):
     fake.belongs("0::/slice/gone (deleted)")
     write(fake.mount("unified") / "slice", memory_max=1000, memory_current=0)
     assert cgroup_memory(fake.proc) == 1000
@@ -237,7 +237,7 @@ def test_a_malformed_quota_means_no_quota(v2, quota):
     assert cgroup_cpus(fake.proc) is None
 
 
-def test_no_files_mean_no_limit(fake, tmp_path):
+def test_missing_files_mean_no_limit(fake, tmp_path):
     fake.belongs("0::/", "4:memory:/a")
     assert cgroup_memory(fake.proc) is None  # without mountinfo
     assert cgroup_cpus(fake.proc) is None
@@ -251,7 +251,7 @@ def test_no_files_mean_no_limit(fake, tmp_path):
     assert cgroup_cpus(tmp_path / "none") is None
 
 
-def test_the_answers_about_this_machine_need_no_arguments():
+def test_limits_of_this_machine_are_found_without_arguments():
     assert cgroup_memory() is None or cgroup_memory() >= 0
     assert cgroup_cpus() is None or cgroup_cpus() > 0
     assert machine.available_memory() >= 0
@@ -291,7 +291,7 @@ FILES = st.fixed_dictionaries(dict.fromkeys(sorted({"memory.stat", *LIMITS, *QUO
 
 
 @given(MEMBERSHIP, MOUNTINFO, FILES)
-def test_no_content_of_these_files_raises(tmp_path_factory, membership, mountinfo, files):
+def test_no_content_of_these_files_raises_an_exception(tmp_path_factory, membership, mountinfo, files):
     folder = tmp_path_factory.mktemp("any")
     for name, content in {**files, "cgroup": membership, "mountinfo": mountinfo}.items():
         (folder / name).write_bytes(content.replace(b"POINT", os.fsencode(folder)))
@@ -302,7 +302,7 @@ def test_no_content_of_these_files_raises(tmp_path_factory, membership, mountinf
 
 @pytest.fixture
 def real_group():
-    """A real group below the one of the tests, limited to 1 GiB, and an unlimited group in it for a process to join."""
+    """Yield an unlimited group for a process to join, inside a real group with a limit of 1 GiB."""
     own = next((group for group in cgroup._groups("memory", PROC) if list(group.glob("memory.stat"))), None)
     if own is None:
         pytest.skip("no control group of this process is visible")
@@ -317,11 +317,11 @@ def real_group():
             (outer / name for name in ("memory.max", "memory.limit_in_bytes") if (outer / name).exists()), None
         )
         if limit is None:
-            pytest.skip("groups below the process's own have no memory limit")
+            pytest.skip("groups below the process's own cannot have a memory limit")
         limit.write_text(str(1 << 30))
         yield inner
     except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
+        pytest.skip(f"cannot create a control group: {error}")
     finally:
         for group in reversed(made):
             group.rmdir()
@@ -336,12 +336,12 @@ main()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has control groups")
-def test_fit_ends_with_71_before_a_real_outer_group_kills_it(real_group, tmp_path):
+def test_fit_exits_with_71_before_a_real_outer_group_kills_it(real_group, tmp_path):
     output = tmp_path / "v.bin"
     arguments = ["fit", TEXT, "--vector-size", "20000", "-o", output, "-q"]
     command = [sys.executable, "-c", JOINED, str(real_group), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 71, done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert "are free: --max-vocab" in done.stderr
+    assert "MiB are free: --max-vocab" in done.stderr
     assert not output.exists()

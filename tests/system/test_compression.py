@@ -1,4 +1,4 @@
-"""One decompressing reader: the corpus and every other reader take the same files and refuse the same files."""
+"""Tests of decompression: the corpus and all other readers accept the same files and reject the same files."""
 
 import bz2
 import gzip
@@ -31,7 +31,7 @@ SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
 
 
 def frame(data, window_log=WINDOW_OF_2_GIB):
-    """A zstd frame of uncompressed blocks with a window of 2^window_log bytes and no promise of its size."""
+    """Return a zstd frame of uncompressed blocks with a window of 2**window_log bytes and no content size."""
     starts = range(0, len(data), 1000) or [0]
     blocks = [data[start : start + 1000] for start in starts]
     heads = [len(block) << 3 | (i == len(blocks) - 1) for i, block in enumerate(blocks)]
@@ -40,7 +40,7 @@ def frame(data, window_log=WINDOW_OF_2_GIB):
 
 
 def stream(data, history):
-    """An xz stream that asks for a dictionary of a power of two bytes, however little it needs."""
+    """Return an xz stream that requests a dictionary of `history` bytes, a power of two, even if it needs far less."""
     packed = bytearray(lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 4096}]))
     end = 12 + (packed[12] + 1) * 4
     packed[16] = 2 * (history.bit_length() - 1) - 24
@@ -105,7 +105,7 @@ def put(folder, data):
 
 @pytest.mark.parametrize("pack", PACKS)
 @pytest.mark.parametrize("loader", LOADERS)
-def test_every_loader_reads_every_compressed_file_as_the_plain_one(tmp_path, loader, pack):
+def test_every_loader_reads_a_compressed_file_like_the_plain_one(tmp_path, loader, pack):
     load, content = LOADERS[loader]
     plain = load(put(tmp_path, content))
     assert load(put(tmp_path, PACKS[pack](content))) == plain
@@ -144,12 +144,12 @@ def test_all_readers_agree_on_members_and_padding(texts, kind, padding, block, r
         b"(\xb5/\n",
     ],
 )
-def test_text_that_begins_as_compressed_data_does_is_text(tmp_path, reader, text):
+def test_text_that_begins_like_compressed_data_is_read_as_text(tmp_path, reader, text):
     assert READERS[reader](put(tmp_path, text)) == text
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_readers_refuse_the_same_damage_in_the_same_words(tmp_path, kind):
+def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind):
     pack, text = KINDS[kind], random.Random(1).randbytes(150_000).hex().encode()
     packed = pack(text)
     middle = len(packed) * 3 // 4
@@ -172,39 +172,39 @@ def test_all_readers_refuse_the_same_damage_in_the_same_words(tmp_path, kind):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_memory_behind_a_long_window_of_zstd_is_bounded_by_the_file(tmp_path, reader, monkeypatch):
-    """A window beyond WINDOW is as good as any other, until the text is far longer than the file explains."""
+def test_memory_for_a_large_zstd_window_is_bounded_by_the_file_size(tmp_path, reader, monkeypatch):
+    """A window larger than WINDOW is accepted unless the text is far too long for the size of the file."""
     monkeypatch.setattr(compression, "WINDOW", 1 << 20)
     text = random.Random(1).randbytes(1 << 20).hex().encode() + b"\n"
     assert READERS[reader](put(tmp_path, frame(text))) == text
-    run = ((1 << 17 << 3) | 2).to_bytes(3, "little") + b"\n"  # a block of 4 bytes that stands for 128 KiB
+    run = ((1 << 17 << 3) | 2).to_bytes(3, "little") + b"\n"  # a 4-byte block that expands to 128 KiB
     last = ((1 << 17 << 3) | 3).to_bytes(3, "little") + b"\n"
     long, short = (b"\x28\xb5\x2f\xfd\0" + bytes([(log - 10) << 3]) + run * 99 + last for log in (21, 20))
-    with pytest.raises(DataError, match=r"damaged zstd .* more text than 100 times the compressed bytes, .* --long=31"):
+    with pytest.raises(DataError, match=r"damaged zstd .* more than 100 times as long as the compressed .* --long=31"):
         READERS[reader](put(tmp_path, long))
-    if reader != "lines":  # its own bound is lower
+    if reader != "lines":  # `read_lines` has a lower limit
         assert len(READERS[reader](put(tmp_path, short))) == 100 << 17
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_memory_behind_a_long_history_of_xz_is_bounded_by_the_file(tmp_path, reader):
+def test_memory_for_a_large_xz_dictionary_is_bounded_by_the_file_size(tmp_path, reader):
     text = random.Random(1).randbytes(1 << 16).hex().encode() + b"\n"
     assert READERS[reader](put(tmp_path, stream(text, 1 << 30))) == text
     with pytest.raises(DataError, match="file: damaged xz data near byte 0: Memory usage limit"):
         READERS[reader](put(tmp_path, stream(text, 1 << 31)))
-    if reader == "lines":  # its own bound is lower
+    if reader == "lines":  # `read_lines` has a lower limit
         return
     lines = b"a line\n" * 5_000_000
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compression, "WINDOW", 1 << 24)
-        with pytest.raises(DataError, match=r"damaged xz .* more text than 100 times the compressed bytes, .* xz,"):
+        with pytest.raises(DataError, match=r"damaged xz .* more than 100 times as long as the compressed .* with xz"):
             READERS[reader](put(tmp_path, stream(lines, 1 << 30)))
         assert READERS[reader](put(tmp_path, stream(lines, 1 << 20))) == lines
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_text_comes_twice_before_damage_is_found(tmp_path, kind):
-    """The end of a short file is damaged, after much of its text has been given out."""
+def test_no_text_is_repeated_before_damage_is_found(tmp_path, kind):
+    """The end of a short file is damaged, and much of its text has been returned before it is read."""
     text = b"".join(b"line %d\n" % i for i in range(20_000)) * 20
     pieces = []
     with pytest.raises(DataError, match=f"file: .*{kind} data"):
@@ -214,7 +214,7 @@ def test_no_text_comes_twice_before_damage_is_found(tmp_path, kind):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("name", ["plain", *KINDS])
-def test_a_pipe_is_recognized_however_little_of_it_comes_first(tmp_path, name):
+def test_the_compression_of_a_pipe_is_detected_if_its_bytes_arrive_one_by_one(tmp_path, name):
     data = KINDS[name](b"one\ntwo\n") if name in KINDS else b"one\ntwo\n"
     os.mkfifo(tmp_path / "pipe")
 

@@ -1,4 +1,4 @@
-"""Runs in odd surroundings: locale, time zone, umask, folders that vanish or cannot be written, slow disks."""
+"""Tests of runs in unusual environments: locale, time zone, umask, deleted or read-only folders, slow disks."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from w2vtrain.training.writer import Writer
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
 SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
-# No checkpoint is synced until the twelfth slice, in the second epoch; there the run waits for the warning, and stops.
+# No checkpoint is synced before the twelfth slice, in the second epoch. There, the run waits for the warning and stops.
 SLOW_DISK = """
 import itertools, os, signal, threading, time
 from w2vtrain import cli
@@ -60,7 +60,7 @@ os.fsync, run_folder.Run.due, run_folder.Writer = slow, hurry, Writer
 cli.main()
 """
 
-# The working folder is deleted when training has begun.
+# The working folder is deleted after training has started.
 GONE = """
 import os, sys
 from w2vtrain import cli
@@ -94,12 +94,12 @@ def text(tmp_path_factory):
 
 
 def fit(text, output, *more, start=COMMAND, **about):
-    """Train in a process of its own."""
+    """Train in a separate process."""
     words = [*start, "fit", text, "-o", output, *SMALL, *more]
     return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=300, **about)
 
 
-def test_locale_time_zone_and_umask_change_nothing_but_the_mode_of_files(text, tmp_path):
+def test_locale_time_zone_and_umask_change_only_the_mode_of_files(text, tmp_path):
     plain, odd = tmp_path / "plain.txt", tmp_path / "ödd.txt"
     assert fit(text, plain).returncode == 0
     surroundings = {
@@ -113,9 +113,9 @@ def test_locale_time_zone_and_umask_change_nothing_but_the_mode_of_files(text, t
         assert stat.S_IMODE(path.stat().st_mode) == mode, path
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode elsewhere")
-def test_names_of_files_that_are_not_utf_8(text, tmp_path):
-    """A run of them stops and goes on, and its record can be read."""
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+def test_a_run_with_file_names_that_are_not_utf_8_stops_and_resumes(text, tmp_path):
+    """The settings in the run folder can also be read as JSON."""
     corpus, output = os.fsencode(tmp_path) + b"/t\xff.txt", os.fsencode(tmp_path) + b"/v\xff.txt"
     Path(os.fsdecode(corpus)).write_bytes(text.read_bytes())
     words = [*COMMAND, "fit", os.fsdecode(corpus), "-o", os.fsdecode(output), *SMALL, "--checkpoint-every", "0"]
@@ -129,14 +129,14 @@ def test_names_of_files_that_are_not_utf_8(text, tmp_path):
 
 
 def umask():
-    """This process's."""
+    """Return the umask of this process."""
     found = os.umask(0o022)
     os.umask(found)
     return found
 
 
-def test_a_clock_that_jumps_changes_no_interval(text, tmp_path):
-    """They are taken from the monotonic one; the other only stands in the log."""
+def test_a_clock_that_jumps_changes_no_measured_time(text, tmp_path):
+    """Durations are measured with the monotonic clock; the system time is used only for the times in the log."""
     whole, output, log = tmp_path / "whole.txt", tmp_path / "v.txt", tmp_path / "log.jsonl"
     assert fit(text, whole).returncode == 0
     more = ["--log-json", log, "--progress-every", "0", "--checkpoint-every", "0.001"]
@@ -149,18 +149,18 @@ def test_a_clock_that_jumps_changes_no_interval(text, tmp_path):
     assert all(0 <= spent < 1e6 for spent in seconds.values())
 
 
-def test_a_working_folder_that_is_gone(text, tmp_path):
-    """Told in a line where it is gone at the start."""
+def test_a_working_folder_that_is_gone_at_the_start_is_reported(text, tmp_path):
+    """The message is one line."""
     gone = tmp_path / "gone"
     program = f'mkdir {gone}; cd {gone}; rmdir {gone}; exec "$@"'
     done = fit(text, tmp_path / "v.txt", start=["sh", "-c", program, "sh", *COMMAND], env=with_package())
     assert (done.returncode, len(done.stderr.splitlines())) == (66, 1), done.stderr
-    assert "the working folder is gone" in done.stderr
+    assert "the working directory was deleted" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == []
 
 
-def test_a_working_folder_that_goes_meanwhile(text, tmp_path):
-    """No matter where all that was named stands elsewhere."""
+def test_a_working_folder_deleted_during_training_does_no_harm(text, tmp_path):
+    """This holds if all files that the command names are elsewhere."""
     gone = tmp_path / "gone"
     gone.mkdir()
     done = fit(text, tmp_path / "v.txt", start=[sys.executable, "-c", GONE, gone], cwd=gone, env=with_package())
@@ -170,19 +170,19 @@ def test_a_working_folder_that_goes_meanwhile(text, tmp_path):
 
 
 def with_package():
-    """This environment, with the package found from any folder."""
+    """Return this process's environment, changed so that the package can be imported from any folder."""
     return {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
 
 
-def test_a_folder_that_cannot_be_written(text, tmp_path):
-    """Read-only as a whole, so that root may not write either: told before anything is read."""
+def test_a_read_only_output_folder_is_reported_before_training(text, tmp_path):
+    """The whole file system is read-only, so that even root cannot write to it."""
     folder = tmp_path / "fixed"
     folder.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", folder], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")
     try:
         for more in ([], ["--run", tmp_path / "run"]):
             done = fit(text, folder / "v.txt", *more)
@@ -194,14 +194,14 @@ def test_a_folder_that_cannot_be_written(text, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["fixed"]
 
 
-# storage that is slow, or hangs
+# slow or hanging storage
 
 
 def arrays():
     return {"input": np.zeros((2, 3), np.float32)}
 
 
-def test_training_goes_on_while_a_checkpoint_is_written(tmp_path, monkeypatch):
+def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch):
     run, let, given = Run(tmp_path, every=0.0), [], []
     changing = arrays()
     monkeypatch.setattr(
@@ -212,7 +212,7 @@ def test_training_goes_on_while_a_checkpoint_is_written(tmp_path, monkeypatch):
     run.pause(lambda: changing, lambda: {"n": 1})
     changing["input"] += 1  # the next chunk
     assert not run.due()
-    run.pause(lambda: changing, lambda: {"n": 2})  # an epoch's end: one at a time
+    run.pause(lambda: changing, lambda: {"n": 2})  # the end of an epoch: the first checkpoint is still being written
     assert given == []
     let.append(True)
     run.settle()
@@ -230,7 +230,7 @@ def wait_for(let):
         time.sleep(0.01)
 
 
-def test_without_room_for_a_copy_training_waits(tmp_path, monkeypatch):
+def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
     run, mine = Run(tmp_path, every=0.0), arrays()
     run.pause(lambda: mine, lambda: {"n": 1})
@@ -242,9 +242,9 @@ def test_without_room_for_a_copy_training_waits(tmp_path, monkeypatch):
     assert checkpoint.numbers(tmp_path) == [1, 2]
 
 
-def test_what_goes_wrong_behind_training_ends_it(tmp_path, monkeypatch):
+def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
     def fails(*_):
-        raise WriteError("no room")
+        raise WriteError("disk full")
 
     monkeypatch.setattr(checkpoint, "save", fails)
     run = Run(tmp_path, every=1000.0)
@@ -253,19 +253,19 @@ def test_what_goes_wrong_behind_training_ends_it(tmp_path, monkeypatch):
     while run.writer.busy:
         time.sleep(0.01)
     assert run.due()
-    with pytest.raises(WriteError, match="no room"):
+    with pytest.raises(WriteError, match="disk full"):
         run.pause(arrays, dict)
     assert not run.due()
 
 
-def test_what_could_not_be_saved_behind_is_saved_in_the_end(tmp_path, monkeypatch):
-    """As when there is room again after the last checkpoint of a run failed."""
+def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path, monkeypatch):
+    """For example, the disk may have free space again after the last checkpoint of a run failed."""
     save, calls = checkpoint.save, []
 
     def fails_once(*about):
         calls.append(about)
         if len(calls) == 1:
-            raise WriteError("no room")
+            raise WriteError("disk full")
         save(*about)
 
     monkeypatch.setattr(checkpoint, "save", fails_once)
@@ -274,10 +274,10 @@ def test_what_could_not_be_saved_behind_is_saved_in_the_end(tmp_path, monkeypatc
     run.save()
     assert checkpoint.load(tmp_path).about == {"n": 1}
     run.save()
-    assert len(calls) == 2, "once is enough"
+    assert len(calls) == 2, "the same state is saved only once"
 
 
-def test_a_writer_warns_once_of_a_task_that_takes_long():
+def test_a_writer_warns_once_about_a_slow_task():
     said, let = [], []
     writer = Writer(said.append, slow=1000)
     writer.start("quick", lambda: None)
@@ -288,15 +288,15 @@ def test_a_writer_warns_once_of_a_task_that_takes_long():
         time.sleep(0.01)
     assert writer.busy
     writer.wait(timeout=0.05)
-    assert writer.busy, "who waits a moment only goes on after it"
+    assert writer.busy, "wait() returns after its timeout even if the task is not done"
     let.append(True)
     writer.wait()
     assert not writer.busy
     assert said == ["slow: not written after 0.05 s"]
 
 
-def test_a_run_on_a_slow_disk(text, tmp_path):
-    """It is told, training goes on meanwhile, SIGTERM saves, and the run goes on from there to the same bytes."""
+def test_a_run_on_a_slow_disk_warns_and_resumes_to_the_same_bytes(text, tmp_path):
+    """Training continues while the disk is slow, SIGTERM saves a checkpoint, and the run resumes from it."""
     whole, output = tmp_path / "whole.txt", tmp_path / "v.txt"
     more = ["--checkpoint-every", "0", "--progress-every", "0"]
     assert fit(text, whole, *more).returncode == 0
@@ -304,7 +304,7 @@ def test_a_run_on_a_slow_disk(text, tmp_path):
     assert done.returncode == 75, done.stderr
     said = done.stderr.splitlines()
     warned = next(i for i, line in enumerate(said) if "the storage is slow" in line)
-    assert any(re.match(r"epoch 2 +\d", line) for line in said), "while the first checkpoint was not yet written"
+    assert any(re.match(r"epoch 2 +\d", line) for line in said), "training waited for the first checkpoint"
     assert re.search(r"warning +\S*v\.txt\.run, checkpoint \d+: not written after 0\.2 s", said[warned])
     assert checkpoint.numbers(tmp_path / "v.txt.run")
     assert fit(text, output, *more).returncode == 0

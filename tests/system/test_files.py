@@ -1,3 +1,5 @@
+"""Tests of atomic writing: what a file contains after success, an error, a kill, or a full disk."""
+
 import errno
 import os
 import signal
@@ -20,7 +22,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_writes_bytes_and_leaves_nothing_else(tmp_path):
+def test_atomic_write_writes_the_bytes_and_leaves_no_other_file(tmp_path):
     with atomic_write(tmp_path / "a") as file:
         file.write(b"one")
         file.write(memoryview(np.arange(3, dtype="<i4")))
@@ -30,7 +32,7 @@ def test_writes_bytes_and_leaves_nothing_else(tmp_path):
     assert names(tmp_path) == ["a"]
 
 
-def test_the_mode_is_that_of_an_ordinary_file(tmp_path):
+def test_a_new_file_has_the_mode_of_an_ordinary_file(tmp_path):
     old = os.umask(0o027)
     try:
         with atomic_write(tmp_path / "a") as file:
@@ -40,7 +42,7 @@ def test_the_mode_is_that_of_an_ordinary_file(tmp_path):
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
-def test_existing_needs_force_and_keeps_its_mode(tmp_path):
+def test_an_existing_file_needs_force_and_keeps_its_mode(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     target.chmod(0o600)
@@ -58,7 +60,7 @@ def test_existing_needs_force_and_keeps_its_mode(tmp_path):
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_target_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
+def test_a_target_that_is_created_during_writing_is_not_overwritten(tmp_path, monkeypatch, links):
     def no_links(*_):
         raise OSError(errno.EPERM, "no hard links here")
 
@@ -71,7 +73,7 @@ def test_a_target_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatc
     assert names(tmp_path) == ["a"]
 
 
-def test_without_hard_links_it_still_writes(tmp_path, monkeypatch):
+def test_atomic_write_works_without_hard_links(tmp_path, monkeypatch):
     def no_links(*_):
         raise OSError(errno.EPERM, "no hard links here")
 
@@ -82,7 +84,7 @@ def test_without_hard_links_it_still_writes(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError(errno.EIO, "another file")])
-def test_any_exception_of_the_block_leaves_the_target(tmp_path, error):
+def test_an_exception_in_the_block_leaves_the_target_unchanged(tmp_path, error):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     expected = error if isinstance(error, type) else OSError
@@ -103,14 +105,14 @@ def test_any_exception_of_the_block_leaves_the_target(tmp_path, error):
         ("nul\0", "null (byte|character)"),
     ],
 )
-def test_what_cannot_be_created(tmp_path, name, message):
+def test_a_path_that_cannot_be_created_raises_output_error(tmp_path, name, message):
     (tmp_path / "file").write_bytes(b"")
     for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
         with pytest.raises(OutputError, match=message):
             attempt(tmp_path / name)
 
 
-def test_creating_fails(tmp_path, monkeypatch):
+def test_a_read_only_file_system_raises_output_error(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
@@ -120,7 +122,7 @@ def test_creating_fails(tmp_path, monkeypatch):
             attempt(tmp_path / "a")
 
 
-def test_the_longest_name_fits(tmp_path):
+def test_a_name_of_the_maximum_length_works(tmp_path):
     for name in ("x" * 255, "é" * 127):
         check_writable(tmp_path / name)
         with atomic_write(tmp_path / name) as file:
@@ -128,7 +130,7 @@ def test_the_longest_name_fits(tmp_path):
         assert (tmp_path / name).read_bytes() == b"x"
 
 
-def test_check_writable_tries_and_leaves_nothing(tmp_path, monkeypatch):
+def test_check_writable_creates_a_file_and_removes_it(tmp_path, monkeypatch):
     made = []
     real = os.open
     monkeypatch.setattr(files.os, "open", lambda path, *rest: made.append(Path(path)) or real(path, *rest))
@@ -137,7 +139,7 @@ def test_check_writable_tries_and_leaves_nothing(tmp_path, monkeypatch):
     assert names(tmp_path) == []
 
 
-def test_a_link_is_followed(tmp_path):
+def test_a_symbolic_link_is_followed(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
     with atomic_write(tmp_path / "link", force=True) as file:
@@ -146,7 +148,7 @@ def test_a_link_is_followed(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
 
 
-def test_a_device_is_written_and_stays(tmp_path):
+def test_a_device_is_written_to_and_not_replaced(tmp_path):
     check_writable("/dev/null")
     with atomic_write("/dev/null") as file:
         file.write(b"x")
@@ -155,13 +157,13 @@ def test_a_device_is_written_and_stays(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("size", [10, 10_000_000])
-def test_a_full_device(size):
+def test_a_full_device_raises_write_error(size):
     with pytest.raises(WriteError, match="/dev/full cannot be written: No space left on device"):  # noqa: SIM117
         with atomic_write("/dev/full", size=size) as file:
             file.write(b"x" * size)
 
 
-def test_a_pipe_is_written(tmp_path):
+def test_a_pipe_is_written_to(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     got = []
     reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
@@ -188,7 +190,7 @@ except WriteError as error:
 
 
 @pytest.mark.parametrize("blocks", [1 << 10, (1 << 10) + 1, 3 << 10])
-def test_a_limit_while_writing_keeps_the_old_file(tmp_path, blocks):
+def test_a_file_size_limit_keeps_the_old_file(tmp_path, blocks):
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-W", "error", "-c", LIMITED, str(tmp_path / "a"), str(blocks)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -200,7 +202,7 @@ def test_a_limit_while_writing_keeps_the_old_file(tmp_path, blocks):
     else:
         assert done.returncode == 74
         assert (tmp_path / "a").read_bytes() == b"old"
-        assert "a cannot be written: File too large after 1,048,576 bytes, 3,145,728 are needed" in done.stdout
+        assert "a cannot be written: File too large after 1,048,576 bytes; 3,145,728 are needed" in done.stdout
 
 
 def write_fails(self, data):
@@ -208,7 +210,7 @@ def write_fails(self, data):
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace", "fsync folder"])
-def test_every_system_call_may_fail(tmp_path, monkeypatch, call):
+def test_a_failed_system_call_leaves_a_complete_file(tmp_path, monkeypatch, call):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     calls = []
@@ -229,7 +231,7 @@ def test_every_system_call_may_fail(tmp_path, monkeypatch, call):
     expected = OutputError if call == "replace" else WriteError
     with pytest.raises(expected, match="No space left"), atomic_write(target, force=True) as file:
         file.write(b"new")
-    # After the rename the new file is whole; only that its name survives a power cut is in doubt then.
+    # After the rename, the new file is complete; it is only uncertain whether its name survives a power failure.
     assert target.read_bytes() == (b"new" if call == "fsync folder" else b"old")
     assert names(tmp_path) == ["a"]
 
@@ -259,7 +261,7 @@ for i in range(10**9):
 """
 
 
-def test_killed_at_any_moment_the_file_is_whole(tmp_path):
+def test_the_file_is_complete_if_the_process_is_killed_at_any_moment(tmp_path):
     target = tmp_path / "a"
     for round_ in range(8):
         command = [sys.executable, "-c", KILLED, str(target)]
@@ -274,7 +276,7 @@ def test_killed_at_any_moment_the_file_is_whole(tmp_path):
         assert int(content[:20]) >= int(acknowledged)
 
 
-def test_leftovers_of_dead_processes_are_swept(tmp_path):
+def test_old_temporary_files_of_dead_processes_are_removed(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
     old, fresh = time.time() - 2 * files.SWEEP_AGE, time.time()
@@ -293,7 +295,7 @@ def test_leftovers_of_dead_processes_are_swept(tmp_path):
     assert len(names(tmp_path)) == 5
 
 
-def test_dash_is_the_standard_output(capfdbinary):
+def test_a_dash_means_standard_output(capfdbinary):
     check_writable("-")
     with atomic_write("-") as file:
         file.write(b"bytes \xff")
@@ -301,8 +303,8 @@ def test_dash_is_the_standard_output(capfdbinary):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_standard_output_may_be_full():
+def test_a_full_standard_output_raises_write_error():
     program = "from w2vtrain.system.files import atomic_write\nwith atomic_write('-') as f: f.write(b'x' * 10)"
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, check=False)
-    assert b"WriteError: the standard output cannot be written: No space left" in done.stderr
+    assert b"WriteError: standard output cannot be written: No space left" in done.stderr

@@ -1,4 +1,4 @@
-"""JSON as other programs read it, and JSON of files that anyone may have written."""
+"""Tests of JSON that other programs can read, and of JSON from untrusted files."""
 
 import json
 
@@ -13,7 +13,7 @@ def no_constant(name):
 
 
 @pytest.mark.parametrize("indent", [False, True])
-def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
+def test_nan_and_infinities_become_null_and_every_name_is_accepted(indent):
     about = {"a": float("nan"), "b": [float("inf"), (-float("inf"), 1.5)], "c": 2**70}
     for name in ("plain", "\udcff", "\ud800"):
         found = json.loads(json_text({name: name, **about}, indent), parse_constant=no_constant)
@@ -32,7 +32,7 @@ def test_json_has_null_for_what_it_cannot_say_and_takes_every_name(indent):
         ("[1]", "^FILE is not a JSON object; remove it$"),
     ],
 )
-def test_what_is_no_object_is_named(text, message):
+def test_text_that_is_not_a_json_object_raises_data_error(text, message):
     with pytest.raises(DataError, match=message):
         json_object(text, "FILE is", "; remove it")
     assert json_object('{"a": 1}', "FILE is") == {"a": 1}

@@ -1,4 +1,4 @@
-"""The lock pins every dependency by version and hash, names no machine, and is what the Makefile installs."""
+"""Tests of requirements.lock: it pins every dependency by version and hash, and `make install` installs from it."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 DEPENDENCIES = [Requirement(line) for line in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]]
-# One line per version of a package: pip joins lines at a backslash.
+# One line per version of a package: pip joins lines that end with a backslash.
 ENTRIES = [line for line in LOCK.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 ABSOLUTE = re.compile(r"(?:^|[\s=@:'\"])(?:[/~]|[A-Za-z]:[\\/]|\\\\)", re.M)
 
@@ -50,7 +50,7 @@ each_environment = pytest.mark.parametrize(
 
 
 def installed(requirements, environment):
-    """(name, specifier) of those that pip installs there."""
+    """Return (name, specifier) of the requirements that pip installs in an environment."""
     return [
         (canonicalize_name(found.name), found.specifier)
         for found in requirements
@@ -59,7 +59,7 @@ def installed(requirements, environment):
 
 
 def recipe(target):
-    """Return the commands of a target of the Makefile, one line each."""
+    """Return the commands of a Makefile target, one per line."""
     found = re.search(rf"^{re.escape(target)}:.*\n((?:\t.*\n)+)", MAKEFILE.replace("\\\n", " "), re.M)
     assert found, target
     return found[1].splitlines()
@@ -83,7 +83,7 @@ def test_no_environment_gets_two_versions_of_a_package(environment):
 
 
 @each_environment
-def test_the_lock_installs_what_pyproject_asks_for_in_each_environment(environment):
+def test_the_lock_installs_the_dependencies_of_pyproject_in_each_environment(environment):
     wanted, locked = installed(DEPENDENCIES, environment), dict(installed(PINNED, environment))
     direct = {canonicalize_name(dependency.name) for dependency in DEPENDENCIES}
     assert direct & set(locked) == {name for name, _ in wanted}
@@ -91,21 +91,21 @@ def test_the_lock_installs_what_pyproject_asks_for_in_each_environment(environme
         assert allowed.contains(next(iter(locked[name])).version), name
 
 
-def test_packages_without_wheels_for_a_python_are_left_out_there():
+def test_packages_without_wheels_for_a_python_version_are_omitted_for_it():
     found = {python: dict(installed(PINNED, environment_of("linux", "x86_64", python))) for python in PYTHONS}
     assert [python for python in PYTHONS if "gensim" in found[python]] == ["3.11", "3.12", "3.13"]
     assert [python for python in PYTHONS if "atheris" in found[python]] == ["3.11", "3.12", "3.13", "3.14"]
     assert all("numba" in names for names in found.values())
 
 
-def test_the_lock_serves_other_platforms_than_this_one():
-    """tqdm and click need colorama on Windows: a lock frozen from a Linux environment would lack it."""
+def test_the_lock_covers_other_platforms_than_this_one():
+    """tqdm and click need colorama on Windows; a lock file made with `pip freeze` on Linux would lack it."""
     assert ["win32" in str(found.marker) for found in PINNED if found.name == "colorama"] == [True]
     wheels = [entry.count(" --hash=") for entry in ENTRIES if entry.startswith("numpy==")]
-    assert wheels[0] > 20  # several versions of Python on at least seven platforms
+    assert wheels[0] > 20  # wheels for several Python versions on at least seven platforms
 
 
-def test_the_lock_names_no_host_and_no_path():
+def test_the_lock_contains_no_host_and_no_path():
     assert "://" not in LOCK
     assert not ABSOLUTE.search(LOCK)
     options = {line.split("=")[0].strip() for line in LOCK.splitlines() if line.lstrip().startswith("-")}
@@ -113,17 +113,17 @@ def test_the_lock_names_no_host_and_no_path():
 
 
 @pytest.mark.parametrize("text", ["-e /home/me", "# via\n/srv", "x @ file:/x/y", "--find-links=~/w", "C:\\wheels"])
-def test_an_absolute_path_would_be_found(text):
+def test_absolute_paths_are_detected(text):
     assert ABSOLUTE.search(text)
 
 
-def test_install_accepts_only_files_with_a_hash_of_the_lock():
+def test_make_install_accepts_only_files_whose_hash_is_in_the_lock():
     lock, package = (line for line in recipe(".venv/installed") if " pip install " in line)
     assert "--require-hashes -r requirements.lock" in lock
     assert "--no-deps --no-build-isolation --editable ." in package
 
 
-def test_make_lock_resolves_for_all_platforms_from_the_oldest_python():
+def test_make_lock_resolves_for_all_platforms_and_the_oldest_python():
     command = next(line for line in recipe("lock") if "uv pip compile" in line)
     oldest = min(s.version for s in SpecifierSet(PROJECT["requires-python"]) if s.operator == ">=")
     for option in ("--universal", "--generate-hashes", "--extra dev", f"--python-version {oldest} "):
@@ -131,27 +131,27 @@ def test_make_lock_resolves_for_all_platforms_from_the_oldest_python():
     assert "index-url" not in command
 
 
-def test_audit_fails_if_a_package_cannot_be_looked_up():
+def test_make_audit_fails_if_a_package_cannot_be_looked_up():
     command = next(line for line in recipe("audit") if "pip_audit" in line)
     assert "--strict" in command
     assert "requirements.lock" in command
 
 
-@pytest.mark.parametrize("verb", ["test", "lint", "install"])
-def test_no_verb_that_ci_runs_needs_the_audit_service(verb):
-    rule = re.search(rf"^{verb}:(.*)##", MAKEFILE, re.M)
+@pytest.mark.parametrize("target", ["test", "lint", "install"])
+def test_no_make_target_that_ci_runs_needs_the_audit_service(target):
+    rule = re.search(rf"^{target}:(.*)##", MAKEFILE, re.M)
     assert rule
     assert "audit" not in rule[1]
 
 
-@pytest.mark.parametrize("verb", ["lock", "audit"])
-def test_verbs_of_the_lock_are_phony_and_have_help(verb):
-    assert verb in re.search(r"^\.PHONY:(.*)$", MAKEFILE, re.M)[1].split()
-    assert re.search(rf"^{verb}:.*## \S", MAKEFILE, re.M)
+@pytest.mark.parametrize("target", ["lock", "audit"])
+def test_make_targets_of_the_lock_are_phony_and_have_help(target):
+    assert target in re.search(r"^\.PHONY:(.*)$", MAKEFILE, re.M)[1].split()
+    assert re.search(rf"^{target}:.*## \S", MAKEFILE, re.M)
 
 
 @pytest.mark.parametrize("name", ["SECURITY.md", "requirements.lock", "Makefile", "LICENSE"])
-def test_the_source_distribution_has_it(name):
+def test_the_source_distribution_includes_the_file(name):
     assert name in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert (ROOT / name).is_file()
 

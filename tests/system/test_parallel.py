@@ -1,4 +1,4 @@
-"""Threads that do one work: reports, errors, silence, and how they end. Nothing here waits longer than it must."""
+"""Tests of `parallel`: reports, errors, silent threads, and the end. No test waits longer than it must."""
 
 import itertools
 import os
@@ -14,10 +14,10 @@ from w2vtrain.system.parallel import Silence, parallel
 
 
 @pytest.mark.skipif(os.name == "nt", reason="os.kill ends a process there")
-def test_a_signal_amid_the_start_of_a_thread_is_raised_after_it(monkeypatch, capfd):
-    """Within Thread.start an exception would take the new thread's entry away: it would end with a traceback."""
+def test_a_signal_during_the_start_of_a_thread_is_handled_after_it(monkeypatch, capfd):
+    """An exception inside Thread.start would delete the thread's entry, and the thread would end with a traceback."""
     name = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
-    begin = getattr(threading, name)  # from Python 3.13 on the former
+    begin = getattr(threading, name)  # _start_joinable_thread since Python 3.13
 
     def interrupted(*arguments, **more):
         started = begin(*arguments, **more)
@@ -52,22 +52,22 @@ def reports_of(work, threads, **about):
 
 @pytest.fixture
 def let():
-    """An event that threads of a test wait for, and that is set at its end, so that none outlives it."""
+    """Yield an event for a test's threads to wait for; it is set after the test, so that no thread outlives it."""
     event = threading.Event()
     yield event
     event.set()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_every_report_of_every_thread_arrives_in_the_callers_thread(threads):
+def test_every_report_of_every_thread_reaches_the_caller_in_order(threads):
     found = reports_of(counting, threads)
     assert sorted(found) == list(range(3 * threads))
     for number in range(threads):
         mine = range(3 * number, 3 * number + 3)
-        assert [report for report in found if report in mine] == list(mine), "each thread's in their order"
+        assert [report for report in found if report in mine] == list(mine), "the reports of each thread are in order"
 
 
-def test_threads_are_daemons_with_names_and_are_gone_at_the_end():
+def test_threads_are_named_daemons_and_none_is_left_at_the_end():
     def work(number, ended):
         thread = threading.current_thread()
         yield thread.name, thread.daemon
@@ -77,7 +77,7 @@ def test_threads_are_daemons_with_names_and_are_gone_at_the_end():
     assert threading.active_count() == before
 
 
-def test_no_threads_have_nothing_to_report():
+def test_zero_threads_report_nothing():
     assert reports_of(counting, 0) == []
 
 
@@ -101,7 +101,7 @@ def test_the_first_error_of_a_thread_is_raised_once_and_ends_the_others(let):
     assert threading.active_count() == before
 
 
-def test_a_thread_ends_after_its_step_without_looking_whether_the_work_has_ended():
+def test_a_thread_ends_after_its_step_even_if_it_never_checks_for_the_end():
     closed = []
 
     def work(number, ended):
@@ -117,7 +117,7 @@ def test_a_thread_ends_after_its_step_without_looking_whether_the_work_has_ended
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_an_error_of_the_caller_ends_the_threads(error):
+def test_an_error_in_the_caller_ends_the_threads(error):
     def work(number, ended):
         while not ended.is_set():
             yield number
@@ -131,7 +131,7 @@ def test_an_error_of_the_caller_ends_the_threads(error):
     assert threading.active_count() == before
 
 
-def test_a_thread_that_waits_for_something_else_does_not_hold_up_an_error(let, monkeypatch):
+def test_a_blocked_thread_does_not_delay_the_error_of_another(let, monkeypatch):
     monkeypatch.setattr(module, "GRACE", 0.01)
     waited = []
 
@@ -147,8 +147,8 @@ def test_a_thread_that_waits_for_something_else_does_not_hold_up_an_error(let, m
     assert not waited
 
 
-def test_a_caller_that_waits_hears_nothing_each_tick(let):
-    """So it can draw, or see that it shall stop."""
+def test_a_waiting_caller_gets_none_at_each_tick(let):
+    """The caller can then update the display, or check whether it should stop."""
 
     def work(number, ended):
         let.wait()
@@ -164,8 +164,8 @@ def test_a_caller_that_waits_hears_nothing_each_tick(let):
     assert "done" in found
 
 
-def test_ticks_come_among_reports_too():
-    """Threads that report more often than each tick do not keep it away."""
+def test_a_caller_gets_ticks_between_frequent_reports():
+    """Threads that report more often than once per tick do not suppress the ticks."""
 
     def work(number, ended):
         while not ended.is_set():
@@ -177,7 +177,7 @@ def test_ticks_come_among_reports_too():
     assert found
 
 
-def test_a_silent_thread_is_named_although_others_report(let):
+def test_a_silent_thread_is_named_even_if_others_report(let):
     def work(number, ended):
         while number == 0 and not ended.is_set():
             time.sleep(0.005)
@@ -190,7 +190,7 @@ def test_a_silent_thread_is_named_although_others_report(let):
         reports_of(work, 2, tick=0.02, silence=silence)
 
 
-def test_a_thread_that_has_ended_is_not_silent():
+def test_a_thread_that_has_ended_does_not_count_as_silent():
     def work(number, ended):
         for _ in range(10 * number):
             time.sleep(0.02)
@@ -199,15 +199,15 @@ def test_a_thread_that_has_ended_is_not_silent():
     assert len(reports_of(work, 2, tick=0.01, silence=Silence(0.1))) == 10
 
 
-def test_a_process_that_slept_has_not_stalled(monkeypatch):
-    """Every look at the clock finds it 1000 s later: only the seconds that the caller meant to wait count."""
+def test_a_process_that_was_suspended_has_not_stalled(monkeypatch):
+    """Every reading of the clock is 1000 s later than the last: only the time that the caller meant to wait counts."""
     times = itertools.count(0, 1000.0)
     monkeypatch.setattr(module.time, "monotonic", lambda: next(times))
     assert len(reports_of(counting, 2, tick=0.5, silence=Silence(4.5))) == 6
 
 
-def test_the_silence_of_a_busy_caller_is_not_the_threads():
-    """Reports that wait until the caller looks again are not late."""
+def test_time_while_the_caller_is_busy_does_not_count_as_silence():
+    """Reports that wait in the queue until the caller reads them are not late."""
 
     def work(number, ended):
         yield from range(3)

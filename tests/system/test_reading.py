@@ -1,4 +1,4 @@
-"""Reading files: compression, bounds, and what cannot be read."""
+"""Tests of reading: compression, limits, and files that cannot be read."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ TEXT = b"".join(b"line %d\n" % i for i in range(20_000))
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_compression_is_known_by_content(tmp_path, name):
+def test_compression_is_detected_from_the_content(tmp_path, name):
     path = tmp_path / "a.txt"
     path.write_bytes(PACKERS[name](TEXT) + PACKERS[name](b"more"))
     with open_input(path) as (file, compression):
@@ -30,7 +30,7 @@ def test_compression_is_known_by_content(tmp_path, name):
         assert file.read() == TEXT[7:] + b"more"
 
 
-def test_plain_files_and_false_suffixes(tmp_path):
+def test_plain_files_are_read_unchanged_whatever_their_suffix(tmp_path):
     for name, content in [("a.gz", TEXT), ("b", b""), ("c", b"\x1f")]:
         (tmp_path / name).write_bytes(content)
         with open_input(tmp_path / name) as (file, compression):
@@ -38,7 +38,7 @@ def test_plain_files_and_false_suffixes(tmp_path):
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_damaged_compression_is_seen(tmp_path, name):
+def test_damaged_compressed_data_raises_data_error(tmp_path, name):
     path = tmp_path / "a"
     packed = PACKERS[name](TEXT)
     middle = len(packed) // 2
@@ -48,13 +48,13 @@ def test_damaged_compression_is_seen(tmp_path, name):
             file.read()
 
 
-def test_inputs_that_are_not_there(tmp_path):
+def test_inputs_that_cannot_be_opened_raise_input_missing(tmp_path):
     for path, message in [(tmp_path / "no", "No such file"), (tmp_path, "is a folder"), ("a\0", "null byte")]:
         with pytest.raises(InputMissing, match=message), open_input(path):
             pass
 
 
-def test_a_small_file_is_read_whole_and_no_other(tmp_path):
+def test_read_small_rejects_a_file_over_the_limit(tmp_path):
     (tmp_path / "a").write_bytes(b"12345")
     assert read_small(tmp_path / "a", 5) == b"12345"
     with pytest.raises(DataError, match="a: has more than 4 bytes: name another file"):
@@ -66,19 +66,19 @@ def test_a_small_file_is_read_whole_and_no_other(tmp_path):
             read_small(path, 5)
 
 
-def test_lines_have_numbers_and_limits(tmp_path):
+def test_lines_are_numbered_and_their_length_and_total_are_limited(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"one\n\nthree\r\n\rx\nlast")
     lines = [(1, b"one\n"), (2, b"\n"), (3, b"three\r\n"), (4, b"\rx\n"), (5, b"last")]
     assert list(read_lines(path, 5, 19)) == lines
     with pytest.raises(DataError, match=r"a:3: the line has more than 4 bytes"):
         list(read_lines(path, 4))
-    with pytest.raises(DataError, match=r"a:5: more than 18 bytes of text: divide the file"):
+    with pytest.raises(DataError, match=r"a:5: more than 18 bytes of text: split the file"):
         list(read_lines(path, 5, 18))
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_compressed_lines_may_not_expand_without_limit(tmp_path, name, monkeypatch):
+def test_compressed_lines_cannot_expand_without_limit(tmp_path, name, monkeypatch):
     path = tmp_path / "a"
     path.write_bytes(PACKERS[name](TEXT))
     assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
@@ -91,13 +91,13 @@ def test_compressed_lines_may_not_expand_without_limit(tmp_path, name, monkeypat
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_damaged_lines_are_seen(tmp_path, name):
+def test_damaged_compressed_lines_raise_data_error(tmp_path, name):
     (tmp_path / "a").write_bytes(PACKERS[name](TEXT)[:-1])
     with pytest.raises(DataError, match=name):
         list(read_lines(tmp_path / "a", 20))
 
 
-def test_the_errors_of_the_block_pass(tmp_path):
+def test_other_exceptions_in_the_block_propagate_unchanged(tmp_path):
     (tmp_path / "a").write_bytes(b"x")
     with pytest.raises(KeyError), open_input(tmp_path / "a"):
         raise KeyError

@@ -1,4 +1,4 @@
-"""What reaches a terminal, a pipe, a closed stream; and what Ctrl-C does from the first moment on."""
+"""Tests of output to terminals, pipes and closed streams, and of Ctrl-C from the start of the process on."""
 
 import ast
 import errno
@@ -30,15 +30,15 @@ from w2vtrain.training.perplexity import PerplexityScore
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
 SMALL = ["--vector-size", "8", "--epochs", "1", "--threads", "1", "-q"]
-posix = pytest.mark.skipif(os.name != "posix", reason="needs a shell of POSIX")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode elsewhere")
-# A command of the terminal, one character of 8-bit control, one that turns text around.
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+# A terminal escape sequence, an 8-bit control character, and a character that reverses the text direction.
 EVIL = ["\x1b]0;title\x07", "\x9b31m", "\u202eevil"]
 SHOWN = ["\\x1b]0;title\\x07", "\\x9b31m", "\\u202eevil"]
 
 
 def on_terminal(*arguments, code=0, stdin=b"", **options):
-    """Return what a command prints on a terminal, stdout and stderr together."""
+    """Return what a command prints on a terminal, to stdout and stderr together."""
     pty = pytest.importorskip("pty")
     ours, side = pty.openpty()
     command = [*COMMAND, *arguments]
@@ -52,14 +52,14 @@ def on_terminal(*arguments, code=0, stdin=b"", **options):
 
 
 def piped(*arguments, code=0, stdin=b"", **options):
-    """Return the bytes of stdout and of stderr."""
+    """Return the bytes that a command writes to stdout and to stderr."""
     run = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=300, **options)
     assert run.returncode == code, run.stderr
     return run.stdout, run.stderr
 
 
 def in_shell(redirections, *arguments, **options):
-    """Run a command with redirections of the shell, such as a closed stream."""
+    """Run a command with shell redirections, such as a closed stream."""
     command = ["sh", "-c", f'exec "$@" {redirections}', "sh", *COMMAND, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
 
@@ -78,7 +78,7 @@ def vectors(tmp_path_factory):
 
 @pytest.fixture
 def foreign(tmp_path):
-    """A model whose record holds control characters and lines that look like facts."""
+    """Return the path of a model whose record contains control characters and lines that imitate the output of info."""
     ones, path = np.ones((2, 2), np.float32), tmp_path / "model"
     record = {"note": "\x1b[2J\nformat 1", "a\nwords": "7", "list": [{"x": "y\nz"}], "half": "\ud800"}
     save_model(path, Model(["a", "b"], np.array([2, 1]), ones, ones, settings={"objective": "neg"}, record=record))
@@ -88,10 +88,10 @@ def foreign(tmp_path):
 # control characters
 
 
-def test_control_characters_become_escapes_and_other_text_stays():
+def test_control_characters_are_escaped_and_other_text_is_unchanged():
     evil = "".join(map(chr, [*range(0x20), 0x7F, *range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
     safe = escaped(evil)
-    assert safe.replace("\n", "").isprintable() is False, "a tab stays"
+    assert safe.replace("\n", "").isprintable() is False, "the tab is kept"
     assert safe.replace("\n", "").replace("\t", "").isprintable()
     assert escaped("\x1b\x9b\u202e\udcff\ud800") == "\\x1b\\x9b\\u202e\\xff\\ud800"
     plain = "naïve\tкот 猫 \\ \u00a0 🙂 \u200d\n"
@@ -99,7 +99,7 @@ def test_control_characters_become_escapes_and_other_text_stays():
     assert escaped_line("a\r\nb\u2028c\td") == "a\\x0d\\x0ab\\u2028c\td"
 
 
-def test_words_are_escaped_on_a_terminal_only(vectors):
+def test_words_are_escaped_only_on_a_terminal(vectors):
     shown = on_terminal("neighbors", str(vectors), "king")
     assert all(word in shown for word in SHOWN)
     assert not any(word in shown for word in EVIL)
@@ -108,7 +108,7 @@ def test_words_are_escaped_on_a_terminal_only(vectors):
     assert err == b""
 
 
-def test_error_messages_and_usage_errors_and_tracebacks_are_escaped():
+def test_error_messages_usage_errors_and_tracebacks_are_escaped():
     for code, arguments in [(66, ["info", EVIL[0]]), (2, [EVIL[0]]), (66, ["info", EVIL[0], "--debug"])]:
         shown = on_terminal(*arguments, code=code)
         assert "\x1b" not in shown
@@ -118,12 +118,12 @@ def test_error_messages_and_usage_errors_and_tracebacks_are_escaped():
 
 
 @linux
-def test_names_that_are_not_utf_8_are_escaped_on_a_terminal_and_bytes_in_a_pipe():
+def test_names_that_are_not_utf_8_are_escaped_on_a_terminal_but_not_in_a_pipe():
     assert "\\xff\\x9b" in on_terminal("info", b"\xff\x9b", code=66)
     assert b"\xff\x9b" in piped("info", b"\xff\x9b", code=66)[1]
 
 
-def test_a_foreign_record_forges_no_line(foreign):
+def test_the_record_of_a_model_cannot_forge_output_lines(foreign):
     out = piped("info", str(foreign))[0].decode()
     lines = [line.split() for line in out.splitlines()]
     assert ["format", "1"] in lines
@@ -136,7 +136,7 @@ def test_a_foreign_record_forges_no_line(foreign):
     assert "\x1b" not in shown
 
 
-def test_bytes_on_standard_output_are_escaped_on_a_terminal_only(tmp_path):
+def test_bytes_on_standard_output_are_escaped_only_on_a_terminal(tmp_path):
     corpus = tmp_path / "corpus"
     corpus.write_bytes(b"\x1b[2J " * 3 + b"\xc2\x9b31m " * 2 + "é".encode())
     out = piped("vocab", str(corpus), "--min-count", "1", "-q")[0]
@@ -144,7 +144,7 @@ def test_bytes_on_standard_output_are_escaped_on_a_terminal_only(tmp_path):
     assert on_terminal("vocab", str(corpus), "--min-count", "1", "-q") == "\\x1b[2J 3\n\\x9b31m 2\né 1\n"
 
 
-def test_a_character_split_between_two_writes_stays_whole(monkeypatch):
+def test_a_character_split_between_two_writes_is_printed_whole(monkeypatch):
     class Terminal(type(sys.stdout)):
         def isatty(self):
             return True
@@ -158,8 +158,8 @@ def test_a_character_split_between_two_writes_stays_whole(monkeypatch):
     assert screen.getvalue().decode() == "é\\x1b\\xff\\x9b\\xe2\\x82"
 
 
-def test_all_that_is_printed_goes_through_one_function():
-    """Apart from the children that `compare` and `bench` start, whose one line is read by their parent."""
+def test_all_output_goes_through_one_function():
+    """The only exceptions are the child processes of `compare` and `bench`, whose output their parent reads."""
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call):
@@ -177,19 +177,19 @@ def test_all_that_is_printed_goes_through_one_function():
 @pytest.mark.parametrize(
     ("redirections", "arguments", "code", "message"),
     [
-        (">&-", ["fit", "text.txt", "-o", "-", *SMALL], 74, "the standard output cannot be written: Bad file descr"),
-        (">&-", ["neighbors", "v.txt", "king"], 74, "the standard output cannot be written: Bad file descriptor"),
-        (">&-", ["--help"], 74, "the standard output cannot be written: Bad file descriptor"),
+        (">&-", ["fit", "text.txt", "-o", "-", *SMALL], 74, "standard output cannot be written: Bad file descriptor"),
+        (">&-", ["neighbors", "v.txt", "king"], 74, "standard output cannot be written: Bad file descriptor"),
+        (">&-", ["--help"], 74, "standard output cannot be written: Bad file descriptor"),
         ("<&-", ["fit", "-", "-o", "w.txt", *SMALL], 66, "Bad file descriptor"),
         ("<&-", ["neighbors", "v.txt"], 66, "standard input cannot be read: Bad file descriptor"),
         ("<&-", ["neighbors", "-", "king"], 66, "standard input cannot be read: Bad file descriptor"),
-        ("<&- >&-", ["neighbors", "v.txt", "king"], 74, "the standard output cannot be written: Bad file descriptor"),
+        ("<&- >&-", ["neighbors", "v.txt", "king"], 74, "standard output cannot be written: Bad file descriptor"),
         ("2>&-", ["neighbors", "v.txt", "nosuchword"], 65, None),
         ("2>&-", ["fit", "text.txt", "-o", "w.txt", *SMALL[:-1]], 0, None),
         ("2>&-", ["resume", "w.txt.run"], 65, None),
     ],
 )
-def test_a_closed_stream_is_an_error_where_it_is_used(redirections, arguments, code, message, text, vectors, tmp_path):
+def test_a_closed_stream_is_an_error_when_it_is_used(redirections, arguments, code, message, text, vectors, tmp_path):
     (tmp_path / "text.txt").write_bytes(text.read_bytes())
     (tmp_path / "v.txt").write_bytes(vectors.read_bytes())
     done = in_shell(redirections, *arguments, cwd=tmp_path)
@@ -203,8 +203,8 @@ def test_a_closed_stream_is_an_error_where_it_is_used(redirections, arguments, c
 
 
 @posix
-def test_files_do_not_get_the_numbers_of_closed_streams(vectors, tmp_path):
-    """An output file that is descriptor 2, say, would hold the messages."""
+def test_files_do_not_get_the_descriptors_of_closed_streams(vectors, tmp_path):
+    """An output file opened as descriptor 2, for example, would receive the error messages."""
     program = (
         "import os; from w2vtrain.system.terminal import prepare_streams; prepare_streams(); "
         "os._exit(os.open(os.devnull, os.O_RDONLY) > 2)"
@@ -215,18 +215,18 @@ def test_files_do_not_get_the_numbers_of_closed_streams(vectors, tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_disk_under_a_stream(vectors, text, tmp_path, unbuffered):
+def test_a_full_disk_behind_standard_output_or_error(vectors, text, tmp_path, unbuffered):
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     for arguments in (["--help"], ["neighbors", vectors, "king"], ["vocab", text, "-q"], ["objectives"]):
         done = in_shell(">/dev/full", *arguments, env=env)
         assert done.returncode == 74
-        assert done.stderr == "w2vtrain: error: the standard output cannot be written: No space left on device\n"
+        assert done.stderr == "w2vtrain: error: standard output cannot be written: No space left on device\n"
     done = in_shell("2>/dev/full", "fit", text, "-o", tmp_path / "v.txt", *SMALL[:-1], env=env)
     assert done.returncode == 0
     assert in_shell("2>/dev/full", "info", tmp_path / "nowhere", env=env).returncode == 66
 
 
-def test_an_error_without_a_name_does_not_blame_standard_output():
+def test_an_os_error_without_a_file_name_does_not_blame_standard_output():
     code, message = explained(OSError(errno.ENOSPC, "No space left on device"))
     assert code == 74
     assert "standard output" not in message
@@ -234,7 +234,7 @@ def test_an_error_without_a_name_does_not_blame_standard_output():
 
 
 @posix
-def test_a_folder_for_temporary_files_without_room(vectors, tmp_path):
+def test_a_full_folder_for_temporary_files_is_reported(vectors, tmp_path):
     program = 'ulimit -f 8; exec "$@"'
     command = ["sh", "-c", program, "sh", *COMMAND, "info", "-"]
     env = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -251,7 +251,7 @@ def test_a_folder_for_temporary_files_without_room(vectors, tmp_path):
 
 
 def strict_json(line):
-    """Read JSON as other programs do: NaN and infinities are errors."""
+    """Parse JSON as other programs do: NaN and infinities are errors."""
 
     def no_constant(name):
         raise AssertionError(name)
@@ -259,7 +259,7 @@ def strict_json(line):
     return json.loads(line, parse_constant=no_constant)
 
 
-def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys):
+def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypatch, capsys):
     score = PerplexityScore(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
     monkeypatch.setattr(perplexity, "score_text", lambda *_, **__: (score, 0.5))
     monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
@@ -271,7 +271,7 @@ def test_perplexity_that_is_no_number_is_null(foreign, text, monkeypatch, capsys
     assert found["coverage"] == 0.5
 
 
-def test_a_perplexity_that_is_no_number_is_the_worst():
+def test_a_null_perplexity_counts_as_infinite():
     assert compare._perplexity({"test": {"perplexity": None}}) == float("inf")
     assert compare._perplexity({"test": {"perplexity": 3}}) == 3.0
 
@@ -293,7 +293,7 @@ entry.main()
 
 
 def ended(returncode, stderr):
-    """Assert that a command ended because it was interrupted, in one line."""
+    """Assert that a command ended because it was interrupted, with a one-line message."""
     assert returncode in (130, 75), stderr
     assert len(stderr.splitlines()) == 1, stderr
     assert stderr.startswith("w2vtrain: error: "), stderr
@@ -302,7 +302,7 @@ def ended(returncode, stderr):
 
 @posix
 @pytest.mark.parametrize("count", [2, 3, 5, 10, 20, 40, 80, 120, 180, 250])
-def test_ctrl_c_during_an_import_is_one_line(count, text, tmp_path):
+def test_ctrl_c_during_an_import_prints_one_line(count, text, tmp_path):
     program = [sys.executable, "-c", INTERRUPTED.format(count=count)]
     done = subprocess.run(
         [*program, "fit", text, "-o", "v.txt", *SMALL, "--epochs", "1000000"],
@@ -314,8 +314,8 @@ def test_ctrl_c_during_an_import_is_one_line(count, text, tmp_path):
 
 
 @posix
-def test_ctrl_c_in_the_first_second_is_one_line(text, tmp_path):
-    """The first second begins when the program is loaded: Python itself takes some milliseconds before."""
+def test_ctrl_c_in_the_first_second_prints_one_line(text, tmp_path):
+    """The second starts when w2vtrain is loaded, a few milliseconds after the start of Python itself."""
     for moment in range(20):
         with subprocess.Popen(
             [sys.executable, "-c", INTERRUPTED.format(count=1),
@@ -329,7 +329,7 @@ def test_ctrl_c_in_the_first_second_is_one_line(text, tmp_path):
         ended(run.returncode, stderr)
 
 
-def test_every_way_to_start_it_goes_through_the_entry_point():
+def test_every_way_to_start_the_program_uses_the_entry_point():
     root = PACKAGE.parent
     assert 'w2vtrain = "w2vtrain.__main__:main"' in (root / "pyproject.toml").read_text()
     assert "from w2vtrain.__main__ import main" in (root / "cli.py").read_text()
@@ -342,7 +342,7 @@ def test_every_way_to_start_it_goes_through_the_entry_point():
 # the logger
 
 
-def test_what_is_logged_is_a_warning_of_one_line(monkeypatch, capsys):
+def test_a_logged_warning_is_printed_on_one_line(monkeypatch, capsys):
     def logs(*_):
         logging.getLogger("w2vtrain").warning("two\nlines of %s", "text")
         logging.getLogger("w2vtrain.core").info("hidden")

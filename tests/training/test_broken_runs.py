@@ -1,4 +1,4 @@
-"""Runs in which something breaks: a thread that raises or says nothing, disks that fail, power that goes."""
+"""Runs in which a thread raises an exception or hangs."""
 
 import re
 import subprocess
@@ -24,14 +24,14 @@ learn, steps = trainer._Training._learn, itertools.count(1)
 def broken(self, order, part, mine):
     if order.epoch < 2 or mine != thread or next(steps) < step:
         return learn(self, order, part, mine)
-    faulthandler.dump_traceback_later(120, exit=True)  # the run may not outlive its thread for long
+    faulthandler.dump_traceback_later(120, exit=True)  # the run must end soon after its thread breaks
     if how == "raise":
         raise RuntimeError("the thread broke")
     time.sleep(1000)
 
 
 trainer._Training._learn = broken
-# Saved is after each epoch and not after each slice, so that all threads get some.
+# Save after each epoch instead of after each slice, so that all threads get slices.
 run_folder.Run.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]
 cli.main()
@@ -55,7 +55,7 @@ def broken_run(how, thread, step, arguments):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("thread", "step"), [(0, 5), (1, 9)])
-def test_a_thread_that_raises_ends_the_run_with_its_cause(text, tmp_path, engine, thread, step):
+def test_an_exception_in_a_thread_ends_the_run_and_is_reported(text, tmp_path, engine, thread, step):
     output = tmp_path / "vectors.bin"
     done = broken_run("raise", thread, step, fit(text, output, *ENGINES[engine]))
     assert done.returncode == 70, done.stderr
@@ -66,7 +66,7 @@ def test_a_thread_that_raises_ends_the_run_with_its_cause(text, tmp_path, engine
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_thread_that_says_nothing_ends_the_run_with_all_stacks(text, tmp_path, engine):
+def test_a_thread_that_hangs_ends_the_run_with_the_stacks_of_all_threads(text, tmp_path, engine):
     output = tmp_path / "vectors.bin"
     done = broken_run("sleep", 1, 5, fit(text, output, *ENGINES[engine], "--stall-timeout", "3"))
     assert done.returncode == 70, done.stderr

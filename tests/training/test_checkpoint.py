@@ -1,3 +1,5 @@
+"""Checkpoints: saving, loading, damage, full disks, leftovers, and the lock of the run folder."""
+
 import hashlib
 import json
 import os
@@ -20,7 +22,7 @@ def state(k):
     return {name: array + k for name, array in ARRAYS.items()}
 
 
-def test_the_newest_two_are_kept_and_the_newest_is_loaded(tmp_path):
+def test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest(tmp_path):
     assert checkpoint.load(tmp_path) is None
     assert checkpoint.load(tmp_path / "nothing") is None
     for k in (1, 2, 3):
@@ -76,7 +78,7 @@ def damage(tmp_path, how):
         "number",
     ],
 )
-def test_a_damaged_one_is_told_and_the_one_before_it_is_taken(tmp_path, how):
+def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_loaded(tmp_path, how):
     for k in (1, 2):
         checkpoint.save(tmp_path, k, state(k), {"epoch": k})
     damage(tmp_path, how)
@@ -86,13 +88,13 @@ def test_a_damaged_one_is_told_and_the_one_before_it_is_taken(tmp_path, how):
     assert "ckpt-00000" in found.skipped[0]
     np.testing.assert_array_equal(found.arrays["input"], ARRAYS["input"] + 1)
     (tmp_path / "ckpt-000001" / checkpoint.MANIFEST).unlink()
-    with pytest.raises(DataError, match="no checkpoint is sound"):
+    with pytest.raises(DataError, match="no valid checkpoint"):
         checkpoint.load(tmp_path)
 
 
 @pytest.fixture
 def two(tmp_path):
-    """A folder with two checkpoints, and the newer one's files: 5 blocks of 4 KiB and some bytes, and the manifest."""
+    """Return a folder with two checkpoints, and the newer one's files: a state of over 20 KiB, and the manifest."""
     big = {**ARRAYS, "output": np.random.default_rng(2).standard_normal((1280, 4)).astype(np.float32)}
     checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
     checkpoint.save(tmp_path, 2, big, {"epoch": 2})
@@ -105,8 +107,8 @@ def falls_back(run):
     return found.number == 1 and len(found.skipped) == 1 and "ckpt-000002" in found.skipped[0]
 
 
-def test_every_flipped_bit_is_noticed(two):
-    """1,000 bits by chance, in the state and in the manifest, and the one before is taken each time."""
+def test_a_flipped_bit_is_always_detected(two):
+    """Flip 500 random bits of the state and 500 of the manifest, one at a time; the previous checkpoint is loaded."""
     run, files = two
     rng = np.random.default_rng(3)
     for file in files:
@@ -120,8 +122,8 @@ def test_every_flipped_bit_is_noticed(two):
 
 
 @pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)])
-def test_a_file_of_any_other_length_is_noticed(two, longer):
-    """Cut at every 4 KiB and within the first of them, or followed by bytes that do not belong there."""
+def test_a_file_of_the_wrong_length_is_detected(two, longer):
+    """Cut files at every 4 KiB and at more places in the first 4 KiB, or append bytes."""
     run, (state, manifest) = two
     for file, step in ((state, 4096), (manifest, 1)):
         data = file.read_bytes()
@@ -133,20 +135,20 @@ def test_a_file_of_any_other_length_is_noticed(two, longer):
 
 
 @pytest.mark.parametrize("about", ["", "[]", "1", "{", '{"a":' * 2000, '"\\ud800"'])
-def test_a_state_that_says_nothing_about_its_run_is_not_sound(tmp_path, about):
-    """Written by somebody who knows how to make a checksum."""
+def test_a_state_with_an_invalid_description_of_its_run_is_refused(tmp_path, about):
+    """The checksums are correct: whoever tampers with a state can compute them."""
     checkpoint.save(tmp_path, 1, ARRAYS, {})
     state, manifest = (tmp_path / "ckpt-000001" / name for name in (checkpoint.STATE, checkpoint.MANIFEST))
     write_safetensors(state, ARRAYS, {"about": about}, force=True)
     data = state.read_bytes()
     digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     manifest.write_text(checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}))
-    with pytest.raises(DataError, match="what it says about the run is not"):
+    with pytest.raises(DataError, match="its description of the run is not"):
         checkpoint.load(tmp_path)
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path):
-    """Every write of a save fails in turn: the old checkpoint loads after each, and no litter stays."""
+def test_a_full_disk_leaves_the_previous_checkpoint_unchanged(tmp_path):
+    """Saving fails at several file size limits; afterwards the old checkpoint loads and no other files remain."""
     checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
     code = """
 import resource, signal, sys
@@ -172,14 +174,14 @@ print(failed)
     assert checkpoint.load(tmp_path).about == {"epoch": 1}
 
 
-def test_what_cannot_be_written_is_told(tmp_path):
+def test_a_checkpoint_that_cannot_be_written_raises_an_error(tmp_path):
     (tmp_path / "ckpt-000001").mkdir()
     (tmp_path / "ckpt-000001" / "something").write_text("")
     with pytest.raises(WriteError):
         checkpoint.save(tmp_path, 1, ARRAYS, {})
 
 
-def test_leftovers_of_killed_runs_are_swept(tmp_path):
+def test_leftovers_of_killed_runs_are_deleted(tmp_path):
     for name in (".tmp-000001-123", ".del-000002-99", "ckpt-000004", ".tmp-mine", "notes"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
@@ -190,7 +192,7 @@ def test_leftovers_of_killed_runs_are_swept(tmp_path):
     assert left == [".tmp-mine", "ckpt-000004", "config.json", "lock", "notes"]
 
 
-def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path):
+def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path):
     hold = "import sys; from pathlib import Path; from w2vtrain.training.checkpoint import locked\n"
     hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

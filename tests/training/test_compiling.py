@@ -1,4 +1,4 @@
-"""What Numba cannot compile is shown as the user's own line, with the reason."""
+"""Code that Numba cannot compile is reported with the user's own line and the reason."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ OBJECTIVE = Ranking
 
 @kernel()
 def _window(architecture, objective, w_in, sentence, rng, window, found, logits, hidden):
-    """What the window engine calls of an objective and an architecture, without its loops: it compiles in a second."""
+    """Call the methods that the window engine calls, but without its loops, so that this compiles in a second."""
     objective.candidates(sentence, 0, rng, found.rows, found.labels, found.shifts)
     architecture.forward(w_in, window, 0, hidden)
     loss = 0.0
@@ -43,7 +43,7 @@ def _window(architecture, objective, w_in, sentence, rng, window, found, logits,
 
 
 class Engine:
-    """Compiles one call of everything."""
+    """An engine that compiles one call of each method."""
 
     def __init__(self, objective, architecture):
         self.parts = architecture, objective
@@ -55,7 +55,7 @@ class Engine:
 
 
 def refused(folder, objective=None, architecture=None):
-    """The line that says what cannot be compiled of one module, beside a shipped one."""
+    """Compile the code of an objective or architecture together with a shipped one; return the error message."""
     code, of = (objective, objectives) if objective else (architecture, architectures)
     (folder / "mine.py").write_text(code, encoding="utf-8")
     of.allow_code(str(folder / "mine.py"))
@@ -63,12 +63,12 @@ def refused(folder, objective=None, architecture=None):
     made = architectures.build(str(folder / "mine.py") if architecture else "skipgram", Layout(2, 8, 8), {})
     with pytest.raises(ConfigError) as caught:
         compile_engine(Engine(built, made), built, made)
-    assert isinstance(caught.value.__cause__, NumbaError), "--debug shows it"
+    assert isinstance(caught.value.__cause__, NumbaError), "--debug shows Numba's message"
     return str(caught.value)
 
 
 def place(code, line):
-    """How a message names a line of a module."""
+    """Return the beginning of a message about a line of a module."""
     number = next(n for n, text in enumerate(code.splitlines(), 1) if text.strip() == line)
     return f"mine.py, line {number}: `{line}` cannot be compiled: "
 
@@ -86,15 +86,15 @@ def place(code, line):
             'target, total = logits[i, "one"], 0.0',
             "Numba has no implementation of getitem(array(float32, 2d, C)",
         ),
-        (TOTAL, "target, total = np.zeros(3)[0], 0.0", "kernels cannot make arrays"),
+        (TOTAL, "target, total = np.zeros(3)[0], 0.0", "kernels cannot create arrays"),
     ],
 )
-def test_the_line_at_fault_is_shown(tmp_path, old, line, reason):
+def test_the_message_shows_the_line_at_fault(tmp_path, old, line, reason):
     kept = f"\n            {TOTAL}" if old == TOTAL else ""
     code = pages.changed(RANKING, (old, line + kept))
     said = refused(tmp_path, code)
     assert said.startswith(place(code, line) + reason)
-    assert said.endswith(" (--debug shows all that Numba says)")
+    assert said.endswith(" (--debug shows Numba's full message)")
     assert len(said.splitlines()) == 1
 
 
@@ -102,8 +102,8 @@ def test_the_line_at_fault_is_shown(tmp_path, old, line, reason):
     ("value", "reason"),
     [("nosuch(x)", "NameError: name 'nosuch' is not defined"), ('x + "one"', "Numba has no implementation of add(")],
 )
-def test_the_line_of_a_helper_is_shown(tmp_path, value, reason):
-    """A function of the user's file that a method calls, not the line that calls it."""
+def test_the_message_shows_a_line_of_a_helper_function(tmp_path, value, reason):
+    """It shows the line in the user's function that a method calls, not the line that calls it."""
     code = pages.changed(
         RANKING,
         (DRAW, "rows[j] = helped(sentence[position])"),
@@ -113,8 +113,8 @@ def test_the_line_of_a_helper_is_shown(tmp_path, value, reason):
     assert refused(tmp_path, code).startswith(place(code, f"return {value}") + reason)
 
 
-def test_a_file_is_not_confused_with_one_of_ours_of_the_same_name(tmp_path):
-    """The places of the kernel, which is in this file, are not those of an objective in a file of this name."""
+def test_a_user_file_is_not_confused_with_another_file_of_the_same_name(tmp_path):
+    """The objective's file has the name of this test file, which contains the kernel."""
     own, wrong = tmp_path / Path(__file__).name, tmp_path / "sided.py"
     own.write_text(RANKING, encoding="utf-8")
     objectives.allow_code(str(own))
@@ -126,26 +126,26 @@ def test_a_file_is_not_confused_with_one_of_ours_of_the_same_name(tmp_path):
         compile_engine(Engine(built, made), built, made)
 
 
-def test_what_has_no_line_names_the_class(tmp_path):
-    """The caller of `errors` cannot add its loss: no line of the user's is wrong by itself."""
+def test_an_error_outside_the_user_code_names_the_class(tmp_path):
+    """`errors` returns a string, which its caller cannot add: no line of the user's code fails to compile."""
     said = refused(tmp_path, pages.changed(RANKING, ("return loss", 'return "x"')))
     assert said.startswith("Ranking cannot be compiled: Numba has no implementation of ")
 
 
 @pytest.mark.parametrize("old", ["hidden[0, c] = side[c] * row[c]", "row[c] += change * side[c]"])
-def test_an_architecture_is_shown_its_own_line(tmp_path, old):
+def test_the_message_shows_a_line_of_an_architecture(tmp_path, old):
     code = pages.changed(SIDED, (old, "row.nosuch = 1"))
     said = refused(tmp_path, architecture=code)
     assert said.startswith(place(code, "row.nosuch = 1"))
 
 
-def test_names_that_a_shipped_objective_defines_are_looked_for_in_the_user_s_file(tmp_path):
-    """negative sampling has a variable `word`; the name is not defined in the architecture."""
+def test_an_undefined_name_is_found_in_the_user_file_not_in_a_shipped_objective(tmp_path):
+    """Negative sampling has a variable `word`, but the architecture does not define that name."""
     code = pages.changed(SIDED, ("change = step * gradient[0, c]", "change = word"))
     assert refused(tmp_path, architecture=code).startswith(place(code, "change = word"))
 
 
-def test_what_is_wrong_in_the_package_is_an_internal_error():
+def test_an_error_in_the_package_itself_is_an_internal_error():
     @kernel()
     def broken(x):
         return x.nosuch
@@ -161,8 +161,8 @@ def test_what_is_wrong_in_the_package_is_an_internal_error():
 
 @pytest.mark.parametrize("command", ["objectives", "fit"])
 @pytest.mark.parametrize("debug", [False, True])
-def test_commands_show_the_line(tmp_path, w2vtrain_here, command, debug):
-    """One line and exit code 78; with --debug the whole message, too."""
+def test_commands_show_the_line_at_fault_and_exit_with_78(tmp_path, w2vtrain_here, command, debug):
+    """The error is one line; --debug adds Numba's full message."""
     code = pages.changed(RANKING, (DRAW, "rows[j] = sentence.nosuch"))
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     (tmp_path / "text.txt").write_text("a b c d\n" * 20, encoding="utf-8")

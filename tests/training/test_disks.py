@@ -1,4 +1,4 @@
-"""Disks that fail at any call, power that goes at any moment, full disks: what was said to be saved is there."""
+"""Disk errors at any call, power loss at any moment, and full disks: data that was reported as saved survives."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ from w2vtrain.training import checkpoint
 
 
 class Disk:
-    """Sees every call of `os` that changes the disk below a folder, before and after the system does."""
+    """Wrap the functions of `os` that change the disk, and call `before` and `after` around each call."""
 
     CALLS = ("open", "write", "fsync", "rename", "replace", "link", "mkdir", "unlink", "rmdir", "ftruncate")
 
@@ -49,7 +49,7 @@ class Disk:
 
 
 class Failing(Disk):
-    """The call of this number fails, `for_good` all that follow; of a write half is done. Deleting always works."""
+    """Make call `number` fail, and with `for_good` all later ones. A failing write writes half; deletions succeed."""
 
     def __init__(self, monkeypatch, number, code, for_good):
         super().__init__(monkeypatch)
@@ -67,10 +67,10 @@ class Failing(Disk):
 
 
 class PowerLoss(Disk):
-    """What a folder holds if the power goes after each call: files as they were when last synced.
+    """Record what a folder would hold if the power failed after each call: file contents as last synced.
 
-    `states` after each call are two: names, too, as when their folder was last synced, or as they are now. A state is
-    {path in the folder: bytes}, folders left out.
+    `states` has two states per call: with the names in each folder as last synced, and with the current names. A state
+    is {path in the folder: bytes}, without folders.
     """
 
     def __init__(self, monkeypatch, folder):
@@ -83,7 +83,7 @@ class PowerLoss(Disk):
         super().__init__(monkeypatch)
 
     def _born(self, inode):
-        """Inodes are used again: a new file has a new number."""
+        """Give a new file a new number, because inodes are reused."""
         self.numbers[inode] = next(self.fresh)
 
     def _sync(self, path):
@@ -116,7 +116,7 @@ class PowerLoss(Disk):
 
 
 def restored(state, folder):
-    """A folder as a state says."""
+    """Create a folder with the contents of a state."""
     for name, content in state.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -140,7 +140,7 @@ def export(folder, k):
 
 
 def number_of(folder):
-    """The newest state in a folder of `arrays(k)`: k; 0 where there is none."""
+    """Return the k of the newest checkpoint of `arrays(k)` in a folder, 0 if there is none."""
     found = checkpoint.load(folder)
     if found is None:
         return 0
@@ -150,13 +150,13 @@ def number_of(folder):
     return found.number
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds files by /proc/self/fd")
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc/self/fd")
 
 
 @pytest.mark.parametrize("for_good", [False, True])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_whichever_call_fails_the_old_or_the_new_is_there(tmp_path, code, for_good):
-    """Call number 1, 2, 3 ... of saving and exporting fails, until one run gets through."""
+def test_if_any_call_fails_the_old_or_the_new_data_is_intact(tmp_path, code, for_good):
+    """Call 1, 2, 3, ... of saving and exporting fails, until a run has no such call."""
     results = [tmp_path / name for name in ("vectors.bin", "vectors.txt", "model.safetensors")]
     for number in itertools.count(1):
         for path in tmp_path.iterdir():
@@ -169,17 +169,17 @@ def test_whichever_call_fails_the_old_or_the_new_is_there(tmp_path, code, for_go
             try:
                 checkpoint.save(tmp_path, 3, arrays(3), {"k": 3})
                 export(tmp_path, 2)
-                told = None
+                raised = None
             except W2VError as error:
-                told = error
-        assert told is None or (told.exit_code in (73, 74) and os.strerror(code) in str(told)), told
+                raised = error
+        assert raised is None or (raised.exit_code in (73, 74) and os.strerror(code) in str(raised)), raised
         assert number_of(tmp_path) in (2, 3)
         folders = [path for path in tmp_path.iterdir() if path not in results]
         assert {path.name for path in folders} <= {f"ckpt-{k:06d}" for k in (1, 2, 3)}
         assert len(folders) >= 2
         found = [read_vectors(results[0]).matrix, read_vectors(results[1]).matrix, load_model(results[2]).output]
         steps = [int(matrix[0, 0]) for matrix in found]
-        assert steps == sorted(steps, reverse=True), "later files are not written before earlier ones are"
+        assert steps == sorted(steps, reverse=True), "files are written in order"
         for step, matrix in zip(steps, found, strict=True):
             np.testing.assert_array_equal(matrix, model(step).input)
         if not disk.failed:
@@ -189,8 +189,8 @@ def test_whichever_call_fails_the_old_or_the_new_is_there(tmp_path, code, for_go
 
 
 @needs_proc
-def test_what_was_acknowledged_survives_a_loss_of_power(tmp_path, monkeypatch):
-    """At any call the old checkpoint or the new one; once `save` has come back, the new one."""
+def test_a_saved_checkpoint_survives_a_power_loss(tmp_path, monkeypatch):
+    """After any call, the old or the new checkpoint loads; once `save` has returned, the new one does."""
     folder, saved = tmp_path / "folder", []
     folder.mkdir()
     with monkeypatch.context() as patch:
@@ -209,7 +209,7 @@ def test_what_was_acknowledged_survives_a_loss_of_power(tmp_path, monkeypatch):
 
 @needs_proc
 @pytest.mark.parametrize("force", [False, True])
-def test_a_written_file_survives_a_loss_of_power(tmp_path, monkeypatch, force):
+def test_a_written_file_survives_a_power_loss(tmp_path, monkeypatch, force):
     old = b"old" if force else None
     if force:
         (tmp_path / "a").write_bytes(old)
@@ -230,7 +230,7 @@ def test_a_written_file_survives_a_loss_of_power(tmp_path, monkeypatch, force):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A folder that is a file system of 4 MiB."""
+    """Mount a file system of 4 MiB, and return its folder."""
     folder = tmp_path / "small"
     folder.mkdir()
     try:
@@ -238,9 +238,9 @@ def small_disk(tmp_path):
             ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, text=True
         )
     except FileNotFoundError:
-        pytest.skip("there is no program mount")
+        pytest.skip("the mount program is missing")
     if done.returncode:
-        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"cannot mount a file system: {done.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
 
@@ -270,7 +270,8 @@ def fill(path):
             file.write(bytes(1 << 12))
 
 
-# Each slice from the second on fills the disk again, because deleting an old checkpoint makes room; the sixth frees it.
+# Every slice after the first fills the disk again, because deleting an old checkpoint frees space. If the disk is to be
+# freed, the sixth slice does so, and the ninth stops the run.
 FULL = """
 import contextlib, itertools, os, pathlib, signal, sys, time
 from w2vtrain import cli
@@ -313,8 +314,8 @@ def error_of(done):
     return line
 
 
-def test_a_disk_that_fills_while_checkpoints_are_written(text, tmp_path, small_disk):
-    """The last checkpoint stays, what was begun is deleted; with room again the run goes on to the same bytes."""
+def test_a_disk_that_fills_up_during_training_keeps_the_last_checkpoint(text, tmp_path, small_disk):
+    """The partial checkpoint is deleted. When space is free again, the run resumes and gives the same bytes."""
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     folder = small_disk / "run"
     words = fit(text, tmp_path / "vectors.bin", "--run", folder, "--checkpoint-every", "0")
@@ -332,19 +333,19 @@ def test_a_disk_that_fills_while_checkpoints_are_written(text, tmp_path, small_d
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
-def test_a_full_folder_for_the_ids_is_named_with_what_helps(text, tmp_path, small_disk):
+def test_a_full_cache_folder_is_reported_with_the_option_that_changes_it(text, tmp_path, small_disk):
     fill(small_disk / "filler")
     done = run(fit(text, tmp_path / "vectors.bin", "--cache-dir", small_disk))
     assert done.returncode == 74, done.stderr
     line = error_of(done)
-    assert f"{small_disk}: the ids of the corpus cannot be written: No space left on device" in line
+    assert f"{small_disk}: cannot write the word ids of the corpus: No space left on device" in line
     assert "--cache-dir" in line
-    assert "Training has not begun" in line
+    assert "training has not started" in line
     assert run(fit(text, tmp_path / "vectors.bin")).returncode == 0
 
 
-def test_a_disk_that_is_full_when_results_are_written(text, tmp_path, small_disk):
-    """What was learned is saved, and `resume` writes the results when there is room."""
+def test_a_run_whose_results_do_not_fit_on_the_disk_is_saved(text, tmp_path, small_disk):
+    """`resume` writes the results when space is free again."""
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     folder = tmp_path / "run"
     fill(small_disk / "filler")
@@ -364,15 +365,15 @@ def test_a_disk_that_is_full_when_results_are_written(text, tmp_path, small_disk
 
 
 def until(process, what):
-    """Read what a process says up to a line that holds some text."""
+    """Read a process's standard error up to a line that contains `what`, and return that line."""
     for line in process.stderr:
         if what in line:
             return line
-    raise AssertionError(f"{what!r} was never said")
+    raise AssertionError(f"{what!r} was never printed")
 
 
-def test_a_run_that_waits_for_room_for_its_checkpoints(text, tmp_path, small_disk):
-    """It trains on without them, and saves again when there is room."""
+def test_a_run_that_waits_for_disk_space_trains_without_checkpoints(text, tmp_path, small_disk):
+    """It saves again when space is free."""
     folder = small_disk / "run"
     words = fit(text, tmp_path / "v.bin", "--run", folder, "--checkpoint-every", "0", "--on-full", "wait")
     words.remove("-q")
@@ -382,11 +383,11 @@ def test_a_run_that_waits_for_room_for_its_checkpoints(text, tmp_path, small_dis
     assert lines
     for line in lines:
         assert line.startswith("warning")
-        assert "training goes on without it, and the next checkpoint is tried" in line
-    assert min(checkpoint.numbers(folder)) > 5, "saved when there was room again"
+        assert "training continues without it and tries to write the next checkpoint" in line
+    assert min(checkpoint.numbers(folder)) > 5, "saved when space was free again"
 
 
-def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
+def test_a_run_waits_for_disk_space_for_its_results(text, tmp_path, small_disk):
     output = small_disk / "vectors.bin"
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     fill(small_disk / "filler")
@@ -394,7 +395,7 @@ def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
     program = "from w2vtrain import cli; from w2vtrain.training import run_folder; run_folder.RETRY = 0.1; cli.main()"
     words[1:3] = ["-c", program]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        line = until(process, "tried again until there is room")
+        line = until(process, "retrying until there is enough disk space")
         assert "No space left on device" in line
         (small_disk / "filler").unlink()
         process.communicate(timeout=120)
@@ -402,12 +403,12 @@ def test_a_run_that_waits_for_room_for_its_results(text, tmp_path, small_disk):
     assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
-def test_who_waits_for_room_can_be_stopped(text, tmp_path, small_disk):
+def test_a_run_that_waits_for_disk_space_can_be_stopped(text, tmp_path, small_disk):
     folder = tmp_path / "run"
     fill(small_disk / "filler")
     words = [word for word in fit(text, small_disk / "v.bin", "--run", folder, "--on-full", "wait") if word != "-q"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        until(process, "until there is room")
+        until(process, "until there is enough disk space")
         process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 74, said

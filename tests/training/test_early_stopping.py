@@ -1,4 +1,4 @@
-"""The best epoch by held-out text, patience, and what a checkpoint keeps of both."""
+"""Early stopping: the best epoch on held-out text, patience, and what checkpoints store of them."""
 
 import json
 import math
@@ -33,20 +33,20 @@ def finish(early, *perplexities):
         early.finish(epoch, SimpleNamespace(perplexity=perplexity), weights(epoch))
 
 
-def test_patience_counts_epochs_since_the_best():
+def test_patience_counts_the_epochs_since_the_best_one():
     early = stopping(patience=2)
     finish(early, 5.0, 4.0, 4.5)
     assert (early.finished, early.waited, early.lowest) == (3, 1, 4.0)
     assert not early.is_out_of_patience()
     finish(early, 4.0)
-    assert early.is_out_of_patience(), "as good is no improvement"
+    assert early.is_out_of_patience(), "an equal perplexity is no improvement"
     assert early.chosen(weights(4)).input[0, 0] == 2
     finish(early, 3.9)
     assert not early.is_out_of_patience()
     assert early.chosen(weights(5)).input[0, 0] == 5
 
 
-def test_without_patience_or_without_held_out_text_training_goes_on():
+def test_training_does_not_stop_early_without_patience_or_held_out_text():
     early = stopping()
     finish(early, 1.0, 2.0, 3.0)
     assert not early.is_out_of_patience()
@@ -55,7 +55,7 @@ def test_without_patience_or_without_held_out_text_training_goes_on():
     assert (early.finished, early.is_out_of_patience(), early.best, early.best_epoch()) == (1, False, None, None)
 
 
-def test_the_best_weights_are_a_copy_and_those_of_the_last_epoch_need_none():
+def test_the_best_weights_are_copied_except_after_the_last_epoch():
     early, learned = stopping(epochs=2), weights(1)
     early.finish(1, SimpleNamespace(perplexity=3.0), learned)
     for array in (learned().input, learned().output, learned().arrays["bias"]):
@@ -67,7 +67,7 @@ def test_the_best_weights_are_a_copy_and_those_of_the_last_epoch_need_none():
 
 
 @pytest.mark.parametrize("perplexities", [(), (5.0, 6.0), (5.0, 4.0), (math.inf,)])
-def test_a_checkpoint_keeps_everything(perplexities):
+def test_a_checkpoint_restores_the_whole_state(perplexities):
     early, again = stopping(), stopping()
     finish(early, *perplexities)
     early.seconds = 1.5
@@ -82,33 +82,33 @@ def test_a_checkpoint_keeps_everything(perplexities):
 
 
 @pytest.mark.parametrize("name", ["finished", "waited", "lowest", "scoring", "best"])
-def test_facts_that_are_missing_or_of_other_types_are_refused(name):
+def test_missing_facts_and_facts_of_the_wrong_type_are_refused(name):
     facts = stopping().facts()
     for bad in ({key: value for key, value in facts.items() if key != name}, {**facts, name: "x"}):
         with pytest.raises((KeyError, TypeError, ValueError)):
             stopping().restore(bad, {})
 
 
-class Told(Run):
-    """A run that saves nothing, and keeps what it would save."""
+class Recorder(Run):
+    """A run that writes nothing, and records in memory what it would save."""
 
     def pause(self, arrays, about, milestone=False):
-        self.told = [*getattr(self, "told", []), (milestone, about()["state"]["epoch"], about()["finished"])]
+        self.saved = [*getattr(self, "saved", []), (milestone, about()["state"]["epoch"], about()["finished"])]
         self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays().items()}, about(), [])
 
 
-def test_a_run_whose_patience_has_ended_is_saved_as_complete(tmp_path):
-    """Whoever resumes it has nothing left to learn."""
+def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
+    """If it is resumed, it trains no further."""
     first_lines(60, tmp_path / "text.txt")
     text = [str(tmp_path / "text.txt")]
     settings, _ = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.5))
-    settings, run = replace(settings, patience=1, min_alpha=0.5), Told(tmp_path)
+    settings, run = replace(settings, patience=1, min_alpha=0.5), Recorder(tmp_path)
     model = fit(Inputs(text, text), settings, run=run)
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
-    assert run.told[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
+    assert run.saved[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
     assert model.record["best_epoch"] == learned - 1
-    again = fit(Inputs(text, text), settings, run=Told(tmp_path), found=run.kept)
+    again = fit(Inputs(text, text), settings, run=Recorder(tmp_path), found=run.kept)
     assert again.record["epochs"] == model.record["epochs"]
     assert again.record["best_epoch"] == learned - 1
     np.testing.assert_array_equal(again.input, model.input)

@@ -1,4 +1,4 @@
-"""Run folders that come from elsewhere or were tampered with: no code runs, no other file is written or followed."""
+"""Run folders that come from elsewhere or were tampered with: they run no code and write to no other files."""
 
 import json
 import os
@@ -29,7 +29,7 @@ ROOT = os.name == "posix" and os.geteuid() == 0
 
 @pytest.fixture
 def w2vtrain(monkeypatch, capsys, tmp_path):
-    """A function that runs a command line in this process and a new folder; gives its exit code and all it said."""
+    """Return a function that runs a command line in this process in a new folder, and returns exit code and output."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
@@ -45,7 +45,7 @@ def w2vtrain(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture
 def stop(w2vtrain, tmp_path, monkeypatch):
-    """A function that makes a run in v.bin.run with these options, stopped after two of three epochs."""
+    """Return a function that makes a run in v.bin.run with given options, stopped after two of three epochs."""
     first_lines(300, tmp_path / "text.txt")
 
     def stops(*arguments, run, events, **more):
@@ -70,7 +70,7 @@ def stopped(stop):
 
 
 def rewrite(folder, change, consistently=True):
-    """Change what a run's folder says of its run; consistently: as somebody would who knows about digests."""
+    """Change the run's description in its folder; consistently: also in checkpoints, with correct digests."""
     about = Journal.read(folder, trust(folder))
     change(about.about)
     about.save()
@@ -93,7 +93,7 @@ def edit(path, old, new):
 
 @pytest.fixture
 def older(stop):
-    """A run with the settings that `architecture` replaced."""
+    """Return a run folder with the older settings that `architecture` has replaced."""
     folder = stop("--architecture", "cbow-corrected")
 
     def change(about):
@@ -112,20 +112,20 @@ def older(stop):
         ["fit", "text.txt", "-o", "v.bin", *SMALL, "--model", "cbow", "--cbow-gradient", "corrected"],
     ],
 )
-def test_a_run_of_an_older_version_resumes(w2vtrain, older, words):
+def test_a_run_of_an_older_version_can_be_exported_and_resumed(w2vtrain, older, words):
     assert w2vtrain("export", "v.bin.run", "-o", "x.txt")[0] == 0
     code, said = w2vtrain(*words)
-    assert (code, "resumed     from a checkpoint, in epoch 3" in said) == (0, True), said
+    assert (code, "resumed     from a checkpoint in epoch 3" in said) == (0, True), said
     settings = json.loads(Path("v.bin.json").read_text())["settings"]
     assert (settings["architecture"], "model" in settings) == ("cbow-corrected", False)
 
 
-def test_a_run_of_an_older_version_has_its_architecture(w2vtrain, older):
+def test_the_architecture_of_an_older_run_is_compared(w2vtrain, older):
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow")
     assert (code, "architecture 'cbow-corrected', not 'cbow'" in said) == (78, True), said
 
 
-def test_settings_of_an_older_version_that_contradict_each_other_are_damage(w2vtrain, older):
+def test_contradictory_settings_of_an_older_run_are_reported_as_damage(w2vtrain, older):
     rewrite(older, lambda about: about["settings"].update(context_weights=True, model="skipgram"))
     code, said = w2vtrain("resume", "v.bin.run")
     assert (code, "is damaged: context-weights" in said) == (65, True), said
@@ -136,13 +136,13 @@ def test_settings_of_an_older_version_that_contradict_each_other_are_damage(w2vt
 
 @pytest.fixture
 def evil(tmp_path):
-    """An objective that leaves a file when it is imported."""
+    """Write an objective that creates a file when it is imported, and return that file's path."""
     (tmp_path / "evil.py").write_text(EVIL.format(folder=str(tmp_path)))
     return tmp_path / "executed"
 
 
 @pytest.mark.parametrize("words", [["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]])
-def test_the_code_that_a_run_folder_names_runs_only_if_the_command_line_names_it(w2vtrain, stopped, evil, words):
+def test_code_named_in_a_run_folder_runs_only_if_the_command_line_names_it(w2vtrain, stopped, evil, words):
     rewrite(stopped, lambda about: about["settings"].update(objective="evil.py"))
     code, said = w2vtrain(*words)
     assert code == 78
@@ -152,11 +152,11 @@ def test_the_code_that_a_run_folder_names_runs_only_if_the_command_line_names_it
     assert not evil.exists()
     code, said = w2vtrain(*words, "--objective", "evil.py")
     assert code == 0, said
-    assert evil.exists() is (words[0] == "resume"), "the vectors need no code"
+    assert evil.exists() is (words[0] == "resume"), "exporting vectors needs no code"
 
 
-def test_a_file_of_the_same_name_elsewhere_is_another_objective(w2vtrain, stopped, evil, tmp_path):
-    """The user's own evil.py, named in the user's folder, does not allow that of the run's folder."""
+def test_a_file_with_the_same_name_in_another_folder_is_another_objective(w2vtrain, stopped, evil, tmp_path):
+    """Allowing evil.py in the working folder does not allow the evil.py in the run's original folder."""
     other = tmp_path / "elsewhere"
     other.mkdir()
     (other / "evil.py").write_text((tmp_path / "evil.py").read_text())
@@ -166,9 +166,7 @@ def test_a_file_of_the_same_name_elsewhere_is_another_objective(w2vtrain, stoppe
 
 
 @pytest.mark.parametrize("more", [[], ["--print-config"]])
-def test_the_code_that_settings_name_runs_only_if_the_command_line_names_it(
-    w2vtrain, tmp_path, evil, monkeypatch, more
-):
+def test_code_named_in_settings_runs_only_if_the_command_line_names_it(w2vtrain, tmp_path, evil, monkeypatch, more):
     first_lines(100, tmp_path / "text.txt")
     (tmp_path / "evil.toml").write_text('objective = "./evil.py"\n')
     words = ["fit", "text.txt", "-o", "v.bin", *SMALL, *more]
@@ -185,8 +183,8 @@ def test_the_code_that_settings_name_runs_only_if_the_command_line_names_it(
 # outputs
 
 
-def test_resume_writes_only_what_the_run_began_here(w2vtrain, stopped, tmp_path):
-    """Neither over a file nor to a new name, whatever the folder says of --force; --force on the command line does."""
+def test_resume_writes_only_outputs_that_the_run_began(w2vtrain, stopped, tmp_path):
+    """It writes no other file, old or new, unless --force is on the command line; `force` in the folder is ignored."""
     victim, new = tmp_path / "victim", tmp_path / "new"
     victim.write_text("precious")
     for path in (victim, new):
@@ -195,20 +193,20 @@ def test_resume_writes_only_what_the_run_began_here(w2vtrain, stopped, tmp_path)
         code, said = w2vtrain("resume", "v.bin.run")
         assert code == 73
         assert f"{path}: " in said
-        assert "say --force to write it" in said
+        assert "use --force to write it" in said
     assert (victim.read_text(), new.exists()) == ("precious", False)
     assert w2vtrain("resume", "v.bin.run", "--force")[0] == 0
     assert new.exists()
 
 
-def test_resume_shows_what_it_writes(w2vtrain, stopped):
+def test_resume_lists_the_files_it_writes(w2vtrain, stopped):
     code, said = w2vtrain("resume", "v.bin.run")
     assert code == 0, said
     assert "outputs     v.bin, v.bin.json" in said
 
 
-def test_a_link_that_came_with_the_folder_is_not_followed(w2vtrain, stopped, tmp_path):
-    """A packed folder may bring the output's name, too, as a link to where the victim shall have a file."""
+def test_an_output_that_is_a_link_from_elsewhere_is_not_followed(w2vtrain, stopped, tmp_path):
+    """An archive may contain the output, too, as a symbolic link to a place where the attacker wants a file."""
     target = tmp_path / "home" / "startup"
     target.parent.mkdir()
     with tarfile.open(tmp_path / "run.tar", "w") as tar:
@@ -226,7 +224,7 @@ def test_a_link_that_came_with_the_folder_is_not_followed(w2vtrain, stopped, tmp
     assert (other / "v.bin").exists()
 
 
-# folders that are no run's
+# folders that are not run folders
 
 
 def files_of(folder):
@@ -246,7 +244,7 @@ def files_of(folder):
         {"notes.txt": "mine"},
     ],
 )
-def test_a_folder_with_files_of_others_is_not_taken_for_a_run_s(w2vtrain, tmp_path, files, more):
+def test_a_folder_with_other_files_is_not_taken_for_a_run_folder(w2vtrain, tmp_path, files, more):
     first_lines(100, tmp_path / "text.txt")
     folder = tmp_path / "mine"
     for name, text in files.items():
@@ -259,18 +257,18 @@ def test_a_folder_with_files_of_others_is_not_taken_for_a_run_s(w2vtrain, tmp_pa
         assert not (tmp_path / "v.bin").exists()
 
 
-def test_an_empty_folder_is_one_for_a_run(w2vtrain, tmp_path):
+def test_an_empty_folder_can_become_a_run_folder(w2vtrain, tmp_path):
     first_lines(100, tmp_path / "text.txt")
     (tmp_path / "mine").mkdir()
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--run", "mine")
     assert code == 0, said
 
 
-def test_a_file_in_the_place_of_a_lock_is_not_taken_for_one(w2vtrain, tmp_path):
+def test_a_file_with_the_name_of_a_lock_file_is_not_overwritten(w2vtrain, tmp_path):
     first_lines(100, tmp_path / "text.txt")
     (tmp_path / ".v.bin.lock").write_text("precious")
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
-    assert (code, "no lock file of this program" in said) == (73, True), said
+    assert (code, "this name is needed for a lock file" in said) == (73, True), said
     assert (tmp_path / ".v.bin.lock").read_text() == "precious"
 
 
@@ -284,7 +282,7 @@ def test_a_file_in_the_place_of_a_lock_is_not_taken_for_one(w2vtrain, tmp_path):
         ["-o", "v.bin", "--save-vocab", "v.bin.run"],
     ],
 )
-def test_results_that_collide_with_the_runs_own_files_are_refused_at_once(w2vtrain, tmp_path, words):
+def test_outputs_that_collide_with_files_of_the_run_are_refused_before_reading(w2vtrain, tmp_path, words):
     first_lines(100, tmp_path / "text.txt")
     (tmp_path / "r").mkdir()
     code, said = w2vtrain("fit", "text.txt", *words, *SMALL, "--force")
@@ -292,7 +290,7 @@ def test_results_that_collide_with_the_runs_own_files_are_refused_at_once(w2vtra
     assert "corpus " not in said
 
 
-def test_a_refused_resume_keeps_a_run_without_checkpoints(w2vtrain, stopped, tmp_path):
+def test_a_refused_resume_does_not_delete_a_run_without_checkpoints(w2vtrain, stopped, tmp_path):
     for number in checkpoint.numbers(stopped):
         checkpoint.remove(stopped, number)
     moved = tmp_path / "moved" / "zz"
@@ -301,14 +299,14 @@ def test_a_refused_resume_keeps_a_run_without_checkpoints(w2vtrain, stopped, tmp
     for lock in tmp_path.glob(".v.bin*lock"):
         lock.unlink()
     code, said = w2vtrain("resume", moved)
-    assert (code, "say --force to write it" in said) == (73, True), said
+    assert (code, "use --force to write it" in said) == (73, True), said
     assert (moved / journal.CONFIG).exists()
     assert w2vtrain("resume", moved, "--force")[0] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", ["lock", journal.CONFIG, "vocab.txt"])
-def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(w2vtrain, stopped, name):
+def test_a_named_pipe_in_a_run_folder_is_refused_without_waiting(w2vtrain, stopped, name):
     (stopped / name).unlink()
     os.mkfifo(stopped / name)
     for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
@@ -316,8 +314,8 @@ def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(w2vtrain, stopped,
         assert code in (65, 66, 73) or (name, words[0], code) == ("lock", "export", 0), said
 
 
-def test_a_run_with_code_of_its_own_is_resumed_from_another_folder(w2vtrain, tmp_path, monkeypatch):
-    """A relative name was meant in the folder in which the run was started."""
+def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, tmp_path, monkeypatch):
+    """Relative paths in the run folder are relative to the folder in which the run was started."""
     first_lines(300, tmp_path / "text.txt")
     home = tmp_path / "home"
     home.mkdir()
@@ -349,7 +347,7 @@ def test_a_run_with_code_of_its_own_is_resumed_from_another_folder(w2vtrain, tmp
         ("checkpoint_every", "x"), ("progress_every", None), ("force", 3), ("strange", 1),
     ],
 )  # fmt: skip
-def test_a_request_that_no_command_line_makes_is_refused_in_a_line(w2vtrain, stopped, name, value):
+def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stopped, name, value):
     rewrite(stopped, lambda about: about["request"].update({name: value}))
     code, said = w2vtrain("resume", "v.bin.run")
     assert code in (2, 65, 66, 73), said
@@ -364,7 +362,7 @@ def test_a_request_that_no_command_line_makes_is_refused_in_a_line(w2vtrain, sto
         ("epochs", "x"), ("epochs", [{"epoch": "x"}]), ("epochs", None), ("more", 1),
     ],
 )  # fmt: skip
-def test_a_state_that_no_run_has_is_refused_in_a_line(w2vtrain, stopped, monkeypatch, name, value):
+def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped, monkeypatch, name, value):
     load = checkpoint.load
 
     def tampered(folder):
@@ -374,7 +372,7 @@ def test_a_state_that_no_run_has_is_refused_in_a_line(w2vtrain, stopped, monkeyp
 
     monkeypatch.setattr(checkpoint, "load", tampered)
     code, said = w2vtrain("resume", "v.bin.run")
-    assert (code, "what it says about its run is not sound" in said) == (65, True), said
+    assert (code, "its description of the run is invalid" in said) == (65, True), said
 
 
 # settings
@@ -390,7 +388,7 @@ def test_a_state_that_no_run_has_is_refused_in_a_line(w2vtrain, stopped, monkeyp
         ('"output": "v.bin"', '"output": "w.bin"', "output 'v.bin', not 'w.bin'"),
     ],
 )
-def test_a_setting_that_was_changed_by_hand_is_named(w2vtrain, stopped, old, new, said):
+def test_a_setting_that_was_changed_by_hand_is_named_in_the_error(w2vtrain, stopped, old, new, said):
     edit(stopped / journal.CONFIG, old, new)
     for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
         code, found = w2vtrain(*words)
@@ -399,13 +397,13 @@ def test_a_setting_that_was_changed_by_hand_is_named(w2vtrain, stopped, old, new
         assert said in found
 
 
-def test_settings_that_were_changed_with_their_digest_are_named_too(w2vtrain, stopped):
+def test_a_setting_that_was_changed_with_its_digest_is_named_in_the_error(w2vtrain, stopped):
     rewrite(stopped, lambda about: about["settings"].update(alpha=0.5), consistently=False)
     code, said = w2vtrain("resume", "v.bin.run")
     assert (code, "alpha 0.05, not 0.5" in said) == (65, True), said
 
 
-def test_settings_that_were_changed_before_the_first_checkpoint(w2vtrain, stopped):
+def test_a_setting_that_was_changed_before_the_first_checkpoint_is_detected(w2vtrain, stopped):
     for number in checkpoint.numbers(stopped):
         checkpoint.remove(stopped, number)
     edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
@@ -413,13 +411,13 @@ def test_settings_that_were_changed_before_the_first_checkpoint(w2vtrain, stoppe
     assert (code, "its digest does not match" in said) == (65, True), said
 
 
-def test_the_same_command_heeds_the_checkpoint_rather_than_a_changed_config(w2vtrain, stopped):
+def test_the_same_command_resumes_from_the_checkpoint_despite_a_changed_config(w2vtrain, stopped):
     edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
     assert (code, "resumed" in said) == (0, True), said
 
 
-def test_a_manifest_that_was_changed_is_not_believed(w2vtrain, stopped):
+def test_a_manifest_that_was_changed_is_refused(w2vtrain, stopped):
     for number in checkpoint.numbers(stopped):
         edit(stopped / f"ckpt-{number:06d}" / checkpoint.MANIFEST, '"alpha": 0.05', '"alpha": 0.5')
     edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
@@ -428,15 +426,15 @@ def test_a_manifest_that_was_changed_is_not_believed(w2vtrain, stopped):
     assert checkpoint.described(stopped) is None
 
 
-def test_a_folder_of_another_schema_is_refused_by_name(w2vtrain, stopped):
+def test_a_run_folder_with_another_schema_is_refused(w2vtrain, stopped):
     edit(stopped / journal.CONFIG, f'"schema": {journal.SCHEMA}', '"schema": 1')
     code, said = w2vtrain("resume", "v.bin.run")
-    assert (code, f"has schema 1, this version of w2vtrain reads {journal.SCHEMA}" in said) == (65, True), said
+    assert (code, f"has schema 1; this version of w2vtrain reads schema {journal.SCHEMA}" in said) == (65, True), said
     assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)[0] == 65
     assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--force")[0] == 0
 
 
-def test_the_name_of_a_run_folder_that_is_too_long_is_missing_input(w2vtrain):
+def test_a_run_folder_name_that_is_too_long_is_reported_as_missing_input(w2vtrain):
     name = "x/" * 2100
     for words in (["resume", name], ["export", name, "-o", "x.txt"]):
         code, said = w2vtrain(*words)
@@ -447,7 +445,7 @@ def test_the_name_of_a_run_folder_that_is_too_long_is_missing_input(w2vtrain):
 
 
 @pytest.mark.parametrize("name", ["lock", journal.CONFIG, "vocab.txt"])
-def test_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_path, name):
+def test_symbolic_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_path, name):
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (stopped / name).unlink()
@@ -459,7 +457,7 @@ def test_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_path, nam
         assert victim.read_text() == "precious"
 
 
-def test_checkpoints_that_are_links_are_passed_over(w2vtrain, stopped, tmp_path):
+def test_checkpoints_that_are_symbolic_links_are_ignored(w2vtrain, stopped, tmp_path):
     newest = stopped / f"ckpt-{checkpoint.numbers(stopped)[-1]:06d}"
     newest.rename(tmp_path / "moved")
     newest.symlink_to(tmp_path / "moved")
@@ -473,15 +471,15 @@ def test_checkpoints_that_are_links_are_passed_over(w2vtrain, stopped, tmp_path)
         checkpoint._read(stopped, checkpoint.numbers(stopped)[-1])
 
 
-def test_a_vocabulary_that_is_a_link_is_not_exported(w2vtrain, stopped, tmp_path):
+def test_a_vocabulary_that_is_a_symbolic_link_is_not_exported(w2vtrain, stopped, tmp_path):
     (stopped / "vocab.txt").rename(tmp_path / "elsewhere")
     (stopped / "vocab.txt").symlink_to(tmp_path / "elsewhere")
     code, said = w2vtrain("export", "v.bin.run", "-o", "x.txt")
     assert (code, "it is a symbolic link" in said) == (66, True), said
 
 
-def test_resume_takes_no_folder_for_the_corpus_from_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
-    """It takes one from the command line."""
+def test_resume_ignores_the_cache_folder_named_in_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
+    """It uses the default unless the command line names a folder."""
     from w2vtrain.training import fit as pipeline
 
     folders, encode = [], pipeline.encode
@@ -499,7 +497,7 @@ def test_resume_takes_no_folder_for_the_corpus_from_a_run_folder(w2vtrain, stopp
 
 @pytest.mark.parametrize("name", ["outputs", "locks", "run", "cwd", "request", "settings"])
 @pytest.mark.parametrize("value", [None, [], {}, 1, "x", {"x": 1}, {"\0": {"inode": 1}}])
-def test_a_run_folder_whose_facts_are_of_other_kinds_is_refused_in_a_line(w2vtrain, stopped, name, value):
+def test_fields_of_the_wrong_type_are_refused_with_a_one_line_error(w2vtrain, stopped, name, value):
     path = stopped / journal.CONFIG
     facts = {**json.loads(path.read_text()), name: value}
     path.write_text(json.dumps({**facts, "digest": journal.digest(facts)}))
@@ -509,9 +507,9 @@ def test_a_run_folder_whose_facts_are_of_other_kinds_is_refused_in_a_line(w2vtra
         assert code == 0 or len([line for line in said.splitlines() if "error" in line]) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
+@pytest.mark.skipif(os.name != "posix", reason="access lists decide here, not modes")
 @pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
-def test_what_everyone_can_write_is_refused(w2vtrain, stopped, target):
+def test_files_that_everyone_can_write_to_are_refused(w2vtrain, stopped, target):
     (stopped / target).chmod(0o666 | (0o111 if target == "." else 0))
     code, said = w2vtrain("resume", "v.bin.run")
     assert code in (65, 73), said
@@ -523,7 +521,7 @@ def test_what_everyone_can_write_is_refused(w2vtrain, stopped, target):
 
 @pytest.mark.skipif(not ROOT, reason="only root can give files away")
 @pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
-def test_what_another_user_owns_is_refused(w2vtrain, stopped, target):
+def test_files_that_another_user_owns_are_refused(w2vtrain, stopped, target):
     os.chown(stopped / target, 12345, -1)
     code, said = w2vtrain("resume", "v.bin.run")
     assert code in (65, 73), said
@@ -540,9 +538,9 @@ def test_a_state_that_another_user_owns_is_refused(w2vtrain, stopped):
     assert (code, "user 12345 owns it" in said) == (65, True), said
 
 
-@pytest.mark.skipif(os.name != "posix", reason="access lists, not modes")
-def test_a_file_system_that_keeps_no_owners_and_modes_is_usable(tmp_path, monkeypatch):
-    """There every file looks as if everyone could write to it, a new one too."""
+@pytest.mark.skipif(os.name != "posix", reason="access lists decide here, not modes")
+def test_a_file_system_without_owners_and_modes_can_be_used(tmp_path, monkeypatch):
+    """On such a file system, every file looks as if everyone could write to it, even a new one."""
     real = os.fstat
     tmp_path.chmod(0o777)
     with monkeypatch.context() as patch:
@@ -559,8 +557,8 @@ def with_mode(found, mode):
     return SimpleNamespace(**{name: getattr(found, name) for name in names} | {"st_mode": mode})
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no umask")
-def test_with_any_umask_a_run_trusts_its_own_files(w2vtrain, stopped):
+@pytest.mark.skipif(os.name != "posix", reason="this system has no umask")
+def test_a_run_trusts_its_own_files_with_any_umask(w2vtrain, stopped):
     before = os.umask(0)
     try:
         code, said = w2vtrain("fit", "text.txt", "-o", "w.bin", *SMALL, "--epochs", "2")

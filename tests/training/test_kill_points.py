@@ -1,4 +1,4 @@
-"""Runs that are killed before each single change that they make to the disk; the same command always finishes them."""
+"""Kill a run before each of its changes to the disk; the same command must always finish it."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from reference import first_lines
 
-# The parent compiles once; each run is a fork of it. A run dies before its n-th call that changes the disk.
+# The parent process compiles once and forks for each run. A run is killed before its n-th call that changes the disk.
 SCRIPT = """
 import json, os, signal, sys
 from pathlib import Path
@@ -89,10 +89,10 @@ print(json.dumps({"killed": killed}))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command(tmp_path, step):
-    """Every seventh change; in the slow test, every one."""
+def test_run_killed_before_any_disk_change_is_finished_by_the_same_command(tmp_path, step):
+    """Kill before every seventh change; in the slow test, before every change."""
     first_lines(200, tmp_path / "text.txt")
     settings = ["--vector-size", "8", "--epochs", "2", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), str(step), *settings]
@@ -102,7 +102,7 @@ def test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_comm
 
 
 def killed(words, folder, how, chance):
-    """Start a run, kill it at a random moment of some kind; return its exit code and what it said."""
+    """Start a run and kill it at a moment chosen by `how`; return its exit code and stderr."""
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         if how == "while writing":
             while process.poll() is None and not list(folder.glob("*v.bin*tmp-*")) and not (folder / "v.bin").exists():
@@ -116,7 +116,7 @@ def killed(words, folder, how, chance):
 
 @pytest.mark.slow
 def test_200_kills_of_a_run_with_a_log_lose_nothing(tmp_path):
-    """Early, at random and while results are written, in turns; each run in the end has the right bytes and one log."""
+    """Kill early, at random and while results are written, in turn; every run ends with the right bytes and one log."""
     first_lines(3000, tmp_path / "text.txt")
     settings = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
     words = [sys.executable, "-m", "w2vtrain", "fit", "text.txt", "-o", "v.bin", "--log-json", "log", *settings]
@@ -149,4 +149,4 @@ def test_200_kills_of_a_run_with_a_log_lose_nothing(tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     finished()
-    print(f"{dict(kills)} kills, {ends + 1} runs to the end")
+    print(f"{dict(kills)} kills, {ends + 1} completed runs")

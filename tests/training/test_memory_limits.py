@@ -1,4 +1,4 @@
-"""Little address space (ulimit -v): a run fits, or ends with 71 and one line; it never spins and never aborts."""
+"""With limited address space (ulimit -v), a run succeeds or exits with 71 and one line; it never hangs or aborts."""
 
 import itertools
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 resource = pytest.importorskip("resource")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds to RLIMIT_AS")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces RLIMIT_AS")
 
 TEXT = Path(__file__).parents[2] / "data/simplewiki.txt"
 LIMITED = """
@@ -20,7 +20,7 @@ main()
 
 
 def limited(limit, *words, data=()):
-    """Exit code, stdout and stderr of a command that may take so many bytes of addresses; data: for its stdin."""
+    """Run a command with `limit` bytes of address space, `data` as stdin; return its exit code, stdout and stderr."""
     command = [sys.executable, "-c", LIMITED, str(limit), *map(str, words)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:
@@ -35,14 +35,14 @@ def fit(folder, *more, text=TEXT):
 
 
 def refused(code, said):
-    """Whether it was, in one line."""
+    """Return whether a run was refused with one line and exit code 71; assert that it otherwise succeeded silently."""
     assert code in (0, 71), said
     assert len(said.splitlines()) == (code == 71), said
     return code == 71
 
 
 @pytest.mark.parametrize("words", [["vocab", TEXT], ["fit", TEXT, "-o", "v.bin"], ["resume", "run"]])
-def test_too_small_a_limit_is_told_before_anything_is_tried(tmp_path, words, monkeypatch):
+def test_limit_too_small_for_the_libraries_is_reported_before_any_work(tmp_path, words, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, said = limited(400 << 20, *words)
     assert refused(code, said)
@@ -51,32 +51,32 @@ def test_too_small_a_limit_is_told_before_anything_is_tried(tmp_path, words, mon
 
 
 @pytest.mark.slow
-def test_every_limit_is_enough_or_told(tmp_path):
+def test_every_limit_either_suffices_or_is_refused_with_one_line(tmp_path):
     limits = [*range(200, 800, 100), *range(800, 1100, 25)]
-    told = [refused(*limited(limit << 20, *fit(tmp_path))[::2]) for limit in limits]
-    assert told == sorted(told, reverse=True), "more room never does harm"
-    assert told[0]
-    assert not told[-1]
+    refusals = [refused(*limited(limit << 20, *fit(tmp_path))[::2]) for limit in limits]
+    assert refusals == sorted(refusals, reverse=True), "refused although a smaller limit suffices"
+    assert refusals[0]
+    assert not refusals[-1]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["neg", "sampled-softmax"])
-def test_every_size_fits_or_is_told(tmp_path, objective):
+def test_every_vector_size_either_fits_or_is_refused_with_one_line(tmp_path, objective):
     sizes = [100, 500, 1000, 2000, 3000, 4000, 5000, 6000, 8000]
     more = [["--vector-size", size, "--objective", objective, "--seconds", "1"] for size in sizes]
-    told = [refused(*limited(1 << 30, *fit(tmp_path, *words))[::2]) for words in more]
-    assert not told[0]
-    assert told[-1]
+    refusals = [refused(*limited(1 << 30, *fit(tmp_path, *words))[::2]) for words in more]
+    assert not refusals[0]
+    assert refusals[-1]
 
 
 def line(words):
-    """A line of 1 GiB, in blocks."""
+    """Return the blocks of a 1 GiB line in which `words` distinct words repeat."""
     block = b"".join(b"%039d " % (i % words) for i in range(1 << 15))
     return itertools.repeat(block, (1 << 30) // len(block))
 
 
 @pytest.mark.slow
-def test_a_line_of_a_gigabyte(tmp_path):
+def test_line_of_1_gib_is_trained_on_and_counted(tmp_path):
     code, _, said = limited(1 << 30, *fit(tmp_path, "--vector-size", "10", "--seconds", "2", text="-"), data=line(1000))
     assert code == 0, said
     code, out, said = limited(1 << 30, "vocab", "-", "-q", data=line(1000))
@@ -85,7 +85,7 @@ def test_a_line_of_a_gigabyte(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_word_of_a_gigabyte(tmp_path):
+def test_word_of_1_gib_is_skipped(tmp_path):
     data = itertools.chain([b"a b a b "], itertools.repeat(b"x" * (1 << 20), 1 << 10), [b" a b a b a b"])
     code, out, said = limited(1 << 30, "vocab", "-", "-q", data=data)
     assert (code, out) == (0, "a 5\nb 5\n"), said

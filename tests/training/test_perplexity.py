@@ -1,4 +1,4 @@
-"""Perplexity against a loop in float64 over the definitions; held-out text while training; what is not to be scored."""
+"""Perplexity compared with a naive float64 loop, held-out text during training, and text that cannot be scored."""
 
 import itertools
 import threading
@@ -39,7 +39,7 @@ CASES = {
 
 
 def sentences(rng, count):
-    """Words of three kinds take turns."""
+    """Return `count` random sentences in which words of three kinds alternate."""
     kinds = [WORDS[:3], WORDS[3:6], WORDS[6:]]
     return [
         [str(rng.choice(kinds[(start + k) % 3])) for k in range(rng.integers(1, 15))]
@@ -49,7 +49,7 @@ def sentences(rng, count):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A corpus, and held-out text of several chunks with unknown words, empty lines and words alone in a line."""
+    """Return the paths of a corpus and of held-out text: several chunks, unknown words, empty lines, one-word lines."""
     folder, rng = tmp_path_factory.mktemp("scoring"), np.random.default_rng(5)
     corpus, heldout = folder / "corpus.txt", folder / "heldout.txt"
     corpus.write_text("".join(" ".join(line) + "\n" for line in sentences(rng, 300)))
@@ -73,7 +73,7 @@ def models(texts):
 
 
 def windows_of(settings, end):
-    """Which words are context, written down anew."""
+    """Return the windows of some settings, derived independently of the package."""
     from w2vtrain.engines.windows import Windows
 
     pads = 0 if end < 0 else settings["window"] if settings["architecture"] == "vlbl" else 1
@@ -82,7 +82,7 @@ def windows_of(settings, end):
 
 
 def naive(model, path):
-    """Every log-probability and log Z in float64, one example at a time."""
+    """Return all unnormalized log scores and log Z in float64, computed one example at a time."""
     s, index = model.settings, {word: i for i, word in enumerate(model.words)}
     windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
     known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
@@ -108,7 +108,7 @@ def naive(model, path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
+def test_perplexity_agrees_with_the_naive_loop(models, texts, case):
     model = models(case)
     raw, log_z = naive(model, texts[1])
     found, coverage = perplexity(model, [str(texts[1])])
@@ -118,16 +118,16 @@ def test_perplexity_is_that_of_the_naive_loop(models, texts, case):
     assert found.bits == pytest.approx(-(raw - log_z).mean() / np.log(2), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
     assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
-    assert found.perplexity < 9, "it has learned that kinds take turns"
+    assert found.perplexity < 9, "the model has learned that the kinds alternate"
     tokens = texts[1].read_text().split()
     assert coverage == pytest.approx(1 - tokens.count("unknown") / len(tokens))
     again, _ = perplexity(model, [str(texts[1])])
     for threads in (2, 5):
         other, _ = perplexity(model, [str(texts[1])], threads)
-        assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "threads change nothing"
+        assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "the number of threads changes nothing"
 
 
-def test_normalized_language_models_say_how_far_log_z_is_from_0(models, texts):
+def test_log_z_is_constant_for_hs_and_stays_near_0_for_selfnorm(models, texts):
     assert perplexity(models("hs"), [str(texts[1])])[0].log_z_variance == 0
     apart = perplexity(models("softmax"), [str(texts[1])])[0]
     tamed = perplexity(models("selfnorm"), [str(texts[1])])[0]
@@ -138,13 +138,13 @@ def test_normalized_language_models_say_how_far_log_z_is_from_0(models, texts):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, threads):
-    going, calls, scores = threading.Event(), itertools.count(), scoring._quietly
+def test_stalled_scoring_ends_the_run(texts, monkeypatch, threads):
+    release, calls, scores = threading.Event(), itertools.count(), scoring._quietly
 
     def hangs(*arguments):
         if next(calls) == 2:
-            going.wait()
-            raise RuntimeError("the test is over")  # the thread must not go on into the next one's patch
+            release.wait()
+            raise RuntimeError("the test is over")  # or this thread would run on under the next test's patches
         return scores(*arguments)
 
     monkeypatch.setattr(scoring, "_quietly", hangs)
@@ -153,10 +153,10 @@ def test_scoring_that_says_nothing_any_more_ends_the_run(texts, monkeypatch, thr
         with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
             w2vtrain.train(texts[0], heldout=texts[1], **settings)
     finally:
-        going.set()
+        release.set()
 
 
-def test_progress_of_scoring_is_finer_than_chunks(models, texts):
+def test_scoring_reports_progress_more_often_than_once_per_chunk(models, texts):
     seen = []
     perplexity(models("nce"), [str(texts[1])], 2, Events(scoring=lambda done, total: seen.append((done, total))))
     parts = seen[-1][1]
@@ -165,11 +165,11 @@ def test_progress_of_scoring_is_finer_than_chunks(models, texts):
     assert seen == [(k, parts) for k in range(1, parts + 1)]
 
 
-# skip-gram, whose hidden vectors are those of single words
+# skip-gram, whose hidden vectors are the input rows of single words
 
 
 def parts_of(model, texts, lines=None):
-    """What `score` takes of a model and the held-out text, or so many lines of it: scorer, layer, windows, text."""
+    """Return the arguments of `score`: scorer, layer, windows, text. lines: of the held-out text; None for all."""
     settings, vocabulary, found = model_predictor(model)
     path = texts[1]
     if lines:
@@ -179,7 +179,7 @@ def parts_of(model, texts, lines=None):
 
 
 def pairs_of(layer, windows, text, first=0, last=None):
-    """Hidden vectors and targets of all pairs of tokens[first:last], found by a loop."""
+    """Return the hidden vectors and targets of all pairs in tokens[first:last], found by a loop."""
     sentences = np.split(text.tokens[first:last], np.flatnonzero(text.tokens[first:last] < 0))
     sentences = [[int(word) for word in line if word >= 0] for line in sentences]
     keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
@@ -195,7 +195,7 @@ ENDED = {**SKIPGRAM, "sentence_end": True, "bias": True}
 
 @pytest.fixture(scope="module")
 def skipgram(texts):
-    """A skip-gram model of any objective, with the sentence's end as a word, or without."""
+    """Return a function that gives a skip-gram model by objective; ended: with biases and sentence ends as words."""
     made = {}
 
     def model(name, ended=False):
@@ -210,7 +210,7 @@ def skipgram(texts):
 
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("name", objectives())
-def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch, name, ended):
+def test_skipgram_score_agrees_with_scoring_every_pair(skipgram, texts, monkeypatch, name, ended):
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 96)  # several blocks per part
     scorer, layer, windows, text = parts_of(skipgram(name, ended), texts, 180)
     assert len(text.words) > 1
@@ -228,8 +228,8 @@ def test_skipgram_scores_are_those_of_single_pairs(skipgram, texts, monkeypatch,
     assert vars(other) | {"seconds": 0} == vars(found) | {"seconds": 0}
 
 
-def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
-    """The sample is as large as the scorer says, and drawn by chunk and block alone."""
+def test_expensive_log_z_is_estimated_from_a_sample(skipgram, texts, monkeypatch):
+    """The scorer sets the size of the sample, and each draw depends only on its chunk and block."""
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 48)
     scorer, layer, windows, text = parts_of(skipgram("char-softmax"), texts, 180)
     chunks = len(text.words)
@@ -247,7 +247,7 @@ def test_log_z_of_a_sample_stands_for_all(skipgram, texts, monkeypatch):
 
 
 class Plain:
-    """A scorer without `raw`, which counts the examples."""
+    """A scorer without `raw` that counts the examples it scores."""
 
     def __init__(self, scorer):
         self.scorer, self.count, self.lock = scorer, 0, threading.Lock()
@@ -264,7 +264,7 @@ class Plain:
         return self.scorer.scores(H, targets)
 
 
-def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
+def test_log_z_is_computed_once_per_context_word(skipgram, texts):
     scorer, *rest = parts_of(skipgram("neg"), texts)
     plain, grouped = Plain(scorer), Plain(scorer)
     grouped.raw = scorer.raw
@@ -275,11 +275,11 @@ def test_log_z_is_computed_once_for_each_context_word(skipgram, texts):
         assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-6)
 
 
-# what the caller can ask of scoring, and hears of it
+# stopping, the time estimate, errors
 
 
 class Slow(RowScorer):
-    """Counts blocks, and calls `then` at the fifth."""
+    """A scorer that counts blocks and calls `then` at the fifth."""
 
     def __init__(self, output, then):
         super().__init__(output)
@@ -292,26 +292,26 @@ class Slow(RowScorer):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_stop_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
+def test_stop_request_ends_scoring_within_a_block(models, texts, monkeypatch, threads):
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 8)
     scorer, *rest = parts_of(models("softmax"), texts)
     stop = threading.Event()
     slow = Slow(scorer.output, stop.set)
     with pytest.raises(Interrupted, match="stopped"):
         scoring.score(slow, *rest, threads, Watch(stop=stop.is_set))
-    assert next(slow.calls) <= 5 + threads, "each thread ends its block and begins no other"
+    assert next(slow.calls) <= 5 + threads, "each thread finishes its block and starts no other"
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("w2vtrain scorer")]
 
 
-def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
+def test_stop_request_ends_scoring_while_a_block_hangs(models, texts, monkeypatch):
     monkeypatch.setattr(parallel, "GRACE", 0.1)
     scorer, *rest = parts_of(models("softmax"), texts)
-    hangs, going, waiting = threading.Event(), threading.Event(), threading.Event()
+    hangs, release, waiting = threading.Event(), threading.Event(), threading.Event()
 
     def hang():
         hangs.set()
         waiting.set()
-        going.wait()
+        release.wait()
 
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 8)
     try:
@@ -319,12 +319,12 @@ def test_a_stop_is_heard_while_no_block_ends(models, texts, monkeypatch):
             scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
         assert waiting.is_set()
     finally:
-        going.set()
+        release.set()
 
 
 @pytest.mark.parametrize("case", ["skipgram", "softmax"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_time_that_scoring_takes_is_estimated_once_and_early(models, texts, case, threads):
+def test_scoring_time_is_estimated_once_and_early(models, texts, case, threads):
     seen = []
     watch = Watch(lambda done, total: seen.append((done, total)), lambda seconds: seen.append(seconds))
     scoring.score(*parts_of(models(case), texts), threads, watch)
@@ -334,17 +334,17 @@ def test_the_time_that_scoring_takes_is_estimated_once_and_early(models, texts, 
     assert estimates[0] < 2 * units.FEW + threads < len(seen) - 1
 
 
-def test_an_error_in_a_scorer_is_raised(models, texts):
+def test_error_in_a_scorer_is_raised(models, texts):
     def fails():
-        raise RuntimeError("of the scorer")
+        raise RuntimeError("the scorer failed")
 
     scorer, *rest = parts_of(models("softmax"), texts)
     for threads in (1, 3):
-        with pytest.raises(RuntimeError, match="of the scorer"):
+        with pytest.raises(RuntimeError, match="the scorer failed"):
             scoring.score(Slow(scorer.output, fails), *rest, threads)
 
 
-def test_a_loaded_model_predicts_as_the_one_that_was_saved(models, texts, tmp_path):
+def test_loaded_model_has_the_same_perplexity_as_the_saved_one(models, texts, tmp_path):
     for case in ("nce", "hs", "softmax"):
         path, model = tmp_path / "model.safetensors", models(case)
         save_model(path, model, force=True)
@@ -356,35 +356,35 @@ def test_a_loaded_model_predicts_as_the_one_that_was_saved(models, texts, tmp_pa
         assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}
 
 
-def test_text_without_anything_to_predict_is_refused(models, texts, tmp_path):
+def test_text_with_nothing_to_predict_is_refused(models, texts, tmp_path):
     alone, unknown = tmp_path / "alone", tmp_path / "unknown"
     alone.write_text("red\n\ngreen\nunknown blue\n")
     unknown.write_text("nothing known here\n")
     with pytest.raises(DataError, match="no word with a context"):
         perplexity(models("skipgram"), [str(alone)])
     found, coverage = perplexity(models("nce"), [str(alone)])
-    assert (found.examples, coverage) == (6, 0.75), "with ends of sentences there is"
+    assert (found.examples, coverage) == (6, 0.75), "sentence ends can be predicted"
     with pytest.raises(DataError, match="in the vocabulary"):
         perplexity(models("nce"), [str(unknown)])
     with pytest.raises(InputMissing, match="nowhere"):
         perplexity(models("nce"), [str(tmp_path / "nowhere")])
 
 
-# held-out text while training
+# held-out text during training
 
 
 def test_the_best_epoch_is_kept(texts, tmp_path):
-    """At a rate that does not fall some epoch is worse than one before it; the model is the best one's."""
+    """At a constant learning rate, some epoch is worse than an earlier one; the model is that of the best epoch."""
     few = tmp_path / "few.txt"
     few.write_text("".join(texts[0].read_text().splitlines(keepends=True)[:6]))
     settings = {**SMALL, **CASES["nce"], "alpha": 0.3, "min_alpha": 0.3, "epochs": 40}
-    told = []
-    events = Events(epoch=lambda epoch, score: told.append((epoch.epoch, score.perplexity)))
+    reported = []
+    events = Events(epoch=lambda epoch, score: reported.append((epoch.epoch, score.perplexity)))
     model = w2vtrain.train(few, heldout=texts[1], events=events, **settings)
     curve = [epoch["heldout"]["perplexity"] for epoch in model.record["epochs"]]
-    assert told == list(enumerate(curve, 1))
+    assert reported == list(enumerate(curve, 1))
     best = int(np.argmin(curve))
-    assert 0 < best < 39, "this text is to be learned by heart"
+    assert 0 < best < 39, "the corpus must be small enough to overfit"
     assert model.record["best_epoch"] == best + 1
     assert perplexity(model, [str(texts[1])])[0].perplexity == curve[best]
     assert model.record["seconds"].keys() == {"reading", "preparing", "training", "scoring"}
@@ -395,7 +395,7 @@ def test_the_best_epoch_is_kept(texts, tmp_path):
         assert perplexity(stopped, [str(texts[1])])[0].perplexity == min(curve[: end + 1])
 
 
-def test_scoring_meanwhile_does_not_change_what_is_learned(texts):
+def test_scoring_during_training_does_not_change_the_weights(texts):
     for case in ("nce", "softmax"):
         settings = {**SMALL, **CASES[case]}
         plain, scored = w2vtrain.train(texts[0], **settings), w2vtrain.train(texts[0], heldout=texts[1], **settings)
@@ -406,7 +406,7 @@ def test_scoring_meanwhile_does_not_change_what_is_learned(texts):
         assert {k: v.tobytes() for k, v in plain.arrays.items()} == {k: v.tobytes() for k, v in scored.arrays.items()}
 
 
-def test_a_perplexity_beyond_numbers_in_the_first_epoch_is_still_the_best_so_far(texts, monkeypatch):
+def test_infinite_perplexity_in_the_first_epoch_counts_as_the_best_so_far(texts, monkeypatch):
     monkeypatch.setattr("w2vtrain.training.perplexity._exp", lambda x: np.inf)
     model = w2vtrain.train(texts[0], heldout=texts[1], **{**SMALL, **CASES["nce"]})
     assert model.record["best_epoch"] == 1
@@ -414,7 +414,7 @@ def test_a_perplexity_beyond_numbers_in_the_first_epoch_is_still_the_best_so_far
     assert len(once.record["epochs"]) == 2
 
 
-def test_what_cannot_be_scored_is_told_before_training(texts, tmp_path):
+def test_bad_settings_and_held_out_text_are_refused_before_training(texts, tmp_path):
     settings, read = {**SMALL, **CASES["nce"]}, []
     events = Events(read=lambda ids, seconds: read.append(ids))
     with pytest.raises(ConfigError, match="patience"):
@@ -431,9 +431,9 @@ def test_what_cannot_be_scored_is_told_before_training(texts, tmp_path):
     assert not ready
 
 
-def test_time_may_end_a_run_and_the_rate_falls_with_it(texts, monkeypatch):
-    """Words at the end are estimated by the time that is left; held-out text costs none of it."""
-    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # on a fast machine it would keep a part
+def test_time_limit_ends_a_run_and_the_learning_rate_falls_with_time(texts, monkeypatch):
+    """The total number of words is estimated from the time left."""
+    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # or a fast machine would keep records of only some epochs
     seen = []
     settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
     model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)

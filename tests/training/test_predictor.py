@@ -1,4 +1,4 @@
-"""What makes a language model: position weights, one-sided contexts, sentence ends, biases, weight decay, starts."""
+"""Parts of a language model: position weights, one-sided contexts, sentence ends, biases, decay, initial weights."""
 
 import itertools
 from dataclasses import replace
@@ -46,12 +46,12 @@ MODELS = list(architectures())
 
 
 def built_architecture(name, bias, arrays=None):
-    """An architecture; arrays: what it learns beside rows, by name."""
+    """Build an architecture; arrays: what it learns besides rows, by name."""
     return architecture_class(name).build(Layout(WINDOW, DIM, DIM + bias), arrays or {})
 
 
 def parameters_of(rng, rows, bias, model="skipgram", spread=0.5):
-    """Input rows and output rows with one sink, padded, with the column of ones; what the architecture learns."""
+    """Return padded input rows with a column of ones, output rows with a spare last row, the architecture's arrays."""
     w_in, w_out = padded_rows(SIZE, DIM + bias), padded_rows(rows + 1, DIM + bias)
     w_in[:, :DIM] = rng.normal(size=(SIZE, DIM)) * spread
     w_in[:, DIM : DIM + bias] = 1
@@ -69,7 +69,7 @@ def slope(loss, array, cell):
     return (loss(up) - loss(down)) / 2e-5
 
 
-# learning one window, in float64, by the Python twins of the kernels
+# one window learned in float64, with the kernels run as plain Python
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -77,10 +77,10 @@ def slope(loss, array, cell):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, left, bias):
-    """Identity 1 for rows, biases and what the architecture learns, but for the factors that its twin names."""
+    """Rows, biases and the architecture's arrays change by -lr times the slope (times the twin's factor, if any)."""
     pairs, in_place = architecture_class(model).pairs(), architecture_class(model).in_place()
     if pairs and (not in_place or (bias and name == "hs")):
-        context = context[:1]  # learned one after the other: not the gradient from the old values
+        context = context[:1]  # learned in turn, so not the gradient at the old values
     objective = objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options)
     rows = objective.output_rows(SIZE)
     w_in, w_out, learned = parameters_of(rng, rows, bias, model)
@@ -128,10 +128,10 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
             expected = -factor * slope(lambda w, key=key: loss(a, o, {**c, key: w}), c[key], cell)
             assert (array[cell] - c[key][cell]) / lr == pytest.approx(expected, abs=2e-4), (key, cell)
         assert (array[:, DIM:] == 0).all()
-    assert (w_in[:, DIM:] == a[:, DIM:]).all(), "the column of ones, or padding, has learned"
+    assert (w_in[:, DIM:] == a[:, DIM:]).all(), "the column of ones or the padding has changed"
 
 
-# a chunk of text by the kernel, draw for draw
+# one chunk of text learned by the kernel, with the same random draws as the naive trainer
 
 
 KERNELS = [
@@ -144,7 +144,7 @@ KERNELS = [
 
 @pytest.mark.parametrize(("name", "options", "model", "bias"), KERNELS)
 def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
-    """All that is learned in a chunk, for every side, with ends and without: one compilation each."""
+    """Compare all arrays after a chunk, for every context side, with and without sentence ends; cases compile once."""
     lines = [rng.integers(0, SIZE, rng.integers(1, 12)).tolist() for _ in range(10)]
     tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
     fast, twin = (
@@ -177,7 +177,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
         expected = reference.train(naive, twin, lines, keep, windows, *matrices, lr, stream, bias)
         assert examples == expected[1] > 0, windows
         in_turn = architecture_class(model).pairs() and not architecture_class(model).in_place()
-        tolerance = 1e-3 if in_turn else 1e-4  # the twin learns all examples of a window from the old values
+        tolerance = 1e-3 if in_turn else 1e-4  # the twin computes all examples of a window from the old values
         assert loss == pytest.approx(expected[0], rel=tolerance), windows
         for what, new in after.items():
             change = np.abs(slow[what] - starts[what]).max()
@@ -189,8 +189,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
         assert (w_in[:, DIM : DIM + bias] == 1).all()
 
 
-def test_biases_of_skipgram_learn_the_same_in_every_tile(rng):
-    """41 candidates take seven tiles; with biases as large as log-frequencies the column of ones must be 1 in each."""
+def test_skipgram_biases_learn_the_same_in_every_tile(rng):
+    """41 candidates need seven tiles; with biases as large as log frequencies, the column of ones must be 1 in each."""
     objective = objectives.objective_class("nce").build(problem_of(COUNTS, dim=DIM, bias=True), negative=40)
     w_in, w_out, _ = parameters_of(rng, SIZE, True)
     w_out[:SIZE, DIM] = -8
@@ -227,10 +227,10 @@ def words_of(rng, chunks=34, length=30):
 @pytest.mark.parametrize("chunks", [34, 5])
 @pytest.mark.parametrize("objective", ["nce", "softmax"])
 def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
-    """A chunk shrinks one stripe, for those that pass it over as well: each loses what the whole text takes."""
+    """Each chunk shrinks one stripe of rows for all chunks, so over the text every row decays by the full amount."""
     text = words_of(rng, chunks)
     problem = problem_of(COUNTS, dim=DIM, bias=True, init=1.0, tokens=text.tokens, starts=text.starts)
-    lr, decay = 1e-9, 1e6  # nothing is learned, much is forgotten
+    lr, decay = 1e-9, 1e6  # with a tiny rate and a huge decay, only the decay shows
     schedule = Schedule(sample=0, alpha=lr, min_alpha=lr, epochs=1, weight_decay=decay)
     built = objectives.objective_class(objective).build(problem)
     engine = make_engine(built_architecture("vlbl", True), built, problem, text, Windows(WINDOW), schedule)
@@ -252,10 +252,10 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
         assert (engine.w_in[:, DIM] == 1).all()
 
 
-# where weights start
+# initial weights
 
 
-def test_weights_start_normal_with_biases_by_frequency():
+def test_initial_weights_are_normal_and_biases_are_log_frequencies():
     problem = problem_of(np.arange(5000, 0, -1), dim=30, seed=9, init=0.1, bias=True)
     w_in, w_out = initial_input(problem, 5000), initial_output(problem, 5000, 2, problem.log_unigram())
     assert w_in.shape == (5000, 32)
@@ -272,14 +272,14 @@ def test_weights_start_normal_with_biases_by_frequency():
     np.testing.assert_allclose(
         np.exp(w_out[:5000, 30].astype(np.float64)), problem.counts / problem.counts.sum(), rtol=1e-5
     )
-    assert not initial_output(problem, 4999, 1)[:, 30].any(), "without frequencies biases start at 0"
+    assert not initial_output(problem, 4999, 1)[:, 30].any(), "without frequencies, biases start at 0"
     assert initial_input(problem, 5000).tobytes() == w_in.tobytes()
     assert initial_input(replace(problem, seed=8), 5000).tobytes() != w_in.tobytes()
 
 
 @pytest.mark.parametrize("name", objectives.objectives())
-def test_scores_start_at_the_words_frequencies(name):
-    """With biases and no vectors yet, unless scores are no log-probabilities (neg) or rows are no words (hs)."""
+def test_initial_biases_predict_the_word_frequencies(name):
+    """Objectives are skipped if their scores are not log probabilities (neg) or their rows are not words (hs)."""
     problem = problem_of(COUNTS, dim=DIM, bias=True)
     built = objectives.objective_class(name).build(problem)
     if objectives.engine_of(name) == "blocks":
@@ -287,15 +287,15 @@ def test_scores_start_at_the_words_frequencies(name):
     elif (bias := built.initial_bias(problem)) is not None:
         rows = initial_output(problem, SIZE, 0, bias)
     else:
-        pytest.skip("its biases start from zero")
+        pytest.skip("its biases start at 0")
     if not len(rows):
-        pytest.skip("has no row per word")
+        pytest.skip("it does not have one row per word")
     share = np.exp(rows[:, DIM].astype(np.float64) - rows[:, DIM].max())
     np.testing.assert_allclose(share / share.sum(), COUNTS / COUNTS.sum(), rtol=1e-5)
     assert not rows[:, :DIM].any()
 
 
-# settings become what computes
+# from settings to windows, problem and architecture
 
 
 def settings_of(**changes):
@@ -319,7 +319,7 @@ def test_settings_decide_which_words_are_context():
         settings_of(architecture="nosuch")
 
 
-def test_settings_decide_what_mixes_the_context():
+def test_settings_decide_the_architecture():
     assert architecture_of(settings_of(architecture="skipgram", bias=True), []) == SkipGram(WINDOW)
     assert architecture_of(settings_of(), []) == Cbow(WINDOW)
     assert type(architecture_of(settings_of(architecture="cbow-corrected", bias=True), [])) is CorrectedCbow
@@ -329,13 +329,13 @@ def test_settings_decide_what_mixes_the_context():
     assert not weighted.context_weights[:, DIM:].any()
 
 
-# the end of a sentence as a word
+# sentence ends as words
 
 
 @given(
     st.lists(st.integers(1, 5), min_size=2, max_size=12), st.integers(1, 6), st.integers(0, 2**32),
 )  # fmt: skip
-def test_the_end_takes_its_place_in_the_vocabulary(counts, sentences, seed):
+def test_sentence_end_is_inserted_in_vocabulary_order(counts, sentences, seed):
     names = ["!", "</a>", "</s", "</sz>", "</s>x", "<", "=", "</", "z", "é", "0", "</t>"][: len(counts)]
     given_words = np.random.default_rng(seed).permutation(names).tolist()
     values = np.array(counts)
@@ -358,8 +358,8 @@ def ends_of(tmp_path, text=TEXT, **options):
     return encode(Corpus([str(path)]), sentence_end=True, folder=tmp_path, **{"min_count": 2, **options})
 
 
-def test_ends_are_counted_by_sentences_and_ids_make_room(tmp_path):
-    """Empty lines, and those without a known word, have no end to predict; the last line has one even unended."""
+def test_sentence_end_counts_sentences_and_shifts_later_ids(tmp_path):
+    """Empty lines and lines without a known word have no sentence end; a last line without a newline has one."""
     ids = ends_of(tmp_path)
     assert dict(zip(ids.vocabulary.words, ids.vocabulary.counts.tolist(), strict=True)) == {
         "a": 6,
@@ -373,14 +373,14 @@ def test_ends_are_counted_by_sentences_and_ids_make_room(tmp_path):
     plain = encode(Corpus([str(tmp_path / "text.txt")]), min_count=2, folder=tmp_path)
     assert "".join(plain.vocabulary.words[t] if t >= 0 else "." for t in plain.tokens) == "".join(named)
     assert ends_of(tmp_path, max_vocab=2).vocabulary.words == ["a", "</s>", "b"], (
-        "the end is not one of the words that are cut"
+        "max_vocab does not count the sentence end"
     )
     cut = ends_of(tmp_path, "a b\na b a b a", min_count=1, max_sentence=2)
     assert cut.vocabulary.counts[cut.vocabulary.index["</s>"]] == 4
     assert ends_of(tmp_path, "a b b", min_count=1).vocabulary.words == ["b", "</s>", "a"], "a single line"
 
 
-def test_a_vocabulary_that_knows_the_end_stays_as_it_is(tmp_path):
+def test_given_vocabulary_gets_a_sentence_end_only_if_it_lacks_one(tmp_path):
     known = Vocabulary(["</s>", "b", "a"], np.array([9, 2, 1]))
     ids = ends_of(tmp_path, vocabulary=known)
     assert ids.vocabulary is known
@@ -391,7 +391,7 @@ def test_a_vocabulary_that_knows_the_end_stays_as_it_is(tmp_path):
     assert ids.tokens.tolist() == [0, 2, -1, 2, 0, 2, -1, 0, -1, 2, 2, 2, -1]
 
 
-# models that do not fit their settings
+# predictors of models, and models that do not fit their settings
 
 
 def language_model(**changes):
@@ -408,22 +408,22 @@ def language_model(**changes):
     return Model(**(parts | changes))
 
 
-def test_a_model_predicts_by_its_settings():
+def test_model_predictor_follows_the_models_settings():
     settings, vocabulary, found = model_predictor(language_model())
     assert (settings.window, len(vocabulary)) == (WINDOW, 3)
     assert found.windows == Windows(WINDOW, False, True, False, 1, WINDOW)
     assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
 
 
-def test_a_model_of_an_older_version_predicts_the_same():
-    """It has the settings that `architecture` replaced."""
+def test_model_of_an_older_version_predicts_the_same():
+    """Older versions stored the settings that `architecture` has replaced."""
     model = language_model()
     old = {name: value for name, value in model.settings.items() if name != "architecture"}
     old |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": True}
     settings, _, found = model_predictor(replace(model, settings=old))
     assert settings == model_predictor(model)[0]
     assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
-    with pytest.raises(DataError, match="skip-gram has no positions"):
+    with pytest.raises(DataError, match="skip-gram has no context positions"):
         model_predictor(replace(model, settings={**old, "model": "skipgram"}))
 
 
@@ -451,16 +451,16 @@ def test_a_model_of_an_older_version_predicts_the_same():
         {"settings": {"objective": "infrequent-norm", "options": {"penalty": 0.0}}},
     ],
 )
-def test_a_model_that_does_not_fit_its_settings_is_refused(changes):
+def test_model_that_does_not_fit_its_settings_is_refused(changes):
     with pytest.raises(DataError, match="the model's"):
         model_predictor(language_model(**changes))
 
 
 @pytest.mark.parametrize("name", sorted(objectives.objectives()))
 def test_options_of_a_model_pass_the_same_checks_as_settings(name):
-    """What a command line may not ask for, a model may not, either; the message names the option."""
+    """An option that the command line refuses is refused in a model, too; the message names it."""
     wrong = {**dict.fromkeys(objectives.option_defaults(name), -7), "nonsense": 1}
-    wrong |= {"tree": ""} if name == "hs" else {}  # any other name may be a file's
+    wrong |= {"tree": ""} if name == "hs" else {}  # any other value may name a file
     for option, value in wrong.items():
         asked = Settings(objective=name, options={option: value})
         with pytest.raises(ConfigError, match=option) as caught:
@@ -470,20 +470,20 @@ def test_options_of_a_model_pass_the_same_checks_as_settings(name):
         assert str(refused.value) == f"the model's settings: {caught.value}"
 
 
-def test_options_that_a_model_lacks_have_their_defaults():
+def test_options_missing_from_a_model_have_their_defaults():
     found = model_predictor(language_model(settings={"options": {}}))[0]
     assert found.options == objectives.option_defaults("nce")
     known = model_predictor(language_model(settings={"options": {"negative": 7}}))[0]
     assert known.options == {**objectives.option_defaults("nce"), "negative": 7}
 
 
-def test_a_model_without_the_word_that_ends_sentences_says_so():
+def test_model_without_the_sentence_end_word_is_refused():
     with pytest.raises(DataError, match="the model's settings: sentence-end: </s> is not among the model's words"):
         model_predictor(language_model(words=["a", "c", "b"]))
 
 
-def test_files_that_a_models_options_name_are_not_read(tmp_path):
-    """The model has the tree itself, and the file may be anything now."""
+def test_files_named_by_a_models_options_are_not_read(tmp_path):
+    """The model contains the tree, and the file may have changed since."""
     tree = dict(zip(("tree.start", "tree.nodes", "tree.codes"), huffman(np.array([3, 2, 1])), strict=True))
     options = {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}
     about = {"objective": "hs", "options": options, "architecture": "skipgram", "bias": False}

@@ -1,3 +1,5 @@
+"""Free memory and disk space are checked before training begins."""
+
 import shutil
 from pathlib import Path
 
@@ -11,13 +13,14 @@ from w2vtrain.training import preflight
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_does_not_fit_in_memory_is_told_with_what_would(monkeypatch):
+def test_matrices_that_do_not_fit_in_memory_are_refused_with_sizes_that_fit(monkeypatch):
     monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
     preflight.check_memory(100_000, 100)
     with pytest.raises(ResourceError) as caught:
         preflight.check_memory(1_000_000, 300)
     assert str(caught.value) == (
-        "1,000,000 words x 300 dimensions need 2,319 MiB of memory, 100 are free: --max-vocab 38000 would fit"
+        "1,000,000 words x 300 dimensions need 2,319 MiB of memory, but only 100 MiB are free:"
+        " --max-vocab 38000 would fit"
     )
     preflight.check_memory(38_000, 300)
     with pytest.raises(ResourceError, match="--max-vocab 105000 or --vector-size 64 would fit"):
@@ -27,20 +30,20 @@ def test_what_does_not_fit_in_memory_is_told_with_what_would(monkeypatch):
         preflight.check_memory(70_000, 100, copies=2)
 
 
-def test_training_asks_before_it_takes(monkeypatch):
+def test_training_checks_free_memory_first(monkeypatch):
     monkeypatch.setattr(preflight, "available_memory", lambda: 10_000)
     with pytest.raises(ResourceError, match="are free"):
         train(ROOT / "data/simplewiki.txt", epochs=1, vector_size=10)
 
 
-def test_what_does_not_fit_on_the_disk_is_told(monkeypatch, tmp_path):
+def test_checkpoints_that_do_not_fit_on_the_disk_are_refused(monkeypatch, tmp_path):
     preflight.check_disk(tmp_path, 10, 10)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(0, 0, 2**20))
-    with pytest.raises(WriteError, match=r"need 77 MiB of disk, 1 are free"):
+    with pytest.raises(WriteError, match=r"need 77 MiB of disk space, but only 1 MiB are free"):
         preflight.check_disk(tmp_path, 30_000, 100)
 
 
-def test_the_least_of_all_limits_counts(tmp_path):
+def test_available_memory_is_the_smallest_of_all_limits(tmp_path):
     free = machine.available_memory(tmp_path)
     assert free > 2**20
     (tmp_path / "cgroup").write_text("0::/\n")

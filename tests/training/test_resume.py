@@ -1,4 +1,4 @@
-"""Every model and objective, stopped anywhere and resumed: the same weights to the last bit, and the same record."""
+"""A run stopped anywhere and resumed ends with the same bytes and the same record, for every model and objective."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run
 
-# Where the state is more than rows: tables that are older than rows, learned log Z, accumulators, noise that is shared.
+# Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
     "lsh": {"rebuild": 150, "tables": 4, "hashes": 2, "window": 3},
     "nce": {"learn_z": True, "share_noise": 3},
@@ -31,7 +31,7 @@ STOPS = (1, 3, 8)
 
 
 class StopsAt(Run):
-    """A run that is asked to stop at the n-th question whether it should."""
+    """A run that is asked to stop at the n-th call of `due`."""
 
     def __init__(self, folder, n):
         super().__init__(folder)
@@ -54,7 +54,7 @@ def text(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    """Of the text, so that a little of it has many places to stop at."""
+    """Use small chunks and slices, so that a short text has many places to stop at."""
     monkeypatch.setattr(inputs, "CHUNK", 90)
     monkeypatch.setattr(WindowEngine, "slice", 2)
 
@@ -69,7 +69,7 @@ def learned(model):
 
 
 def check_resumed(text, folder, settings, whole, stop):
-    """Stop, then go on in a new run as a new process would."""
+    """Stop at call `stop` of `due`, resume in a new `Run` as a new process would, and compare the result to `whole`."""
     with locked(folder):
         run = StopsAt(folder, stop)
         run.begin(settings, {"request": {}})
@@ -87,7 +87,7 @@ def check_resumed(text, folder, settings, whole, stop):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", objectives())
-def test_a_resumed_run_is_the_uninterrupted_one(text, tmp_path, name, model):
+def test_resume_gives_the_same_model_as_an_uninterrupted_run(text, tmp_path, name, model):
     settings = settings_of(name, model)
     whole = fit(Inputs([text]), settings)
     for stop in STOPS:
@@ -95,8 +95,8 @@ def test_a_resumed_run_is_the_uninterrupted_one(text, tmp_path, name, model):
 
 
 @pytest.mark.parametrize("name", ["neg", "sampled-softmax"])
-def test_there_is_no_place_where_it_is_not(text, tmp_path, name):
-    """Both engines, at every place that there is."""
+def test_resume_gives_the_same_model_from_every_possible_stop(text, tmp_path, name):
+    """Stop at each call of `due` in turn, with both engines."""
     assert {engine_of("neg"), engine_of("sampled-softmax")} == {"windows", "blocks"}
     settings = settings_of(name, "skipgram")
     whole = fit(Inputs([text]), settings)
@@ -104,7 +104,7 @@ def test_there_is_no_place_where_it_is_not(text, tmp_path, name):
     while True:
         try:
             check_resumed(text, tmp_path / "run", settings, whole, places + 1)
-        except pytest.fail.Exception:  # nothing was left to stop: the run had ended
+        except pytest.fail.Exception:  # the run ended without this stop: all stops are tried
             break
         places += 1
     assert places >= 10

@@ -1,4 +1,4 @@
-"""Runs that are stopped or killed, and go on: through the command line, with real signals."""
+"""Runs that are stopped or killed and then resume: on the command line, with real signals."""
 
 import json
 import os
@@ -49,8 +49,8 @@ def run(words, **about):
 
 
 @pytest.mark.parametrize(("model", "objective"), KINDS)
-def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, objective):
-    """Stopped at several points by SIGTERM, resumed by the same command and by `resume`."""
+def test_stopped_run_resumes_to_the_same_bytes(corpus, tmp_path, model, objective):
+    """Stop with SIGTERM at several points; resume with the same command and with `resume`."""
     kind, text = (
         ["--architecture", model, "--objective", objective],
         "short.txt" if "softmax" in objective else "text.txt",
@@ -62,7 +62,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, object
     for again, steps in enumerate(("1:SIGTERM", "7:SIGTERM", "5:SIGTERM")):
         code, said = run_signaled(words, steps)
         assert code == 75, said
-        assert "stopped, and saved" in said
+        assert "stopped and saved" in said
         assert "Traceback" not in said
         assert again == 0 or "resumed" in said
         words = command("resume", folder) if again == 0 else fit(corpus, output, *kind, text=text)
@@ -76,7 +76,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, model, object
         assert [e[key] for e in records[0]["epochs"]] == [e[key] for e in records[1]["epochs"]]
 
 
-# Killed when the vectors are written, and the record is not.
+# Kill the run after the vectors are written and before the record is.
 KILLED = """
 import os, signal
 from w2vtrain import cli
@@ -86,8 +86,8 @@ cli.main()
 """
 
 
-def test_a_run_killed_among_its_results_before_its_first_checkpoint(corpus, tmp_path):
-    """The vectors that are there are its own, and no reason to refuse the same command; another's are."""
+def test_run_killed_between_results_is_finished_by_the_same_command(corpus, tmp_path):
+    """Even without a checkpoint, the run owns the vectors it wrote and may replace them; another run may not."""
     output, rare = tmp_path / "vectors.bin", ["--checkpoint-every", "1000"]
     words = fit(corpus, output, *rare)
     done = run([sys.executable, "-c", KILLED, *words[3:]])
@@ -102,8 +102,8 @@ def test_a_run_killed_among_its_results_before_its_first_checkpoint(corpus, tmp_
     assert "exists: use --force" in run(words).stderr
 
 
-def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
-    """Not a file that was there before the results were begun, nor another name."""
+def test_run_overwrites_only_files_that_it_wrote(corpus, tmp_path):
+    """It overwrites neither a file that appeared before its results were written nor a file at another output path."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     words = fit(corpus, output)
     code, said = run_signaled(words, "3:SIGTERM")
@@ -119,7 +119,7 @@ def test_only_what_a_run_began_to_write_is_overwritten(corpus, tmp_path):
     assert "exists: use --force" in run(words).stderr
 
 
-def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
+def test_run_of_an_older_version_that_lacks_a_setting_resumes(corpus, tmp_path):
     folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
@@ -131,18 +131,18 @@ def test_a_run_of_a_version_without_some_setting_goes_on(corpus, tmp_path):
     assert "resumed" in done.stderr
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_what_cannot_be_said_costs_no_training(corpus, tmp_path):
-    """stderr, and with --on-full wait the log, on a full disk."""
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_for_stderr_or_the_log_does_not_lose_training(corpus, tmp_path):
+    """Training continues if stderr is on a full disk; if the log is, it continues with --on-full wait."""
     words = fit(corpus, tmp_path / "v.bin", text="short.txt")
     with Path("/dev/full").open("w") as full:
         assert subprocess.run(words, stderr=full, check=False).returncode == 0
-        assert subprocess.run(words, stderr=full, check=False).returncode == 73, "the code says what the line cannot"
+        assert subprocess.run(words, stderr=full, check=False).returncode == 73, "the exit code still reports the error"
     words = fit(corpus, tmp_path / "w.bin", "--log-json", "/dev/full", text="short.txt")
     assert run(words).returncode == 74
     done = run([*words, "--on-full", "wait"])
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("lines are lost until there is room") == 1
+    assert done.stderr.count("lines are dropped until there is space") == 1
 
 
 def killed_after_seconds(words, chance):
@@ -159,7 +159,7 @@ def killed_after_slices(words, chance):
 
 
 def kill_loop(corpus, tmp_path, kills, seed, killed):
-    """SIGKILL at random moments until a run gets through; the last acknowledged checkpoint is never lost."""
+    """Kill runs at random moments, check that no complete checkpoint is lost, and yield each finished run's vectors."""
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     chance, words = random.Random(seed), fit(corpus, tmp_path / "vectors.bin")
     for _ in range(kills):
@@ -172,7 +172,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
             Path(f"{output}.json").unlink()
         else:
             found = checkpoint.load(folder)
-            if found is None and Path(f"{output}.json").exists():  # killed when the results were written
+            if found is None and Path(f"{output}.json").exists():  # killed after the results were written
                 yield output.read_bytes()
                 output.unlink()
                 Path(f"{output}.json").unlink()
@@ -183,7 +183,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
     yield output.read_bytes()
 
 
-def test_a_run_that_is_killed_again_and_again_loses_nothing(corpus, tmp_path):
+def test_run_killed_repeatedly_loses_nothing(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
     expected = (tmp_path / "whole.bin").read_bytes()
     for result in kill_loop(corpus, tmp_path, 15, 1, killed_after_slices):
@@ -192,19 +192,19 @@ def test_a_run_that_is_killed_again_and_again_loses_nothing(corpus, tmp_path):
 
 
 def left_in(folder):
-    """The files in a folder; half an output that a kill left there has another name, and is swept after an hour."""
+    """Return the names in a folder, without the partial outputs that kills leave, which are deleted after an hour."""
     return {path.name for path in folder.iterdir() if not path.name.startswith(".vectors.bin.")}
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_500_times_loses_nothing(corpus, tmp_path):
+def test_run_killed_500_times_loses_nothing(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
     expected = (tmp_path / "whole.bin").read_bytes()
     assert all(result == expected for result in kill_loop(corpus, tmp_path, 500, 2, killed_after_seconds))
     assert left_in(tmp_path) == {"whole.bin", "whole.bin.json", "vectors.bin", "vectors.bin.json"}
 
 
-def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
+def test_stopped_run_with_two_threads_learns_every_chunk_once(corpus, tmp_path):
     words = fit(corpus, tmp_path / "vectors.bin", "--threads", "2", "--epochs", "6")
     code, _ = run_signaled(words, "3:SIGTERM")
     assert code == 75
@@ -215,8 +215,8 @@ def test_two_threads_learn_every_chunk_once(corpus, tmp_path):
     assert [e["examples"] for e in records[0]["epochs"]] == [e["examples"] for e in records[1]["epochs"]]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no SIGUSR1")
-def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs SIGUSR1")
+def test_sigusr1_saves_and_training_continues(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "10000")
     code, said = run_signaled(words, "2:SIGUSR1,5:SIGINT")
@@ -224,7 +224,7 @@ def test_sigusr1_saves_and_goes_on(corpus, tmp_path):
     assert checkpoint.numbers(folder) == [1, 2]
 
 
-def test_other_settings_are_not_mixed_up(corpus, tmp_path):
+def test_other_settings_are_refused_unless_forced(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin")
     code, _ = run_signaled(words, "3:SIGTERM")
@@ -234,12 +234,12 @@ def test_other_settings_are_not_mixed_up(corpus, tmp_path):
     assert "window 5, not 3" in other.stderr
     assert "w2vtrain resume" in other.stderr
     assert checkpoint.numbers(folder)
-    anew = run([*words, "--window", "3", "--epochs", "1", "--force"])
-    assert anew.returncode == 0, anew.stderr
-    assert "resumed" not in anew.stderr
+    forced = run([*words, "--window", "3", "--epochs", "1", "--force"])
+    assert forced.returncode == 0, forced.stderr
+    assert "resumed" not in forced.stderr
 
 
-def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
+def test_changed_corpus_is_refused_and_starts_over_with_allow_changed(corpus, tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes((corpus / "text.txt").read_bytes())
     words = command("fit", text, "-o", tmp_path / "vectors.bin", *EXAMPLE)
@@ -252,7 +252,7 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     assert done.returncode == 65
     assert "the corpus changed since the run began" in done.stderr
     assert f"{text} had" in done.stderr
-    assert "say --allow-changed" in done.stderr
+    assert "use --allow-changed" in done.stderr
     kept = checkpoint.numbers(folder)
     assert kept, "the checkpoints are kept"
     code, said = run_signaled([*words, "--allow-changed"], "3:SIGTERM")
@@ -269,7 +269,7 @@ def test_a_changed_corpus_is_noticed_and_named(corpus, tmp_path):
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
-def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
+def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
@@ -282,8 +282,8 @@ def test_a_second_run_on_one_output_is_refused(corpus, tmp_path):
     assert len(second.stderr.splitlines()) == 1
 
 
-def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_path):
-    """With a setting that a command line may not name for skip-gram, too: `resume` names only what it may."""
+def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path):
+    """The stored settings include `block`, which has no effect here: `resume` must leave it out."""
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
@@ -296,7 +296,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_goes_on(corpus, tmp_
     assert "resumed" in done.stderr
 
 
-def test_what_is_no_run_cannot_be_resumed(tmp_path):
+def test_resume_refuses_a_folder_that_is_not_a_run_folder(tmp_path):
     for folder, content in (("none", None), ("empty", ""), ("list", "[1]"), ("other", '{"settings": {}}')):
         if content is not None:
             (tmp_path / folder).mkdir()
@@ -306,11 +306,11 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path):
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
+def test_early_stopping_and_the_best_epoch_survive_stops(corpus, tmp_path):
     more = ["--heldout", corpus / "short.txt", "--architecture", "cbow", "--objective", "nce", "--epochs", "6"]
     assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0
     words = fit(corpus, tmp_path / "vectors.bin", *more)
-    for slices in (5, 13, 8, 16):  # of an epoch's 9 or so
+    for slices in (5, 13, 8, 16):  # an epoch has about 9 slices
         code, said = run_signaled(words, f"{slices}:SIGINT")
         assert code == 75, said
     assert run(words).returncode == 0
@@ -323,14 +323,14 @@ def test_early_stopping_and_the_best_epoch_survive_a_stop(corpus, tmp_path):
 
 
 @pytest.mark.parametrize("about", [{}, {"corpus": []}])
-def test_a_checkpoint_that_knows_too_little_is_refused(corpus, about):
+def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
     settings, _ = effective(Settings(vector_size=16, threads=1))
-    with pytest.raises(DataError, match="checkpoint 1: what it says about its run is not sound"):
+    with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
         pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, found=checkpoint.Checkpoint(1, {}, about, []))
 
 
-def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
-    """Kernels look at no bounds: rows that a tampered state lacks must not be read."""
+def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
+    """Kernels do not check bounds, so rows missing from a tampered checkpoint must never be read."""
     settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
     text = [str(corpus / "short.txt")]
     with checkpoint.locked(tmp_path):
@@ -348,21 +348,21 @@ def test_a_checkpoint_of_other_arrays_is_refused(corpus, tmp_path):
                     pipeline_fit(Inputs(text, text), settings, run=Run(tmp_path), found=found)
 
 
-def test_runs_into_pipes_keep_no_folder(corpus, tmp_path):
+def test_run_that_writes_to_a_pipe_leaves_no_folder(corpus, tmp_path):
     done = run(command("fit", corpus / "short.txt", "-o", "-", *EXAMPLE), cwd=tmp_path)
     assert done.returncode == 0
     assert not list(tmp_path.iterdir())
 
 
 def tool(path, words, more=""):
-    """A program of the shell that runs these words with its arguments."""
+    """Write a shell script that runs `words` followed by its own arguments."""
     path.write_text(f'#!/bin/bash\nexec {shlex.join(words)} "$@" {more}\n')
     path.chmod(0o755)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script")
-def test_the_slurm_script_saves_requeues_and_goes_on(corpus, tmp_path):
-    """With a scontrol that only notes what it was asked."""
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+def test_slurm_script_saves_requeues_and_resumes(corpus, tmp_path):
+    """A fake scontrol only records its arguments."""
     tools = tmp_path / "tools"
     tools.mkdir()
     tool(tools / "scontrol", ["echo"], f">> {tmp_path}/asked")

@@ -1,4 +1,4 @@
-"""What a run says and keeps of itself: its log, its own outputs, its epochs; and when it learns or scores nothing."""
+"""What a run records: its log, the outputs it owns, its epochs. Also signals, empty corpora and scoring."""
 
 import ctypes
 import json
@@ -52,7 +52,7 @@ def events_of(path):
 # the log
 
 
-def test_a_log_tells_the_whole_life_of_a_run(folder, monkeypatch):
+def test_log_records_a_run_across_a_stop_and_a_resume(folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = command("--log-json", "log", "--progress-every", "0")
     code, said = run_signaled(words, "3:SIGTERM")
@@ -60,10 +60,10 @@ def test_a_log_tells_the_whole_life_of_a_run(folder, monkeypatch):
     found = events_of(folder / "log")
     assert found[0]["event"] == "start"
     assert (found[-1]["event"], found[-1]["exit_code"]) == ("stopped", 75)
-    assert "stopped, and saved" in found[-1]["message"]
+    assert "stopped and saved" in found[-1]["message"]
     assert run(words, folder).returncode == 0
     later = events_of(folder / "log")
-    assert later[: len(found)] == found, "the log is continued"
+    assert later[: len(found)] == found, "the resumed run appends to the log"
     names = [event["event"] for event in later[len(found) :]]
     assert names[:2] == ["start", "resumed"]
     assert names[-1] == "done"
@@ -77,7 +77,7 @@ def test_a_log_tells_the_whole_life_of_a_run(folder, monkeypatch):
     assert [epoch["epoch"] for epoch in record["epochs"]] == [1, 2, 3]
 
 
-def test_a_log_tells_the_error_that_ended_a_run(folder):
+def test_log_records_the_error_that_ended_a_run(folder):
     words = command("--log-json", "log", "--alpha", "1e30")
     done = run(words, folder)
     assert done.returncode == 76
@@ -86,11 +86,11 @@ def test_a_log_tells_the_error_that_ended_a_run(folder):
     assert last["message"] in done.stderr
     assert "diverged" in last["message"]
     again = run(words, folder)
-    assert again.returncode == 76, "the log is the run's own"
+    assert again.returncode == 76, "the run owns the log and may append to it"
     assert [event["event"] for event in events_of(folder / "log")].count("start") == 2
 
 
-def test_a_log_of_others_is_not_touched(folder):
+def test_existing_file_that_is_not_the_runs_log_is_not_touched(folder):
     (folder / "log").write_text("mine\n")
     done = run(command("--log-json", "log"), folder)
     assert done.returncode == 73
@@ -98,8 +98,8 @@ def test_a_log_of_others_is_not_touched(folder):
     assert (folder / "log").read_text() == "mine\n"
 
 
-def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
-    """Also one that ends inside a character."""
+def test_partial_last_line_of_a_log_is_ended_before_appending(folder, monkeypatch):
+    """The partial line may even end inside a character."""
     monkeypatch.chdir(folder)
     words = command("--log-json", "log")
     assert run_signaled(words, "3:SIGTERM")[0] == 75
@@ -113,14 +113,14 @@ def test_half_a_line_of_a_log_is_ended_before_the_next(folder, monkeypatch):
     assert all(json.loads(line) for line in lines if line not in broken)
 
 
-def test_a_log_on_a_device_does_not_keep_resume_from_continuing(folder, monkeypatch):
+def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert run_signaled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
     done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_reader_that_has_seen_enough_is_no_error_in_the_log(folder):
+def test_closed_output_pipe_is_not_logged_as_an_error(folder):
     with subprocess.Popen(
         command("--log-json", "log", "--format", "text", output="-"), cwd=folder,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -131,7 +131,7 @@ def test_a_reader_that_has_seen_enough_is_no_error_in_the_log(folder):
     assert "error" not in {event["event"] for event in events_of(folder / "log")}
 
 
-# a run's own outputs
+# outputs that a run owns
 
 KILLED = """
 import os, signal
@@ -147,8 +147,8 @@ cli.main()
 """
 
 
-def test_a_result_of_another_run_is_not_overwritten(folder):
-    """A is killed just before its vectors get their name; B finishes there; A's command then must not replace them."""
+def test_result_of_another_run_is_not_overwritten(folder):
+    """Run A is killed just before it names its vectors; run B finishes there; A must not replace B's vectors."""
     first, second = command(), command("--run", "other", "--seed", "2")
     assert run([sys.executable, "-c", KILLED, *first[3:]], folder).returncode == -signal.SIGKILL
     done = run(second, folder)
@@ -164,18 +164,18 @@ def test_a_result_of_another_run_is_not_overwritten(folder):
     assert (folder / "v.bin").read_bytes() != theirs
 
 
-def test_two_runs_with_one_output_are_kept_apart_at_the_start(folder):
+def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
     for name in ("v.bin", "voc.txt", "log"):
         lock = Lock(request.lock_path(str(folder / name)), name, trust(folder), "another")
         done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
         lock.release(remove=True)
         assert done.returncode == 73, done.stderr
         assert f"{name}: in use by process {os.getpid()} on" in done.stderr
-        assert "corpus " not in done.stderr, "before anything is read"
+        assert "corpus " not in done.stderr, "nothing is read before the refusal"
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
 
 
-def test_a_run_owns_what_it_recorded_and_nothing_else(folder):
+def test_run_owns_only_the_files_that_it_recorded(folder):
     journal = Journal(folder, trust(folder), {"settings": {}})
     path = folder / "out"
     with atomic_write(path, claim=journal.claim) as file:
@@ -188,11 +188,11 @@ def test_a_run_owns_what_it_recorded_and_nothing_else(folder):
     assert journal.owns(str(path))
     (folder / "new").write_bytes(b"results")
     (folder / "new").replace(path)
-    assert not journal.owns(str(path)), "another file of the same bytes"
+    assert not journal.owns(str(path)), "another file with the same bytes"
     assert not journal.owns(str(folder / "text.txt"))
 
 
-def test_lock_files_say_whose_they_are_and_go_with_the_run(folder):
+def test_lock_file_names_its_run_and_is_deleted_when_the_run_finishes(folder):
     path = request.lock_path(str(folder / "v.bin"))
     lock = Lock(path, "v.bin", trust(folder), "0123")
     assert run_of(path, trust(folder)) == "0123"
@@ -203,14 +203,14 @@ def test_lock_files_say_whose_they_are_and_go_with_the_run(folder):
     assert run_of(path, trust(folder)) is None
 
 
-def test_an_output_in_a_missing_folder_is_named_as_the_user_did(folder):
+def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder):
     done = run(command(output="nowhere/v.bin"), folder)
     assert done.returncode == 73
     assert "nowhere/v.bin cannot be created: there is no folder nowhere" in done.stderr
     assert ".run" not in done.stderr
 
 
-def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
+def test_long_output_names_with_a_common_prefix_have_different_locks(folder):
     names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
     paths = [request.lock_path(str(folder / name)) for name in names]
     assert len(set(paths)) == 3
@@ -222,17 +222,17 @@ def test_outputs_whose_long_names_begin_alike_have_locks_of_their_own(folder):
 # signals
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs SIGHUP")
 def test_sighup_saves_and_stops_like_sigterm(folder, monkeypatch):
     monkeypatch.chdir(folder)
     code, said = run_signaled(command(), "3:SIGHUP")
-    assert (code, "stopped, and saved" in said) == (75, True), said
+    assert (code, "stopped and saved" in said) == (75, True), said
     assert run(command(), folder).returncode == 0
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs SIGHUP")
 @pytest.mark.parametrize("ignored", [False, True])
-def test_under_nohup_sighup_stays_ignored(tmp_path, ignored):
+def test_sighup_stays_ignored_under_nohup(tmp_path, ignored):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
         held = Run(tmp_path)
@@ -244,8 +244,8 @@ def test_under_nohup_sighup_stays_ignored(tmp_path, ignored):
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lost(tmp_path, capfd):
-    """An exception cannot leave such a callback; what the signal asked for is remembered."""
+def test_signal_in_a_compiler_callback_is_not_lost_and_shows_no_traceback(tmp_path, capfd):
+    """An exception cannot leave such a callback, so the request to stop is remembered instead."""
     held = Run(tmp_path)
     held.prepare()
     callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -258,7 +258,7 @@ def test_a_signal_in_a_callback_of_the_compiler_shows_no_traceback_and_is_not_lo
 # epochs
 
 
-def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
+def test_epoch_records_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
     monkeypatch.setattr(schedule, "MOST_EPOCHS", 10)
     state = State()
     for number in range(1, 1001):
@@ -270,7 +270,7 @@ def test_records_of_epochs_are_bounded_and_keep_the_first_and_the_last(monkeypat
     assert bounded([1, 2, 3]) == [1, 2, 3]
 
 
-def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatch):
+def test_run_of_many_epochs_keeps_few_records_but_correct_totals(folder, monkeypatch):
     settings, _ = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
     whole = fit(Inputs([str(folder / "text.txt")]), settings)
     monkeypatch.setattr(schedule, "MOST_EPOCHS", 10)
@@ -285,10 +285,10 @@ def test_a_run_of_many_epochs_keeps_few_records_and_true_sums(folder, monkeypatc
     assert few.record["seconds"]["training"] == pytest.approx(records[-1]["elapsed"])
 
 
-# nothing to learn, and what is kept of the text
+# nothing to learn from, and what subsampling keeps
 
 
-def test_a_run_that_learns_nothing_is_an_error(folder):
+def test_subsampling_that_leaves_nothing_to_learn_from_is_an_error(folder):
     (folder / "text.txt").write_text("one two\n" * 3000)
     done = run(command("--sample", "1e-9"), folder)
     assert done.returncode == 65, done.stderr
@@ -299,13 +299,13 @@ def test_a_run_that_learns_nothing_is_an_error(folder):
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
 
 
-def test_sentences_of_one_word_are_nothing_to_learn_from(folder):
+def test_corpus_with_one_word_per_line_is_an_error(folder):
     (folder / "text.txt").write_text("one\ntwo\n" * 300)
     done = run(command("--sample", "0"), folder)
     assert (done.returncode, "a line needs at least two words" in done.stderr) == (65, True), done.stderr
 
 
-def test_how_much_subsampling_keeps_is_always_shown_and_few_words_are_warned_of(folder):
+def test_fit_reports_what_subsampling_keeps_and_warns_about_the_corpus(folder):
     assert "subsampling keeps" in run(command(), folder).stderr
     kmers = " ".join(f"{a}{b}{c}" for a in "ACGT" for b in "ACGT" for c in "ACGT")
     (folder / "text.txt").write_text(f"{kmers}\n" * 100)
@@ -326,7 +326,7 @@ def settings_with_heldout(folder):
     return text, settings
 
 
-def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folder, monkeypatch):
+def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     whole = fit(Inputs(text, text), settings)
     place = folder / "run"
@@ -340,13 +340,13 @@ def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folde
                 scored.append(done)
                 stopped.stopping = stopped.stopping or done == 1
 
-            told = []
-            events = Events(scoring=scoring, epoch=lambda epoch, score, told=told: told.append(epoch.epoch))
+            finished = []
+            events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
                 fit(Inputs(text, text), settings, run=stopped, found=found, events=events)
             state = checkpoint.load(place).about
-            assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned and not yet scored"
-            assert told == []
+            assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
+            assert finished == []
     with checkpoint.locked(place):
         last = Run(place)
         found = last.begin(settings, {})
@@ -360,7 +360,7 @@ def test_a_run_stopped_while_it_scores_keeps_its_epoch_and_scores_it_later(folde
     assert model.record["best_epoch"] == whole.record["best_epoch"]
 
 
-def test_an_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
+def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     place, seen = folder / "run", []
     score = early_stopping.score
@@ -378,7 +378,7 @@ def test_an_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     assert seen == [1, 2, 3]
 
 
-def test_scoring_that_takes_longer_than_learning_is_warned_of_once(folder, monkeypatch):
+def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     warnings = []
     monkeypatch.setattr(early_stopping, "LONG_SCORING", 0.0)
@@ -395,7 +395,7 @@ def test_scoring_that_takes_longer_than_learning_is_warned_of_once(folder, monke
     assert "12,345 s after each epoch" in warning
 
 
-def test_a_corpus_without_an_example_raises_in_python_too(folder):
+def test_corpus_without_examples_raises_in_python_too(folder):
     Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
     settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):

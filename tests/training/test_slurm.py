@@ -1,4 +1,4 @@
-"""examples/slurm.sh under a real SLURM of one node, which this starts by itself: signaled, requeued, resumed."""
+"""Run examples/slurm.sh on a one-node SLURM cluster that the test starts: the job is signaled, requeued and resumed."""
 
 import contextlib
 import getpass
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin"
 PROGRAMS = {name: shutil.which(name, path=FOLDERS) for name in ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")}
 MISSING = ", ".join(name for name, path in PROGRAMS.items() if not path)
-# Credentials that soon expire let a requeued job start after seconds: SLURM waits for their end.
+# SLURM starts a requeued job only after its credentials expire: expiry after 5 s keeps the test short.
 CONFIG = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -53,7 +53,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(MISSING), reason=f"needs SLURM and munge: there is no {MISSING}"),
+    pytest.mark.skipif(bool(MISSING), reason=f"needs SLURM and munge; not found: {MISSING}"),
 ]
 
 
@@ -75,7 +75,7 @@ def wait_for(ready, what, seconds=180):
 
 @pytest.fixture
 def cluster():
-    """Start munged, slurmctld and slurmd in a folder of their own, and end them; gives the environment of clients."""
+    """Start munged, slurmctld and slurmd in a temporary folder, yield the environment for clients, and stop them."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as name, contextlib.ExitStack() as stack:
         folder, config = Path(name), Path(name, "slurm.conf")
         (folder / "key").write_bytes(os.urandom(1024))
@@ -106,7 +106,7 @@ def cluster():
         yield environment
 
 
-def test_a_job_that_is_signaled_is_requeued_and_goes_on_to_the_same_bytes(cluster, tmp_path):
+def test_signaled_job_is_requeued_and_resumes_to_the_same_bytes(cluster, tmp_path):
     first_lines(3000, tmp_path / "text.txt")
     tools, settings = tmp_path / "tools", ["--epochs", "3", "--threads", "1", "--vector-size", "16"]
     tools.mkdir()
@@ -149,7 +149,7 @@ exec {shlex.join(whole)} "$@"
     assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
     first, second = said.split("restarts 1\n")
     assert first.startswith("restarts 0\n")
-    assert "stopped, and saved" in first
+    assert "stopped and saved" in first
     assert "resumed     from a checkpoint" in second
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
     assert not folder.exists()

@@ -1,6 +1,6 @@
-"""An hour of random faults: runs that are killed, signaled, damaged and short of disk end in the right bytes.
+"""An hour of random faults: runs that are killed, signaled, damaged or out of disk space still end in the right bytes.
 
-SOAK_MINUTES is the number of minutes, 60 where it is not set.
+The environment variable SOAK_MINUTES sets the duration in minutes; the default is 60.
 """
 
 import os
@@ -19,17 +19,17 @@ from w2vtrain.training import checkpoint, journal
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
-"""How a start may end: done, killed (before Python listens to signals, or when it no longer does), full disk, saved."""
+"""Exit codes that a start may have: done, killed by a signal that Python did not handle, full disk, saved."""
 
 
 def small_files():
-    """For a process about to start: no file may grow beyond some size, as where a disk is full."""
+    """Limit the size of files in a process about to start, as if the disk were full."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (random.randrange(1 << 12, 1 << 20), resource.RLIM_INFINITY))
 
 
 def damage(folder, chance):
-    """Change a byte of the newest state, where there is one before it to go on from."""
+    """Flip a random bit of the newest checkpoint, if there is an older one to resume from."""
     kept = checkpoint.numbers(folder)
     if len(kept) == checkpoint.KEPT:
         state = folder / f"ckpt-{kept[-1]:06d}" / checkpoint.STATE
@@ -39,7 +39,7 @@ def damage(folder, chance):
 
 
 def start(words, chance):
-    """Run until it ends, or something is done to it; returns the exit code and what was said."""
+    """Run a command, with up to two random signals and sometimes a full disk; return its exit code and stderr."""
     full = chance.random() < 0.15
     about = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, preexec_fn=small_files if full else None, **about) as process:
@@ -60,8 +60,8 @@ def _listens(pid):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals and limits are Linux's")
-def test_runs_survive_an_hour_of_faults(tmp_path):
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux signals and resource limits")
+def test_runs_survive_an_hour_of_random_faults(tmp_path):
     first_lines(1500, tmp_path / "text.txt")
     chance, end = random.Random(5), time.monotonic() + 60 * float(os.environ.get("SOAK_MINUTES", 60))
     output, folder, starts, runs, whole = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run", 0, 0, {}
@@ -88,7 +88,7 @@ def test_runs_survive_an_hour_of_faults(tmp_path):
             if code == 74:
                 assert "cannot be written" in said, said
             if code and Path(f"{output}.json").exists() and not (folder / journal.CONFIG).exists():
-                break  # killed when all was written and there was only something left to tidy
+                break  # killed during cleanup, after all results were written
             if chance.random() < 0.2:
                 damage(folder, chance)
         assert output.read_bytes() == whole[kind], (kind, starts)

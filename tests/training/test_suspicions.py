@@ -1,4 +1,4 @@
-"""What a corpus looks like when it is not text in words, and what subsampling leaves of a small vocabulary."""
+"""Warnings about a corpus that is not text in words, and about subsampling that drops too much of it."""
 
 import random
 from collections import Counter
@@ -121,19 +121,19 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", [CHINESE, JAPANESE, THAI, LAO, KHMER, BURMESE, CHINESE + ENGLISH.split("\n")[0]])
-def test_text_without_spaces_between_words_is_to_be_segmented(text):
+def test_text_without_spaces_between_words_warns_to_segment_it(text):
     (warning,) = suspicions(text.encode())
     assert "segment it first" in warning
     assert ("jieba or MeCab" if text[0] in CHINESE + JAPANESE else "PyThaiNLP") in warning
 
 
 @pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
-def test_a_table_is_to_be_cut(text):
+def test_table_warns_to_extract_its_text_column(text):
     (warning,) = suspicions(text.encode())
     assert "extract its text column first, for example with cut" in warning
 
 
-def test_the_warning_about_a_table_gives_its_columns_and_separator():
+def test_table_warning_gives_the_columns_and_the_separator():
     (warning,) = suspicions(TABLES["pipes"].encode(), "items.txt")
     assert warning.startswith("items.txt looks like a table of 5 columns separated by pipes: ")
     assert "cut -d'|' -f2" in warning
@@ -141,20 +141,20 @@ def test_the_warning_about_a_table_gives_its_columns_and_separator():
 
 
 @pytest.mark.parametrize("text", JSON.values(), ids=JSON)
-def test_json_lines_are_to_be_extracted(text):
+def test_json_lines_warn_to_extract_the_text_field(text):
     (warning,) = suspicions(text.encode())
     assert "JSON lines" in warning
     assert "jq -r .text" in warning
 
 
-def test_a_table_of_unsegmented_text_gets_both_warnings():
+def test_table_of_unsegmented_text_gets_both_warnings():
     text = lines(lambda i: f"{i},pos,{CHINESE.splitlines()[i % 3]}").encode()
     assert [("table" in w, "segment it" in w) for w in suspicions(text)] == [(True, False), (False, True)]
 
 
 @pytest.mark.parametrize("dim", [2, 300])
 @pytest.mark.parametrize("header", [False, True])
-def test_text_vectors_are_not_a_corpus(header, dim):
+def test_file_of_word_vectors_gets_a_warning(header, dim):
     def row(i):
         return f"{WORDS[i % 13]}{i} " + " ".join(f"{RNG.gauss(0, 1):.5f}" for _ in range(dim))
 
@@ -163,7 +163,7 @@ def test_text_vectors_are_not_a_corpus(header, dim):
     assert f"word vectors of {dim} dimensions" in warning
 
 
-def test_a_vocabulary_file_is_not_a_corpus():
+def test_vocabulary_file_gets_a_warning():
     (warning,) = suspicions(lines(lambda i: f"{WORDS[i % 13]}{i} {9000 // (i + 1)}").encode())
     assert "a vocabulary" in warning
 
@@ -177,7 +177,7 @@ def test_the_demo_corpus_gets_no_warning():
     assert suspicions(WIKI.read_bytes()[:SAMPLE]) == []
 
 
-def test_a_sample_may_end_inside_a_character_and_inside_a_line():
+def test_sample_may_end_inside_a_character_or_a_line():
     for text, word in ((CHINESE, "segment it"), (TABLES["quoted"], "table"), (JSON["spaces"], "JSON")):
         data = text.encode()
         for end in range(len(data) - 9, len(data)):
@@ -194,7 +194,7 @@ PIECES += [b"\xef\xbb\xbf", b'{"a": 1}\n', b"w 5\n", b"w 1.5 2\n", b'1,"a\nb",2\
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=5), max_size=40).map(b"".join), st.integers(1, 40))
 @example(b"\0" * 8 + b'{"', 1)
 @example(b'{"a":' + b"[" * 5000 + b"\n", 3)
-def test_any_bytes_give_sentences_of_one_line(data, times):
+def test_any_bytes_give_only_one_line_warnings(data, times):
     for warning in suspicions(data * times, "name"):
         assert warning.startswith("name looks like ")
         assert "\n" not in warning
@@ -202,7 +202,7 @@ def test_any_bytes_give_sentences_of_one_line(data, times):
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("block", [1, 1 << 22])
-def test_ids_hand_on_the_text_before_its_tokenizer(tmp_path, tokenizer, block):
+def test_encoded_corpus_keeps_a_sample_of_the_text_before_the_tokenizer(tmp_path, tokenizer, block):
     (tmp_path / "1").write_bytes(b"\xef\xbb\xbfOne,TWO,3\xc2\xa0x b")
     (tmp_path / "2").write_bytes(b"b One,\nb\xff")
     (tmp_path / "3").write_bytes(b"")
@@ -211,7 +211,7 @@ def test_ids_hand_on_the_text_before_its_tokenizer(tmp_path, tokenizer, block):
     assert ids.sample == b"One,TWO,3\xc2\xa0x b\nb One,\nb\xff\n"
 
 
-def test_a_sample_is_the_beginning_of_the_text_and_bounded(tmp_path):
+def test_sample_is_the_beginning_of_the_text_up_to_a_limit(tmp_path):
     text = b"".join(b"%d one\n" % i for i in range(100_000))
     (tmp_path / "1").write_bytes(text[:300_001])
     (tmp_path / "2").write_bytes(text)
@@ -220,7 +220,7 @@ def test_a_sample_is_the_beginning_of_the_text_and_bounded(tmp_path):
     assert len(ids.sample) == SAMPLE
 
 
-def test_thinning_is_what_training_expects():
+def test_reported_share_agrees_with_subsampling_in_training():
     counts = np.array([900, 90, 9, 1])
     thinning = thinned(counts, 1e-2)
     keep = np.minimum(1, np.sqrt(1e-2 / (counts / 1000)) + 1e-2 / (counts / 1000))
@@ -231,7 +231,7 @@ def test_thinning_is_what_training_expects():
 
 
 @pytest.mark.parametrize("size,share", [(2, 0.0467), (64, 0.317), (256, 0.762)])
-def test_a_few_equally_frequent_words_are_thinned_with_a_warning(size, share):
+def test_subsampling_a_few_equally_frequent_words_warns(size, share):
     thinning = thinned(np.full(size, 1000), 1e-3)
     assert thinning.share == pytest.approx(share, abs=1e-3)
     assert f"keeps only {share:.0%} of the words" in thinning.warning
@@ -239,14 +239,14 @@ def test_a_few_equally_frequent_words_are_thinned_with_a_warning(size, share):
     assert "--sample 0" in thinning.warning
 
 
-def test_sample_0_and_words_below_the_threshold_are_kept():
+def test_all_words_are_kept_with_sample_0_or_below_the_threshold():
     for counts, sample in ((np.full(64, 1000), 0), (np.full(4096, 1000), 1e-3), (np.array([10**9, 1]), 0.0)):
         thinning = thinned(counts, sample)
         assert thinning == (1.0, None)
 
 
 @pytest.mark.parametrize("first,min_count", [(None, 5), (300, 1)])
-def test_natural_language_loses_frequent_words_without_a_warning(first, min_count):
+def test_subsampling_natural_language_does_not_warn(first, min_count):
     found = Counter(word for line in WIKI.read_bytes().split(b"\n")[:first] for word in line.split())
     thinning = thinned(np.array([n for n in found.values() if n >= min_count]), 1e-3)
     assert 0.7 < thinning.share < 0.8

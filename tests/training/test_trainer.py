@@ -1,3 +1,5 @@
+"""The training loop: learning, reproducibility, learning rates, divergence, errors, pauses and resuming."""
+
 import itertools
 import threading
 
@@ -21,7 +23,7 @@ SKIPGRAM = SkipGram(5)
 
 
 def train(architecture, objective, text, dim, schedule, on_progress=lambda _: None):
-    """Weights and epochs of one run."""
+    """Return the weights and epochs of one run."""
     problem = problem_of(text.counts, dim=dim, seed=schedule.seed)
     engine = make_engine(architecture, objective, problem, text, Windows(), schedule)
     epochs = trained(engine, text, schedule, events=Events(training=on_progress))
@@ -39,7 +41,7 @@ def run(rng, architecture, objective="neg", dim=20, **settings):
 
 @pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_learns_which_words_belong_together(rng, architecture, objective, threads):
+def test_training_learns_which_words_belong_together(rng, architecture, objective, threads):
     weights, epochs, topic = run(rng, architecture[1](5), objective, threads=threads, alpha=0.1)
     unit = weights.input / np.linalg.norm(weights.input, axis=1, keepdims=True)
     similar = unit @ unit.T
@@ -59,7 +61,7 @@ def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
     assert first.input.tobytes() != other.input.tobytes()
 
 
-def test_slices_and_progress_change_nothing(monkeypatch, architecture):
+def test_slice_size_does_not_change_the_weights(monkeypatch, architecture):
     results = []
     for size in (1, 7, 64):
         monkeypatch.setattr(WindowEngine, "slice", size)
@@ -68,8 +70,8 @@ def test_slices_and_progress_change_nothing(monkeypatch, architecture):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_chunk_is_learned_once_an_epoch(rng, threads):
-    """Examples do not depend on the number of threads; words add up to the corpus."""
+def test_every_chunk_is_learned_once_per_epoch(rng, threads):
+    """The number of examples does not depend on the number of threads, and words add up to the corpus."""
     tokens, counts, _ = topics(rng)
     starts, words = chunks(tokens, 20)
     seen = []
@@ -84,7 +86,7 @@ def test_every_chunk_is_learned_once_an_epoch(rng, threads):
     assert [e.examples for e in epochs] == [e.examples for e in expected]
 
 
-def test_rate_falls_linearly_to_its_end(rng):
+def test_reported_learning_rate_falls_linearly_to_min_alpha(rng):
     tokens, counts, _ = topics(rng)
     starts, words = chunks(tokens, 20)
     seen = []
@@ -103,13 +105,13 @@ def test_rate_falls_linearly_to_its_end(rng):
 
 @pytest.mark.parametrize("alpha", [1e3, 1e30, 3e38])
 @pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
-def test_divergence_stops_the_run_and_names_the_rate(rng, architecture, objective, alpha):
+def test_divergence_stops_the_run_and_names_the_learning_rate(rng, architecture, objective, alpha):
     with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate") as caught:
         run(rng, architecture[1](5), objective, alpha=alpha)
     assert caught.value.exit_code == 76
 
 
-def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
+def test_failing_worker_ends_the_run_at_once(rng, monkeypatch):
     calls = []
 
     def broken(*args):
@@ -125,7 +127,7 @@ def test_a_failing_worker_ends_the_run_at_once(rng, monkeypatch):
     assert threading.active_count() == before
 
 
-def test_a_failing_callback_ends_the_run(rng):
+def test_failing_callback_ends_the_run(rng):
     tokens, counts, _ = topics(rng)
     starts, words = chunks(tokens, 20)
 
@@ -141,7 +143,7 @@ def test_a_failing_callback_ends_the_run(rng):
     assert threading.active_count() == before
 
 
-def test_weights_start_as_in_word2vec():
+def test_initial_weights_are_those_of_word2vec():
     problem = problem_of(np.ones(5000, int), dim=30, seed=9)
     w_in, w_out = initial_input(problem, len(problem.counts)), initial_output(problem, 4999, 2)
     assert w_in.shape == (5000, 32)
@@ -155,19 +157,19 @@ def test_weights_start_as_in_word2vec():
 
 
 @pytest.mark.parametrize("name", ["neg", "hs", "softmax", "sampled-softmax"])
-def test_pauses_change_nothing(architecture, name):
-    """A run that pauses at any slice, and one that goes on from there with the same weights, give the same bytes."""
+def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
+    """A run that pauses after every slice and one resumed from a pause give the same bytes as a run without pauses."""
     tokens, counts, _ = topics(np.random.default_rng(3), sentences=300)
     starts, words = chunks(tokens, 20)
     text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.02, sample=0.0, epochs=2, threads=1)
 
-    def run(pause, stop_at=None, go_on=None):
+    def run(pause, stop_at=None, resume_from=None):
         problem = problem_of(counts, dim=8, tokens=tokens, starts=starts)
         objective = objective_class(name).build(problem)
         engine, states = make_engine(architecture[1](3), objective, problem, text, Windows(), schedule), []
         start = None
-        if go_on:
-            start, arrays = go_on
+        if resume_from:
+            start, arrays = resume_from
             for mine, old in zip(learned(engine), arrays, strict=True):
                 mine[:] = old
         engine.compile()
@@ -185,15 +187,15 @@ def test_pauses_change_nothing(architecture, name):
     assert len(states) > 8
     assert [(e.loss, e.examples, e.words) for e in epochs] == [(e.loss, e.examples, e.words) for e in expected]
     stopped, half, _ = run(lambda: True, stop_at=5)
-    _, resumed, again = run(lambda: False, go_on=(stopped[-1], half))
+    _, resumed, again = run(lambda: False, resume_from=(stopped[-1], half))
     assert [e.examples for e in again] == [e.examples for e in expected]
     for found in (paused, resumed):
         for mine, theirs in zip(found, whole, strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_run_that_nobody_continues_learns_nothing_more(rng):
-    """The caller decides after each epoch: training ends where no other state is requested."""
+def test_training_ends_when_the_caller_requests_no_more_states(rng):
+    """Training is a generator: after each epoch, the caller decides whether to request another state."""
     tokens, counts, _ = topics(rng, sentences=100)
     text, schedule, seen = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
     problem = problem_of(counts, dim=8)
@@ -207,7 +209,7 @@ def test_a_run_that_nobody_continues_learns_nothing_more(rng):
     assert list(trainer.train(engine, text, schedule, state=ended)) == []
 
 
-def test_the_rate_is_a_straight_line_from_alpha_to_min_alpha():
+def test_schedule_rate_is_linear_from_alpha_to_min_alpha():
     schedule = Schedule(alpha=0.1, min_alpha=0.02)
     rates = schedule.rate(np.array([0.0, 0.25, 0.5, 1.0]))
     np.testing.assert_allclose(rates, [0.1, 0.08, 0.06, 0.02], rtol=1e-15)
@@ -215,20 +217,20 @@ def test_the_rate_is_a_straight_line_from_alpha_to_min_alpha():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_every_chunk_is_learned_at_the_rate_of_its_place_in_the_run(rng, threads):
-    """Chunks of the second epoch come after all words of the first; which thread learns them makes no difference."""
+def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, threads):
+    """Chunks of the second epoch come after all words of the first, whichever thread learns them."""
     tokens, counts, _ = topics(rng, sentences=100)
     text, schedule = Text(tokens, *chunks(tokens, 2), counts), Schedule(alpha=0.1, epochs=2, threads=threads)
     found = {}
 
-    class Told:
+    class Recorder:
         slice = 3
 
         def learn(self, order, rates, epoch, thread):
             found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})
             return 0.0, 1
 
-    for _ in trainer.train(Told(), text, schedule):
+    for _ in trainer.train(Recorder(), text, schedule):
         pass
     total, before, expected = 2 * text.words.sum(), 0, {}
     for epoch in range(2):

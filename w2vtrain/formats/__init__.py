@@ -1,4 +1,4 @@
-"""Write and read files of vectors and models: word2vec text and binary, GloVe text, and safetensors.
+"""Reading and writing of word vectors and models: word2vec text and binary, GloVe text, and safetensors.
 
-Each reader checks everything that it reads. Settings and training records are passed through as they are.
+Each reader validates everything that it reads, except for settings and training records, which it passes on unchanged.
 """

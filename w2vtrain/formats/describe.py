@@ -1,6 +1,6 @@
-"""Describe a file of vectors, a model or a vocabulary for people: what it is, how large, and how a model was made.
+"""Descriptions of files for people: what a file of vectors, a model or a vocabulary is, its size, and its origin.
 
-It reads headers and at most a piece of the rest, so that it checks less than a reader does.
+This module reads headers and at most part of the rest, so it validates less than the readers do.
 """
 
 from pathlib import Path
@@ -15,16 +15,17 @@ from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.reading import open_input
 
 COUNTED = 1 << 26
-"""Bytes up to which the lines of a file are counted; a larger one is read this far, and the rest is estimated."""
+"""Number of bytes in which lines are counted; for a larger file, the number of lines is estimated from these."""
 
 
 def describe(path: str | Path) -> dict[str, Any]:
-    """Describe a file for people; this is cheap for big files, because only headers and a piece of it are read.
+    """Return a description of a file. Only headers and part of the data are read, so this is fast for large files, too.
 
     Keys: path, kind ("text vectors", "binary vectors", ..., "model", "vocabulary" or "unknown"), bytes (int), and if
-    the file says so: compression, words (V), words_exact (False if V was estimated from the file's size), dim, header
-    (bool), note; for a model also format, output_rows, arrays (name to shape), settings and record.
-    Raises InputMissing if the file cannot be opened, DataError if it is damaged.
+    known: compression, words (V), words_exact (False if V is an estimate from the file's size), dim, header (bool),
+    note; for a model also format, output_rows, arrays (name to shape), settings and record.
+
+    Raise InputMissing if the file cannot be opened, and DataError if it is damaged.
     """
     found = sniff(path)
     about: dict[str, Any] = {"path": str(path), "kind": found.kind, "bytes": found.size}
@@ -46,7 +47,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
     with open_safetensors(path) as box:
         if "w2vtrain" not in box.metadata:
             shapes = {name: list(box.shape(name)) for name in box.names}
-            return {"kind": "unknown", "note": "a safetensors file of another program", "arrays": shapes}
+            return {"kind": "unknown", "note": "a safetensors file from another program", "arrays": shapes}
         settings, record = settings_and_record(box)
         shape = box.shape("input")
         if len(shape) != 2:
@@ -64,7 +65,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
 
 
 def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
-    """Return the number of lines, and whether it is exact: for a big file it is estimated from its beginning."""
+    """Return the number of lines and whether it is exact; for a large file, it is estimated from the file's start."""
     lines = read = 0
     last = b"\n"
     with open_input(path) as (file, compression):
@@ -73,5 +74,5 @@ def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
         if not file.read(1):
             return lines + (last != b"\n"), True
         if compression:
-            return lines, False  # at least that many: nothing says how much is still to come
+            return lines, False  # a lower bound: the decompressed size is unknown
     return round(lines * found.size / read), False

@@ -1,6 +1,6 @@
-"""Save and load a trained model: words, counts, both matrices, an objective's own arrays, and how it was made.
+"""Saving and loading of trained models: words, counts, both matrices, the objective's arrays, settings and record.
 
-It knows nothing about training or resuming (checkpoint.py keeps a run's state), and never unpickles anything.
+This module does not train or resume (checkpoint.py keeps the state of a run), and it never unpickles anything.
 """
 
 from dataclasses import dataclass, field
@@ -25,18 +25,38 @@ from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_object, json_text
 
 FIXED = ("words", "counts", "input", "output")
-"""Tensors that every model has; more belong to its objective."""
+"""Names of the tensors that every model has; all other tensors belong to the model's objective."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """A trained model.
 
-    words: V different words, the most frequent first; counts: (V,) int64 occurrences in the corpus; input: (V, d)
-    float32, the word vectors; output: (R, d) float32, the rows that contexts are scored against (R is V, or the inner
-    nodes of a tree); arrays: what else the objective needs to score, by name ("tree.start", "noise.prob", ...), of
-    the dtypes in safetensors.DTYPES and without NaN; settings: the effective settings; record: facts about the run
-    (versions, corpus, curve, scores). JSON has no NaN: one in settings or record comes back as None.
+    Attributes
+    ----------
+    words : list of str
+        V distinct words, most frequent first.
+    counts : ndarray of int64, shape (V,)
+        Occurrences of the words in the corpus.
+    input : ndarray of float32, shape (V, d)
+        Word vectors, one row per word.
+    output : ndarray of float32, shape (R, d)
+        Output vectors: one row per word (R is V) or per inner node of a tree.
+    arrays : dict of str to ndarray
+        Everything else that scoring needs ("tree.start", "noise.prob", ...), without NaN and of the dtypes in
+        ``safetensors.DTYPES``.
+    settings : dict
+        The effective settings.
+    record : dict
+        Facts about the run: versions, corpus, loss of each epoch, scores. JSON has no NaN: a NaN in `settings` or
+        `record` is None after saving and loading.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.load_model("model.safetensors")
+    >>> model.input[model.words.index("water")]  # the vector of a word
+
     """
 
     words: list[str]
@@ -49,19 +69,43 @@ class Model:
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
-    """Write a model atomically, without a second copy of its matrices, which may be strided views.
+    """Write a model to a safetensors file, completely or not at all.
 
-    Raises DataError for parts that do not fit or are not finite: such a file could not be loaded. UsageError for
-    settings or a record that JSON cannot say, OutputError and WriteError as `atomic_write` does, which explains claim.
+    Parameters
+    ----------
+    path : str or Path
+        The file to write.
+    model : Model
+        The model; its matrices may be strided views, and are not copied.
+    force : bool, default False
+        Overwrite an existing file.
+    claim : callable, optional
+        Called before the file gets its name; see `w2vtrain.system.files.atomic_write`.
+
+    Raises
+    ------
+    DataError
+        If the arrays do not match or a value is not finite: such a file could not be loaded.
+    UsageError
+        If JSON cannot represent the settings or the record, or an extra array has the name of a standard one.
+    OutputError, WriteError
+        If the file exists already, cannot be created, or cannot be written.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.train("data/simplewiki.txt", epochs=1)
+    >>> w2vtrain.save_model("model.safetensors", model, force=True)
+
     """
     if clash := sorted(set(FIXED) & set(model.arrays)):
-        raise UsageError(f"{path}: an extra array may not be called {clash[0]!r}")
+        raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
     words = encode_words(model.words, path)
     _check(model, path)
     try:
         about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
-        raise UsageError(f"{path}: the settings or the record hold something that JSON cannot say: {error}") from error
+        raise UsageError(f"{path}: the settings or record contain a value that JSON cannot store: {error}") from error
     tensors: dict[str, NDArray[Any]] = {
         "words": np.frombuffer(words, np.uint8),
         "counts": model.counts,
@@ -73,10 +117,36 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model and check everything that later code relies on: sizes, dtypes, words, counts, finite values.
+    """Read a model that `save_model` or ``w2vtrain fit --save-model`` wrote.
 
-    Raises InputMissing where the file cannot be opened, DataError where it is not a sound model of this format, and
-    ResourceError where the memory does not suffice.
+    Everything that later code relies on is checked: sizes, dtypes, words, counts, and that values are finite. Nothing
+    is unpickled.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to read.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    InputMissing
+        If the file cannot be opened.
+    DataError
+        If the file is not a valid model of this format version.
+    ResourceError
+        If there is not enough memory.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.load_model("model.safetensors")
+    >>> model.settings["objective"]
+    'neg'
+
     """
     try:
         with open_safetensors(path) as box:
@@ -97,7 +167,7 @@ def load_model(path: str | Path) -> Model:
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return settings and record, after the format number: a newer file may mean other things by the same names."""
+    """Return a model's settings and record, after checking the format number, on which their meaning depends."""
     box.check_format()
     settings, record = (_json(box, name) for name in ("settings", "record"))
     return settings, record
@@ -110,7 +180,7 @@ def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
 
 
 def _check(model: Model, path: str | Path) -> None:
-    """DataError unless the parts of a model fit together and all values are such as training makes."""
+    """Raise DataError if the parts of a model do not match or a value cannot come from training."""
     V = len(model.words)
     for name, array, dtype, rank in (
         ("counts", model.counts, np.int64, 1),
@@ -120,37 +190,45 @@ def _check(model: Model, path: str | Path) -> None:
         if array.ndim != rank or array.dtype != dtype:
             raise DataError(f"{path}: {name} has dtype {array.dtype} and shape {list(array.shape)}")
     if V == 0 or len(model.counts) != V or len(model.input) != V:
-        raise DataError(f"{path}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors")
+        raise DataError(
+            f"{path}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors:"
+            " these must be equal and more than 0"
+        )
     if model.input.shape[1] == 0 or model.input.shape[1] != model.output.shape[1]:
-        raise DataError(f"{path}: vectors of {model.input.shape[1]} and {model.output.shape[1]} values do not fit")
+        raise DataError(
+            f"{path}: input vectors of {model.input.shape[1]} values and output vectors of {model.output.shape[1]}:"
+            " these must be equal and more than 0"
+        )
     if model.counts.min() < 0:
         raise DataError(f"{path}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
     for name, matrix in (("input", model.input), ("output", model.output)):
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite")
     for name, array in sorted(model.arrays.items()):
-        if array.dtype.kind == "f" and np.isnan(array).any():  # the logarithm of a zero probability may be there
-            raise DataError(f"{path}: the array {name} holds NaN")
+        if array.dtype.kind == "f" and np.isnan(array).any():  # -inf, the logarithm of a zero probability, is valid
+            raise DataError(f"{path}: the array {name} contains NaN")
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim every safetensors file: one of another program is refused by name later."""
+    """Claim every safetensors file; reading one that another program wrote raises an error that says so."""
     return Promise() if is_safetensors(head) else None
 
 
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the input vectors and counts alone: a model's other matrices stay on the disk."""
+    """Read only the words, input vectors and counts of a model, not its other arrays."""
     with open_safetensors(path) as box:
         box.check_format()
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         matrix = box.array("input", "F32", 2)
         counts = box.array("counts", "I64", 1)
     if not len(words) == len(matrix) == len(counts):
-        raise DataError(f"{path}: {len(words):,} words, {len(matrix):,} vectors and {len(counts):,} counts do not fit")
+        raise DataError(
+            f"{path}: {len(words):,} words, {len(matrix):,} vectors and {len(counts):,} counts: these must be equal"
+        )
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
     return Vectors(words[:limit], matrix[:limit], found.kind, counts=counts[:limit])
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
-"""Models as a source of vectors; they cannot be written as one, since vectors alone do not make a model."""
+"""The reader of vectors from models. It has no writer, because vectors alone do not make a model."""

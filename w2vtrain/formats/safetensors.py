@@ -1,6 +1,7 @@
-"""Write named arrays, words and a few strings to one safetensors file block by block, and read them back strictly.
+"""Writing of named arrays, words and strings to a safetensors file, block by block, and strict reading of such files.
 
-It knows nothing about what the arrays mean: model.py does. It never unpickles, so that a foreign file can do no harm.
+This module does not know what the arrays mean; model.py does. It never unpickles, so that files from untrusted sources
+can do no harm.
 """
 
 import re
@@ -16,22 +17,22 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.system.files import Claim, atomic_write
 
-# Raised when files change their meaning; written to the metadata as "w2vtrain".
+# The format number, increased when the meaning of files changes; stored in the metadata under the key "w2vtrain".
 FORMAT = 1
-# The dtypes that a container may hold, by their safetensors names; all little-endian.
+# The supported dtypes, by their safetensors names; all are little-endian.
 DTYPES = {
     "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-# Values that are copied, checked or written at a time: 128 KiB of float32, and what is made of them, stay in cache.
-# With 4 MiB the first 160 MB of text that a process wrote took 1.0 s in place of 0.55 s.
+# Number of values that are copied, checked or written at a time: 128 KiB of float32 and what is computed from them stay
+# in the cache. With 4 MiB, the first 160 MB of text that a process writes take 1.0 s instead of 0.55 s.
 VALUES = 1 << 15
 ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 
 def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
-    """Yield slices over the first axis of `array`, each of about VALUES values, one row at least."""
+    """Yield slices over the first axis of `array`, each with about VALUES values and at least one row."""
     width = max(1, array.size // max(1, len(array)))
     step = max(1, VALUES // width)
     for start in range(0, len(array), step):
@@ -39,7 +40,7 @@ def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def first_not_finite(matrix: NDArray[Any]) -> int | None:
-    """Return the index of the first row with a NaN, an infinity or a value beyond float32; None if all are good."""
+    """Return the index of the first row with a NaN, an infinity or a value too large for float32, or None."""
     for rows in row_blocks(matrix):
         with np.errstate(over="ignore", invalid="ignore"):
             good = np.isfinite(matrix[rows].astype(np.float32, copy=False)).reshape(rows.stop - rows.start, -1).all(1)
@@ -49,19 +50,20 @@ def first_not_finite(matrix: NDArray[Any]) -> int | None:
 
 
 def encode_words(words: Sequence[str], where: str | Path) -> bytes:
-    """Return the words joined by newlines as UTF-8.
+    """Return the words joined by newlines, encoded as UTF-8.
 
-    Raises DataError, which begins with `where`, for a word that is empty, holds ASCII space or occurs twice.
+    Raise DataError for a word that is empty, contains ASCII white space, cannot be encoded or occurs twice. The
+    message starts with `where`.
     """
     try:
         data = "\n".join(words).encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{where}: a word holds half a surrogate pair, which UTF-8 cannot say: {error}") from error
-    # One look at the joined text instead of one at each word: only the newlines between words may match.
+        raise DataError(f"{where}: a word contains an unpaired surrogate, which is not valid UTF-8: {error}") from error
+    # Search the joined text once, not each word: only the newlines between words may match.
     if len(ASCII_SPACE.findall(data)) != max(0, len(words) - 1) or (words and not all(words)):
         index, word = next((i, w) for i, w in enumerate(words) if not w or ASCII_SPACE.search(w.encode()))
-        problem = f"{word[:60]!r} holds white space" if word else "is empty"
-        raise DataError(f"{where}: word {index} {problem}: such a word cannot be written so that it can be read")
+        problem = f"{word[:60]!r} contains white space" if word else "is empty"
+        raise DataError(f"{where}: word {index} {problem}: such a word could not be read back")
     if len(set(words)) != len(words):
         seen: set[str] = set()
         word = next(w for w in words if w in seen or seen.add(w))  # type: ignore[func-returns-value]
@@ -70,11 +72,11 @@ def encode_words(words: Sequence[str], where: str | Path) -> bytes:
 
 
 def decode_words(data: bytes, where: str | Path) -> list[str]:
-    """Return the words that `encode_words` joined, checked as strictly."""
+    """Return the words that `encode_words` joined, with the same checks and errors."""
     try:
         words = data.decode().split("\n") if data else []
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: the words are not UTF-8 at byte {error.start} of them") from error
+        raise DataError(f"{where}: the words are not UTF-8 at byte {error.start} of the word list") from error
     encode_words(words, where)
     return words
 
@@ -86,14 +88,16 @@ def write_safetensors(
     force: bool = False,
     claim: Claim | None = None,
 ) -> None:
-    """Write arrays of the dtypes in DTYPES, strided views too, and strings to one safetensors file, atomically.
+    """Write arrays of the dtypes in DTYPES, including strided views, and strings to a safetensors file, atomically.
 
-    safetensors.numpy.save_file would need a contiguous copy of each array and would write to a path of its own. Weights
-    in training are padded, so that copy would be a second model in memory: here each array is copied a block at a time
-    into a file that takes its name only when it is complete. Raises TypeError for another dtype, OutputError and
-    WriteError as `files.atomic_write` does, which also explains force and claim.
+    safetensors.numpy.save_file opens its output itself and needs a contiguous copy of each array. The matrices in
+    training are padded, so these copies would be a second model in memory. This function copies each array block by
+    block into a file that gets its name only when it is complete.
+
+    Raise TypeError for other dtypes, and OutputError and WriteError as `files.atomic_write` does, which also explains
+    force and claim.
     """
-    # Wide items first: then each tensor begins at a multiple of its item size.
+    # Sorting by item size, largest first, makes each tensor start at a multiple of its item size.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"w2vtrain": str(FORMAT), **metadata}}
     end = 0
@@ -101,7 +105,7 @@ def write_safetensors(
         start, end = end, end + tensors[name].nbytes
         dtype = NAMES.get(tensors[name].dtype.newbyteorder("<"))
         if dtype is None:
-            raise TypeError(f"the array {name} has dtype {tensors[name].dtype}, which a container cannot hold")
+            raise TypeError(f"the array {name} has dtype {tensors[name].dtype}, which cannot be saved")
         header[name] = {"dtype": dtype, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
     text = orjson.dumps(header)
     text += b" " * (-len(text) % 8)
@@ -115,15 +119,15 @@ def write_safetensors(
 
 
 def is_safetensors(start: bytes) -> bool:
-    """Whether a file that begins with `start` (9 bytes or more) is meant as a safetensors file, sound or not."""
+    """Return whether data that start with `start` (9 bytes or more) are meant as a safetensors file, valid or not."""
     return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 27
 
 
 @contextmanager
 def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
-    """Open a safetensors file, its sizes, offsets and shapes checked against the file's size.
+    """Open a safetensors file after checking its sizes, offsets and shapes against the file's size.
 
-    Raises InputMissing if the file cannot be opened, DataError if it is not a sound safetensors file.
+    Raise InputMissing if the file cannot be opened, and DataError if it is not a valid safetensors file.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -132,7 +136,7 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
             raise InputMissing(f"{path} is a folder: name a file")
         handle = safe_open(path, framework="numpy")
     except SafetensorError as error:
-        raise DataError(f"{path} is not a sound safetensors file: {error}") from error
+        raise DataError(f"{path} is not a valid safetensors file: {error}") from error
     except (OSError, ValueError) as error:
         raise InputMissing(f"{path} cannot be opened: {error}") from error
     with handle:
@@ -140,7 +144,7 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
 
 
 class SafetensorsFile:
-    """An open safetensors file: `metadata` and, by name, shapes, dtypes and arrays."""
+    """An open safetensors file, with its `metadata`, the `names` of its tensors, and their shapes and arrays."""
 
     def __init__(self, path: str | Path, handle: Any) -> None:
         self.path, self._handle = path, handle
@@ -148,26 +152,27 @@ class SafetensorsFile:
         self.names: list[str] = list(handle.keys())
 
     def check_format(self) -> None:
-        """Raise DataError unless this package wrote the file in a format that this version knows."""
+        """Raise DataError unless this package wrote the file, in the format that this version reads."""
         number = self.metadata.get("w2vtrain")
         if number is None:
-            raise DataError(f"{self.path} is a safetensors file, but not one of w2vtrain: it carries no format number")
+            raise DataError(f"{self.path} is a safetensors file, but not from w2vtrain: it has no format number")
         if number != str(FORMAT):
-            raise DataError(f"{self.path} has the format {number[:20]} of w2vtrain; this version reads format {FORMAT}")
+            raise DataError(f"{self.path} has w2vtrain format {number[:20]}, but this version reads format {FORMAT}")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a tensor; DataError without it."""
+        """Return the shape of a tensor. Raise DataError if there is no such tensor."""
         self._need(name)
         return tuple(self._handle.get_slice(name).get_shape())
 
     def array(self, name: str, dtype: str | None = None, ndim: int | None = None) -> NDArray[Any]:
-        """Read a tensor into memory; DataError unless it is there with this dtype (a key of DTYPES) and rank."""
+        """Read a tensor into memory.
+
+        Raise DataError if it is missing, or has another dtype (a key of DTYPES) or number of dimensions.
+        """
         shape = self.shape(name)
         found = self._handle.get_slice(name).get_dtype()
         if found not in DTYPES or (dtype is not None and found != dtype):
-            raise DataError(
-                f"{self.path}: the tensor {name} has dtype {found}, expected {dtype or 'one that NumPy has'}"
-            )
+            raise DataError(f"{self.path}: the tensor {name} has dtype {found}, expected {dtype or 'a NumPy dtype'}")
         if ndim is not None and len(shape) != ndim:
             raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
         array: NDArray[Any] = self._handle.get_tensor(name)
@@ -175,4 +180,6 @@ class SafetensorsFile:
 
     def _need(self, name: str) -> None:
         if name not in self.names:
-            raise DataError(f"{self.path}: there is no tensor {name!r}: it has {', '.join(self.names[:10]) or 'none'}")
+            raise DataError(
+                f"{self.path}: no tensor is named {name!r}: the file has {', '.join(self.names[:10]) or 'none'}"
+            )

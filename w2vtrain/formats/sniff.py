@@ -1,6 +1,6 @@
-"""Tell what a file is by its first bytes: vectors of some format, a model, a vocabulary, or something often mistaken.
+"""Detection of what a file is from its first bytes: vectors, a model, a vocabulary, or a file often mistaken for them.
 
-It reads no further and never looks at a file's name.
+This module reads no further and ignores file names.
 """
 
 import re
@@ -12,34 +12,35 @@ from w2vtrain.formats.vector_formats.contract import Sniff, VectorReader
 from w2vtrain.system.reading import open_input
 
 HEAD = 1 << 16
-"""Bytes that `sniff` reads of the decompressed data."""
+"""Number of bytes of decompressed data that `sniff` reads."""
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
-# What is often taken for vectors, by its first bytes.
+# Files that are often mistaken for vectors, by their first bytes.
 STRANGERS = {
     b"\x93NUMPY": "a NumPy array: it has no words",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"PAR1": "a Parquet table",
     b"\xba\x16\x4f\x2f": "a fastText model: use its .vec file",
     **{
-        bytes([0x80, protocol]): "a pickle, as gensim's save() makes: it is never opened, because a pickle can run "
-        "anything; let gensim write it with save_word2vec_format"
+        bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
+        "run any code; write the vectors with gensim's save_word2vec_format instead"
         for protocol in range(2, 6)
     },
 }
 
 
 def readers() -> dict[str, VectorReader]:
-    """Return everything that vectors can be read from, by name, in the order in which `sniff` asks.
+    """Return the readers of everything that contains vectors, by name, in the order in which `sniff` tries them.
 
-    Text comes last: GloVe's has no signature, and a first line of another format may be a word and two numbers, too.
+    Text is last, because GloVe text has no signature: the first line of another format may look like a word and two
+    numbers, too.
     """
     return {MODEL.name: MODEL, **dict(reversed(formats().items()))}
 
 
 def sniff(path: str | Path) -> Sniff:
-    """Tell what a file is by its first 64 KiB; the cost is the same for any size.
+    """Return what a file is, judged by its first 64 KiB; the cost does not depend on the file's size.
 
-    Raises InputMissing, and DataError if the first bytes cannot be decompressed.
+    Raise InputMissing if the file cannot be opened or read, and DataError if its first bytes cannot be decompressed.
     """
     with open_input(path) as (file, compression):
         head = file.read(HEAD)
@@ -48,9 +49,9 @@ def sniff(path: str | Path) -> Sniff:
 
 
 def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
-    """Tell what data is by `head`, its first HEAD bytes decompressed, or all of them if there are fewer.
+    """Return the kind of data that start with `head`: the first HEAD bytes, decompressed, or all if there are fewer.
 
-    `size` is the file's size in bytes and `compression` the name of its compression or None, for the answer.
+    size: the size of the file in bytes; compression: the name of its compression or None. Both go into the result.
     """
     whole = len(head) < HEAD
     for name, reader in readers().items():
@@ -66,7 +67,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     for magic, note in STRANGERS.items():
         if head.startswith(magic):
             return _unknown(size, compression, note)
-    note = "an empty file" if not head else "neither vectors nor a model: no line of numbers at its start"
+    note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
 
 

@@ -1,6 +1,7 @@
-"""Write word vectors, and read them from any format of vectors or from a model.
+"""Writing of word vectors, and reading them from any vector format or from a model.
 
-The formats are the modules of vector_formats; what else a model has (counts, output vectors, settings) is in model.py.
+The formats themselves are modules of vector_formats. Other parts of a model, such as output vectors and settings, are
+read by model.py.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,10 @@ from w2vtrain.system.files import STDOUT, Claim, atomic_write
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
-    """Return the format to write: `format` if given, else by the suffix of `path`; UsageError for an unknown one."""
+    """Return the format to write: `format` if given, else the one that uses the suffix of `path`.
+
+    Raise UsageError for an unknown format or suffix.
+    """
     if format is not None:
         if format not in names():
             raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
@@ -31,7 +35,7 @@ def format_of(path: str | Path, format: str | None = None) -> str:
         return suffixes[Path(path).suffix.lower()]
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-        raise UsageError(f"{path}: the suffix names no known format: use {known}, or say --format") from None
+        raise UsageError(f"{path}: unknown suffix for vectors: use {known}, or pass --format") from None
 
 
 def write_vectors(
@@ -42,12 +46,40 @@ def write_vectors(
     force: bool = False,
     claim: Claim | None = None,
 ) -> None:
-    """Write V words and their (V, d) vectors in a format from `vector_formats`, atomically; "-" is standard output.
+    """Write words and their vectors to a file, completely or not at all.
 
-    The values are written as float32; text has the shortest decimals that read back to the same bits. `matrix` may
-    be a strided view such as `padded[:, :d]`: it is copied block by block. Raises UsageError for an unknown format or
-    shapes that do not fit, DataError for values that are not finite and for words that are empty, double or hold
-    ASCII white space, OutputError and WriteError as `atomic_write` does, which explains claim.
+    Values are written as float32; in text, as the shortest decimals that read back to the same float32 values.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write; "-" is standard output.
+    words : sequence of str
+        V distinct words.
+    matrix : ndarray, shape (V, d)
+        One row per word. It may be a strided view such as ``padded[:, :d]``, which is copied block by block.
+    format : str, optional
+        "text" or "binary" (word2vec's formats); by default taken from the suffix of `path`.
+    force : bool, default False
+        Overwrite an existing file.
+    claim : callable, optional
+        Called before the file gets its name; see `w2vtrain.system.files.atomic_write`.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown or the shapes do not match.
+    DataError
+        If a value is not finite, or a word is empty, occurs twice, or contains ASCII white space.
+    OutputError, WriteError
+        If the file exists already, cannot be created, or cannot be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import w2vtrain
+    >>> w2vtrain.write_vectors("colors.txt", ["red", "green"], np.eye(2, dtype=np.float32), force=True)
+
     """
     chosen = formats()[format_of(path, format)]
     if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
@@ -62,22 +94,56 @@ def write_vectors(
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:
-    """Read vectors from word2vec text or binary, GloVe text or a model of ours, plain or compressed, told by content.
+    """Read vectors from word2vec text or binary, GloVe text, or a model saved by w2vtrain.
 
-    A file must hold exactly what it promises: as many rows as its header says, d finite values each, different UTF-8
-    words. `lenient` leaves bad rows out, counts them in `skipped` and takes the rows that are there. `limit` reads the
-    first rows only. Memory is taken only after the promised sizes have been held against the file's size.
-    Raises InputMissing for a file that cannot be opened, DataError naming line or byte for one that is wrong, and
-    ResourceError if there is not enough memory.
+    The format and any compression are recognized by content. The file must have as many rows as its header says, each
+    with d finite values, and distinct UTF-8 words. Memory is allocated only after the sizes in the header have been
+    compared with the size of the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to read.
+    lenient : bool, default False
+        Leave out invalid rows and count them in `Vectors.skipped`; accept a file with fewer or more rows than its
+        header says.
+    limit : int, optional
+        Read only this many rows, from the first.
+
+    Returns
+    -------
+    Vectors
+        ``vectors.matrix[i]`` is the vector of ``vectors.words[i]``.
+
+    Raises
+    ------
+    InputMissing
+        If the file cannot be opened.
+    DataError
+        If the file is invalid; the message names the line or byte.
+    UsageError
+        If `limit` is less than 1.
+    ResourceError
+        If there is not enough memory.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> vectors = w2vtrain.read_vectors("vectors.txt", limit=10_000)
+    >>> vectors.matrix.shape
+    (10000, 100)
+
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
     found = sniff(path)
     reader = readers().get(found.kind)
     if reader is None:
-        note = found.note or "a vocabulary, lines of a word and its count: it has no vectors"
+        note = found.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")
     try:
         return reader.read(path, found, lenient, limit)
     except MemoryError as error:
-        raise ResourceError(f"{path}: not enough memory for its vectors; read fewer with a limit") from error
+        raise ResourceError(
+            f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"
+        ) from error

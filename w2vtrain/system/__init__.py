@@ -1,4 +1,4 @@
-"""Deal with the operating system: files, compression, locks, trust, memory, threads and terminals.
+"""Interface to the operating system: files, compression, locks, file ownership, memory, threads and terminals.
 
-It knows nothing about words, vectors or training.
+Nothing here knows about words, vectors or training.
 """

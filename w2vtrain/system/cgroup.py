@@ -1,9 +1,12 @@
-"""Limits of the Linux control groups that hold this process. Without a control group or a limit, the answer is None.
+"""Memory and CPU limits of the Linux control groups (cgroups) that contain this process.
 
-A limit of any group on the path from the process's own group to the root of its hierarchy applies: a systemd slice, a
-SLURM job step or a Kubernetes pod may limit an outer group, an inner group or both. Version 1 has one hierarchy per
-controller, version 2 has one for all of them, and hybrid systems have both. Inside a container only the groups that
-are mounted there are visible. Nothing here raises: a file that is missing or malformed means no limit.
+The functions return None if there is no control group or no limit. They never raise an exception: a file that is
+missing or malformed means no limit.
+
+The limits of all groups from the process's own group to the root of its hierarchy apply: a systemd slice, a SLURM job
+step or a Kubernetes pod may limit an outer group, an inner group or both. Version 1 has one hierarchy per controller,
+version 2 has one for all controllers, and hybrid systems have both. Inside a container, only the groups that are
+mounted there are visible.
 """
 
 import os
@@ -13,11 +16,11 @@ from pathlib import Path
 
 PROC = Path("/proc/self")
 NO_LIMIT = 1 << 60
-"""Numbers from here on mean "no limit": version 1 reports 2**63 - 1, rounded down to a whole page."""
+"""Numbers of this size or more mean "no limit": version 1 reports 2**63 - 1, rounded down to a whole page."""
 
-# Limit, usage and the fields of memory.stat that the kernel can reclaim, for version 2 and then version 1. memory.high
-# does not kill a process, but it slows down every allocation beyond it, and training reads and writes its whole memory
-# all the time: it would hardly progress. Shared memory and tmpfs are not reclaimable and not among these fields.
+# Limit, usage and the fields of memory.stat that the kernel can reclaim, for version 2 and then version 1. Exceeding
+# memory.high does not kill a process, but slows down its allocations; training, which reads and writes all of its
+# memory all the time, would hardly progress. Shared memory and tmpfs cannot be reclaimed and are not in these fields.
 _CACHE = ("inactive_file", "active_file", "slab_reclaimable")
 _MEMORY = (
     ("memory.max", "memory.current", _CACHE),
@@ -27,10 +30,10 @@ _MEMORY = (
 
 
 def cgroup_memory(proc: Path = PROC) -> int | None:
-    """Return the bytes that this process can still allocate within the memory limits of its groups, or None.
+    """Return how many bytes this process can still allocate within the memory limits of its groups, or None.
 
-    Each limit is compared with the usage of its own group. The page cache counts as free, since the kernel reclaims it
-    before it kills a process. `proc` is the folder of the process in /proc.
+    Each limit is compared with the usage of the group that has the limit. The page cache counts as free, because the
+    kernel reclaims it before it kills a process. `proc` is the folder of the process in /proc.
     """
     free = []
     for group in _groups("memory", proc):
@@ -44,9 +47,9 @@ def cgroup_memory(proc: Path = PROC) -> int | None:
 
 
 def cgroup_cpus(proc: Path = PROC) -> float | None:
-    """Return the CPUs that the quotas of this process's groups grant, a positive fraction, or None without a quota.
+    """Return how many CPUs the quotas of this process's groups grant, or None without a quota.
 
-    `proc` is the folder of the process in /proc.
+    The number is positive and may be a fraction. `proc` is the folder of the process in /proc.
     """
     granted = []
     for group in _groups("cpu", proc):
@@ -59,25 +62,25 @@ def cgroup_cpus(proc: Path = PROC) -> float | None:
 
 
 def _groups(controller: str, proc: Path) -> Iterator[Path]:
-    """Yield the visible folders of the groups that hold this process, in each hierarchy from the inside out."""
+    """Yield the visible folders of the groups that contain this process, in each hierarchy the innermost first."""
     entries = [line.split(":", 2) for line in _text(proc / "cgroup").split("\n")]
     own = {name: entry[2] for entry in entries if len(entry) == 3 for name in entry[1].split(",")}
-    for hierarchy in ("", controller):  # version 2 has no name
+    for hierarchy in ("", controller):  # the hierarchy of version 2 has no name
         if hierarchy not in own:
             continue
         path = _parts(own[hierarchy])
         mounts = _mounts(hierarchy, proc)
         inside = [(point, path[len(root) :]) for point, root in mounts if path[: len(root)] == root]
         inside = [(point, names) for point, names in inside if ".." not in names]
-        # A container may mount another part of the hierarchy than the one that /proc names: the group that is mounted
-        # is then the container's own.
+        # A container may mount a different part of the hierarchy than the one that /proc names. The mounted group is
+        # then the container's own.
         for point, names in inside or [(point, []) for point, _ in mounts[:1]]:
             for depth in range(len(names), -1, -1):
                 yield point.joinpath(*names[:depth])
 
 
 def _mounts(hierarchy: str, proc: Path) -> list[tuple[Path, list[str]]]:
-    """Return (mount point, path of the mounted group) of every mount of a hierarchy; "" is version 2."""
+    """Return (mount point, path of the mounted group) for every mount of a hierarchy; "" means version 2."""
     found: dict[str, str] = {}
     for line in _text(proc / "mountinfo").split("\n"):
         mount, _, filesystem = line.partition(" - ")
@@ -97,7 +100,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _unescaped(path: str) -> str:
-    r"""Return a path of mountinfo with its octal escapes replaced, such as \040 for a space."""
+    r"""Return a path from mountinfo with its octal escapes, such as \040 for a space, replaced."""
     return re.sub(r"\\([0-3][0-7]{2})", lambda escape: chr(int(escape[1], 8)), path)
 
 
@@ -105,12 +108,12 @@ def _text(path: Path) -> str:
     """Return the content of a file, or "" if the file cannot be read."""
     try:
         return os.fsdecode(path.read_bytes())
-    except (OSError, ValueError):  # a path with a null byte is a ValueError
+    except (OSError, ValueError):  # a path with a null byte raises ValueError
         return ""
 
 
 def _number(text: str) -> int | None:
-    """Return a count below NO_LIMIT, or None for anything else ("max", -1, an unlimited number, a malformed one)."""
+    """Return a count below NO_LIMIT, or None for anything else ("max", -1, a larger number, malformed text)."""
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         return None

@@ -1,7 +1,7 @@
-"""Decompress gzip, bzip2, xz and zstd data in pieces of bounded size.
+"""Decompression of gzip, bzip2, xz and zstd data in pieces of bounded size.
 
-It opens no files and looks at no names: the first bytes alone tell the format. The corpus hands its pieces to
-`decompressed`; every other reader comes through `reading.open_input`, which does the same.
+This module opens no files and ignores file names: it detects the format from the first bytes. The corpus reader passes
+its pieces to `decompressed`; all other readers use `reading.open_input`, which calls it, too.
 """
 
 import bz2
@@ -14,25 +14,25 @@ from typing import Any, NamedTuple, Protocol
 from w2vtrain.errors import DataError
 
 OUTPUT = 1 << 20
-"""Bytes of the longest piece that leaves here, however well the data compress."""
+"""Largest size in bytes of a decompressed piece, however well the data compress."""
 HEAD = 10
-"""Bytes that `recognize` wants to see."""
+"""Number of bytes that `recognize` needs."""
 EXPANSION = 100
-"""Text is rarely this many times as long as its compressed file: lists of questions, the most regular text there is,
-reach a factor of 20. A file that expands further may have been made to fill the memory."""
+"""Largest plausible ratio of text to compressed data. Lists of analogy questions, the most regular text in practice,
+reach a factor of 20. A file that expands further may have been made to exhaust the memory."""
 WINDOW = 1 << 27
-"""Bytes of history that any zstd or xz file may refer to; it is also the limit of the `zstd` command."""
+"""Bytes of decoder history (the window) that every zstd or xz file may use; also the `zstd` command's default limit."""
 LARGEST_WINDOW = 1 << 31
-"""Bytes of history that a zstd or xz file may refer to at all: what `zstd --long=31` needs.
+"""Largest window in bytes that a zstd or xz file may use, as written by `zstd --long=31`.
 
-A decoder reserves as much history as a file asks for, but that is address space only: it takes pages as text fills
-them. So a long history is accepted, and the text is held against the compressed bytes that it came from.
+A decoder reserves the whole window, but only as address space: memory pages are taken as text fills them. So large
+windows are accepted, and `_check_history` compares the amount of text with the amount of compressed data.
 """
-_ZSTD_HEADER = 18  # bytes of the longest header of a zstd frame
+_ZSTD_HEADER = 18  # size in bytes of the longest zstd frame header
 
 
 class Decoder(Protocol):
-    """Decode one member of a compressed file: the interface of bz2.BZ2Decompressor, which the classes below adopt."""
+    """A decoder of one member of a compressed file, with the interface of bz2.BZ2Decompressor."""
 
     @property
     def eof(self) -> bool: ...  # noqa: D102
@@ -44,7 +44,7 @@ class Decoder(Protocol):
 
 
 class _Wrapped:
-    """A decoder by way of another: where its data end is the other's knowledge."""
+    """Base class of decoders that wrap another decoder, which detects the end of the data."""
 
     _decoder: Any
 
@@ -59,7 +59,7 @@ class _Wrapped:
 
 class _Gzip(_Wrapped):
     def __init__(self) -> None:
-        self._decoder = zlib.decompressobj(31)  # 31: a gzip header, and its checksum is checked
+        self._decoder = zlib.decompressobj(31)  # 31: expect a gzip header and verify its checksum
         self.needs_input = True
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
@@ -69,11 +69,11 @@ class _Gzip(_Wrapped):
 
 
 def _check_history(name: str, taken: int, given: int) -> None:
-    """Raise ValueError if `given` bytes of text, all in memory, are more than `taken` compressed bytes explain."""
+    """Raise ValueError if `given` bytes of text, all in memory, are too many for `taken` bytes of compressed data."""
     if given > max(WINDOW, EXPANSION * taken):
         raise ValueError(
-            f"more text than {EXPANSION} times the compressed bytes, and all of it is needed in memory:"
-            f" decompress it with {name}, and look whether it is what you expect"
+            f"the text is more than {EXPANSION} times as long as the compressed data, too long to keep in memory:"
+            f" decompress it with {name} and check that it is what you expect"
         )
 
 
@@ -83,7 +83,7 @@ class _Xz(_Wrapped):
     def __init__(self) -> None:
         self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW)
         self._long = False
-        self._start = b""  # the data until the first text comes
+        self._start = b""  # the data up to the first decoded text
         self._taken = self._given = 0
 
     @property
@@ -99,7 +99,7 @@ class _Xz(_Wrapped):
         except lzma.LZMAError:
             if self._long or self._given or len(self._start) < self._taken:
                 raise
-            # The data may be sound, but ask for a longer history: no other error goes away.
+            # The data may be valid but need a larger window. Any other error will occur again.
             self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW)
             self._long = True
             text = self._decoder.decompress(self._start, max_length)
@@ -115,7 +115,7 @@ class _Zstd(_Wrapped):
     needs_input = True
 
     def __init__(self) -> None:
-        import zstandard  # the only decoder that is not in Python: plain files do without it
+        import zstandard  # the only decoder outside the standard library, so imported only when it is needed
 
         self._zstd = zstandard
         self._decoder = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj()
@@ -135,7 +135,7 @@ class _Zstd(_Wrapped):
 
 
 class Compression(NamedTuple):
-    """A compressed format: its name, the bytes that it starts with, its decoder and the bytes to feed at a time."""
+    """A compression format: its name, its possible first bytes, its decoder and how many bytes to feed it at a time."""
 
     name: str
     magic: tuple[bytes, ...]
@@ -144,16 +144,16 @@ class Compression(NamedTuple):
 
 
 COMPRESSIONS = (
-    Compression("gzip", (b"\x1f\x8b\x08",), _Gzip),  # 8 is the only method that gzip ever had
-    # "BZh" alone could be text; the next bytes are those of pi (a block) or of its square root (an empty file).
+    Compression("gzip", (b"\x1f\x8b\x08",), _Gzip),  # 8 (deflate) is the only method that gzip has ever had
+    # "BZh" alone could be text. The bytes after it are digits of pi (a block) or of its square root (an empty file).
     Compression(
         "bzip2",
         tuple(b"BZh%d" % n + m for n in range(1, 10) for m in (b"1AY&SY", b"\x17rE8P\x90")),
         bz2.BZ2Decompressor,
     ),
     Compression("xz", (b"\xfd7zXZ\x00",), _Xz),
-    # Its decoder has no limit on output, so it is fed little: 1 KiB holds at most 32 MiB. The second group of
-    # magic numbers starts a skippable frame, as pzstd writes.
+    # The decoder cannot limit its output, so it gets small pieces: 1 KiB expands to at most 32 MiB. The second group
+    # of magic numbers starts a skippable frame, which pzstd writes.
     Compression(
         "zstd",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
@@ -164,18 +164,19 @@ COMPRESSIONS = (
 
 
 def recognize(head: bytes) -> Compression | None:
-    """Return the format of data that start with `head`, at least HEAD bytes of it if there are so many.
+    """Return the compression format of data that begin with `head`, or None if they are not compressed.
 
-    Returns None for data that are not compressed. A magic number is not enough where text could begin with it.
+    `head` should have HEAD bytes or more, unless the data are shorter. If text could begin with a format's magic
+    number, the bytes after the number are checked, too.
     """
     return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield the contents of a file given in pieces (the first of at least HEAD bytes), whether compressed or not.
+    """Yield the contents of a file, decompressed if it is compressed. The first of `pieces` needs HEAD bytes or more.
 
-    Members that follow one another (`cat a.gz b.gz`) are joined, zero bytes after one are padding. Raises
-    DataError, which names the file and the byte in it, if the data are damaged or end early.
+    Concatenated members (`cat a.gz b.gz`) are joined, and zero bytes after a member are padding. Raise DataError with
+    the file's `name` and the byte offset in the compressed data if the data are damaged or end early.
     """
     head = next(pieces, b"")
     kind, pieces = recognize(head), chain([head], pieces)
@@ -205,4 +206,4 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                 if decoder.eof:
                     data, decoder = decoder.unused_data, None
     if decoder is not None:
-        raise DataError(f"{name}: the {kind.name} data end early, at byte {offset}: an incomplete copy?")
+        raise DataError(f"{name}: the {kind.name} data end early, at byte {offset}: is the copy incomplete?")

@@ -1,7 +1,7 @@
-"""Write files whole or not at all, and try before the work that fills them whether they can be written.
+"""Atomic writing: a file is written completely or not at all, and can be tested for writability in advance.
 
-It knows nothing about what the bytes mean, and nothing about reading, which reading.py does. Write arrays with
-`f.write(memoryview)`, never with `ndarray.tofile`: on a full disk that raises an OSError without an errno.
+This module does not interpret the bytes; reading is in reading.py. Write arrays with `f.write(memoryview)`, never with
+`ndarray.tofile`, which raises an OSError without an errno on a full disk.
 """
 
 import errno
@@ -23,28 +23,30 @@ from w2vtrain.system.trust import MODE
 
 STDOUT = "-"
 Claim = Callable[[Path, Path], None]
-"""Called with the target and the temporary file that is about to take its name."""
+"""A function called with the target and the temporary file that is about to be renamed to it."""
 SWEEP_AGE = 3600.0
-"""Seconds after which the temporary file of a dead process is swept. It may be younger and still in use: on a shared
-file system its process may live on another host."""
+"""Minimum age in seconds at which the temporary file of a dead process is removed. A younger file may still be in use:
+on a shared file system, its process may be running on another host."""
 
 
 @contextmanager
 def atomic_write(
     path: str | Path, force: bool = False, size: int | None = None, claim: Claim | None = None, follow: bool = True
 ) -> Iterator[BinaryIO]:
-    """Yield a binary file that takes the name `path` only when the block ends well; "-" is standard output.
+    """Yield a binary file that is renamed to `path` only if the block succeeds; "-" is standard output.
 
-    The bytes go to a temporary file beside the target, are synced to the disk and take the target's name in one step,
-    so that no reader, crash or full disk ever leaves half a file; an exception leaves the target as it was.
-    Without `force` an existing target is refused, also one that appears while the block runs. A symbolic link is
-    followed, unless `follow` is False: then it is refused. A device or a pipe is written to directly, because a file
-    must not replace it.
-    `size`, the bytes that will be written if known, makes the message about a full disk say what is needed.
-    `claim(target, temporary)` is called when all bytes are on the disk and before they get their name: a caller that
-    records its own files does so there, so that a crash leaves no file without an owner.
-    Raises OutputError if the file cannot be created and WriteError if it cannot be written; other exceptions
-    of the block pass through unchanged.
+    The bytes go to a temporary file beside the target, which is synced to disk and then renamed in one step. So a crash
+    or a full disk never leaves a partial file, no reader ever sees one, and an exception leaves the target unchanged.
+    A device or a pipe is written to directly, because a regular file must not replace it.
+
+    force: whether to overwrite an existing target; if False, a target that exists, or that appears while the block
+    runs, is an error. follow: whether to follow a symbolic link; if False, a link is an error. size: the number of
+    bytes that will be written, if known, for the message about a full disk. claim: called as claim(target, temporary)
+    after all bytes are on disk and before the rename; a caller that keeps a record of its files adds them there, so
+    that a crash leaves no unrecorded file.
+
+    Raise OutputError if the file cannot be created and WriteError if it cannot be written. Other exceptions from the
+    block propagate unchanged.
     """
     if str(path) == STDOUT:
         with _standard_output() as stream:
@@ -66,7 +68,7 @@ def atomic_write(
                 if old is not None:
                     with suppress(
                         OSError, AttributeError
-                    ):  # a file system without modes is no reason to lose the result
+                    ):  # the result must not be lost because a file system has no modes
                         os.fchmod(raw.fileno(), stat.S_IMODE(old.st_mode))
             if claim is not None:
                 claim(target, temporary)
@@ -78,9 +80,9 @@ def atomic_write(
 
 
 def check_writable(path: str | Path, force: bool = False) -> None:
-    """Raise OutputError now if `atomic_write(path, force)` would: create a file beside the target and remove it.
+    """Raise OutputError if `atomic_write(path, force)` would.
 
-    Call it before the hours of work whose result goes to `path`.
+    Call this before hours of work whose result goes to `path`. It creates and removes a file beside the target.
     """
     if str(path) == STDOUT:
         return
@@ -95,12 +97,12 @@ def check_writable(path: str | Path, force: bool = False) -> None:
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
-    """Return where the bytes go, links followed if that is allowed, and what is there now."""
+    """Return the path to write to, with links followed if `follow`, and its status, or None if it does not exist."""
     try:
         target = Path(os.path.realpath(path) if follow else path)
         old = target.stat(follow_symlinks=follow)
         if not follow and not stat.S_ISREG(old.st_mode):
-            raise OutputError(f"{path} is a symbolic link or no file: remove it")
+            raise OutputError(f"{path} is a symbolic link or not a regular file: remove it")
     except FileNotFoundError:
         if not target.parent.is_dir():
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
@@ -115,15 +117,15 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
 
 
 def _temporary_name(target: Path) -> Path:
-    # Names may have 255 bytes; a long one is cut so that the temporary one fits, too.
+    # Names may have up to 255 bytes. A long name is cut, between characters, so that the temporary name fits, too.
     encoded = os.fsencode(target.name)
-    name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name  # not half a character
+    name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name
     return target.with_name(f".{name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
 
 
 def _sweep(target: Path) -> None:
-    """Remove temporary files that killed processes left of the same target."""
-    if os.name != "posix":  # elsewhere asking whether a process is alive would end it
+    """Remove the temporary files that killed processes left behind for the same target."""
+    if os.name != "posix":  # elsewhere, os.kill(pid, 0) would end the process instead of testing for it
         return
     pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
     with suppress(OSError):
@@ -144,14 +146,14 @@ def _alive(pid: int) -> bool:
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:
-    """Give the temporary file the target's name and make the name survive a loss of power."""
+    """Rename the temporary file to the target and make sure that the new name survives a power failure."""
     try:
         if force:
             temporary.replace(target)
         else:
             _rename_new(temporary, target)
     except FileExistsError:
-        raise OutputError(f"{shown} exists: use --force to overwrite (it appeared during the work)") from None
+        raise OutputError(f"{shown} exists: use --force to overwrite (it was created in the meantime)") from None
     except OSError as error:
         raise OutputError(f"{shown} cannot be created: {reason(error)}") from error
     try:
@@ -161,7 +163,7 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
 
 
 def disk_is_full(error: BaseException | None) -> bool:
-    """Return whether an error comes from a full disk or an exhausted quota."""
+    """Return whether an error, or any of its causes, is a full disk or an exhausted quota."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -170,7 +172,7 @@ def disk_is_full(error: BaseException | None) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, if its file system can tell; raise OSError if that fails."""
+    """Wait until the names in a folder are on disk, if its file system supports that; raise OSError if it fails."""
     try:
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -178,18 +180,18 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        # Some network file systems cannot sync a folder; a real failure of the disk has another number.
+        # Some network file systems cannot sync a folder. A real disk failure has a different errno.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF):
             raise
 
 
 def _rename_new(temporary: Path, target: Path) -> None:
-    """Rename, and fail if the target exists: link() tests and takes the name in one step, rename() would replace."""
+    """Rename, but fail if the target exists: link() checks that in the same step, while rename() would overwrite."""
     try:
         target.hardlink_to(temporary)
     except FileExistsError:
         raise
-    except OSError:  # a file system without hard links: the remaining race is some microseconds long
+    except OSError:  # a file system without hard links: a race of a few microseconds remains
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
         temporary.replace(target)
@@ -203,7 +205,7 @@ def _standard_output() -> Iterator[BinaryIO]:
         with binary_output() as stream:
             yield stream
     except BrokenPipeError:
-        raise  # the reader has seen enough: the command line ends quietly
+        raise  # the reader has closed the pipe: the command line exits silently
     except OSError as error:
         raise WriteError(f"{STANDARD_OUTPUT} cannot be written: {reason(error)}") from error
 
@@ -215,11 +217,11 @@ def _buffered(raw: "_Checked") -> Iterator[BinaryIO]:
         yield cast(BinaryIO, stream)
         stream.flush()
     finally:
-        raw.close()  # not the buffer, whose close would try once more to write what has just failed
+        raw.close()  # not the buffer: closing that would repeat a write that has just failed
 
 
 class _Checked(io.FileIO):
-    """A raw file that fails with this package's errors: other OSErrors of the block are not taken for its own."""
+    """A raw file that raises this package's errors, to distinguish them from other OSErrors in the block."""
 
     def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
         self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
@@ -239,7 +241,7 @@ class _Checked(io.FileIO):
         return count
 
     def sync(self) -> None:
-        """Wait until the bytes are on the disk."""
+        """Wait until the bytes are on disk."""
         try:
             os.fsync(self.fileno())
         except OSError as error:
@@ -249,5 +251,5 @@ class _Checked(io.FileIO):
         message = f"{self._shown} cannot be written: {reason(error)} after {self._done:,} bytes"
         if self._size is not None:
             with suppress(OSError):
-                message += f", {self._size:,} are needed and {shutil.disk_usage(self._folder).free:,} more are free"
+                message += f"; {self._size:,} are needed and {shutil.disk_usage(self._folder).free:,} more are free"
         return WriteError(message)

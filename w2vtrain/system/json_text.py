@@ -1,6 +1,6 @@
-"""Write plain objects as JSON, read JSON objects back, and digest them.
+"""Writing, parsing and hashing of JSON.
 
-It opens no file and knows no object's fields: its callers do.
+This module opens no files and does not know the fields of any object; its callers do.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ from w2vtrain.errors import DataError
 
 
 def json_text(about: Any, indent: bool = False) -> str:
-    """Return plain objects as JSON, on one line or indented for people; NaN and infinities become null.
+    """Return plain objects as JSON, on one line or, if `indent`, indented; NaN and infinities become null.
 
-    File names that are not UTF-8 come back as Python had them: as escaped surrogates. Raises TypeError for an object
-    that JSON cannot represent.
+    File names that are not UTF-8 are written as escaped surrogates, which is how Python represents them. Raises
+    TypeError for an object that JSON cannot represent.
     """
     try:
         return orjson.dumps(about, option=orjson.OPT_INDENT_2 if indent else None).decode()
@@ -26,7 +26,7 @@ def json_text(about: Any, indent: bool = False) -> str:
 
 
 def _finite(about: Any) -> Any:
-    """Return a copy with None for every number that JSON does not have."""
+    """Return a copy with None in place of every NaN and infinity, which JSON does not have."""
     if isinstance(about, dict):
         return {_finite(name): _finite(value) for name, value in about.items()}
     if isinstance(about, (list, tuple)):
@@ -35,9 +35,9 @@ def _finite(about: Any) -> Any:
 
 
 def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any]:
-    """Parse a JSON object; raise DataError if `text` is none.
+    """Parse a JSON object; raise DataError if `text` is not one.
 
-    what: the beginning of the message, "FILE is"; remedy: its end.
+    what: the beginning of the error message, such as "FILE is"; remedy: its end.
     """
     try:
         found = json.loads(text)

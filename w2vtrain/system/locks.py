@@ -1,6 +1,6 @@
-"""Hold lock files: one process holds each, the text in it says which, and the system drops a lock with its process.
+"""Lock files: each is held by at most one process, names that process, and is released when the process ends.
 
-It knows nothing about what a lock protects, a run's folder or an output: its callers do.
+This module does not know what a lock protects (a run folder or an output file); its callers do.
 """
 
 import errno
@@ -18,41 +18,41 @@ from w2vtrain.system.trust import Trusted, open_trusted
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER = "process "
-"""Prefix of a lock file's first line, which says who holds it."""
+"""Prefix of a lock file's first line, which names the process that holds it."""
 RUN = "run "
 """Prefix of the line with the run's id."""
 LONGEST = 500
-"""Bytes of a lock file that are read."""
+"""Number of bytes that are read from a lock file; the rest is ignored."""
 
 
 class Lock:
-    """A lock file that this process holds from the constructor on, until `release` or its end.
+    """A lock file that this process holds from construction until `release` or the end of the process.
 
-    what: what the lock protects, for messages; run: the id of the run that holds it. `release` keeps the file unless
-    `remove` is set. Raises OutputError if another process holds the lock or the file cannot be opened safely.
+    what: what the lock protects, for messages; run: the id of the run that holds it. Raises OutputError if another
+    process holds the lock or the file cannot be opened safely.
     """
 
     def __init__(self, path: Path, what: str, trusted: Trusted, run: str = "") -> None:
         self.path, self._what, self._trusted = path, what, trusted
         self._handle = self._take()
-        while not self._has_name():  # its holder has deleted the file meanwhile: what was locked is no longer the lock
+        while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
             self._handle = self._take()
         self.write(run)
 
     def write(self, run: str = "") -> None:
-        """Write down the process, and the run that it belongs to."""
+        """Write the process, and the run that it belongs to, into the lock file."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = f"{OWNER}{os.getpid()} on {socket.gethostname()} since {since}\n" + (f"{RUN}{run}\n" if run else "")
-        with suppress(OSError):  # on a full disk the lock is held, but its file does not say by whom
+        with suppress(OSError):  # on a full disk, the lock is held although its file does not say by whom
             os.ftruncate(self._handle, 0)
             os.lseek(self._handle, 0, os.SEEK_SET)
             os.write(self._handle, text.encode())
 
     def release(self, remove: bool = False) -> None:
-        """Let others take the lock; remove: delete its file, while it is still held."""
+        """Release the lock. The file stays, unless `remove` is set: then it is deleted while the lock is still held."""
         if remove and self._has_name():
-            with suppress(OSError):  # Windows deletes no open file; a lock file that remains does no harm
+            with suppress(OSError):  # Windows cannot delete an open file; a leftover lock file does no harm
                 self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
@@ -61,12 +61,12 @@ class Lock:
             handle = open_trusted(self.path, os.O_RDWR | os.O_CREAT, self._trusted)
         except OSError as error:
             raise OutputError(
-                f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run writes {self._what},"
-                " or name another output"
+                f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
+                f" {self._what}, or choose another output"
             ) from error
         if _text(handle)[: len(OWNER)] not in ("", OWNER):
             os.close(handle)
-            raise OutputError(f"{self.path}: is in the way, and no lock file of this program: rename it")
+            raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
         if _locked(handle, self.path):
             return handle
         owner = _text(handle).partition("\n")[0].strip()
@@ -82,7 +82,7 @@ class Lock:
 
 
 def run_of(path: Path, trusted: Trusted) -> str | None:
-    """Return the id of the run that a lock file belongs to, held or not; None without a file, an id or trust in it."""
+    """Return the id of the run that a lock file names, held or not; None if it is missing, untrusted or has no id."""
     try:
         handle = open_trusted(path, os.O_RDONLY, trusted)
     except OSError:
@@ -102,7 +102,7 @@ def _locked(handle: int, path: Path) -> bool:
             os.close(handle)
             raise OutputError(f"{path}: cannot be locked: {reason(error)}") from error
         logging.getLogger(__name__).warning(
-            "%s: this file system has no locks: two runs that write the same output are not kept apart", path
+            "%s: this file system has no locks: nothing stops two runs from writing the same output at once", path
         )
         return True
 
@@ -111,5 +111,5 @@ def _text(handle: int) -> str:
     try:
         os.lseek(handle, 0, os.SEEK_SET)
         return os.read(handle, LONGEST).decode("utf-8", "replace")
-    except OSError:  # Windows lets nobody read what is locked
+    except OSError:  # on Windows, a locked file cannot be read
         return ""

@@ -1,4 +1,7 @@
-"""What this machine grants the process: threads, memory, versions. It decides nothing."""
+"""The resources that this machine grants the process: threads, memory and software versions.
+
+Callers decide how to use them.
+"""
 
 import os
 import platform
@@ -10,16 +13,19 @@ from w2vtrain.errors import ResourceError
 from w2vtrain.system.cgroup import PROC, cgroup_cpus, cgroup_memory
 
 ADDRESS_SPACE = 800 << 20
-"""Bytes of addresses that Python's libraries and the compiler take, a small model with them; measured."""
+"""Bytes of address space that Python's libraries, the compiler and a small model take; measured."""
 COMPILER = 256 << 20
-"""Of these, bytes that are still to be taken when a model's memory is asked for."""
+"""The part of ADDRESS_SPACE, in bytes, that is not yet taken when a model's memory is allocated."""
 WORKING = 128 << 20
-"""Bytes that training takes beyond the model, for the compiler and the replicas of hot rows: measured, up to 100 MiB
-with two threads and 130 MiB with eight, for rows of 3,000 dimensions. The limit of a control group keeps them free."""
+"""Bytes that training takes beyond the model, for the compiler and the replicas of hot rows; kept free within the
+limit of a control group. Measured for rows of 3,000 dimensions: up to 100 MiB with two threads, 130 MiB with eight."""
 
 
 def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
-    """Return how many threads to use, and why: the least of SLURM's grant, the affinity mask and the cgroup quotas."""
+    """Return the number of threads to use and the reason for it.
+
+    The number is the smallest of SLURM's grant, the size of the affinity mask and the CPU quota of the cgroups.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     reason = "cores this process may use" if hasattr(os, "sched_getaffinity") else "cores"
     granted = environment.get("SLURM_CPUS_PER_TASK", "")
@@ -32,15 +38,15 @@ def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
 
 
 def threads_of(setting: int | str) -> tuple[int, str]:
-    """How many threads a setting means, a number or "auto", and why."""
-    return automatic_threads() if setting == "auto" else (int(setting), "as asked")
+    """Return the number of threads for a setting, a number or "auto", and the reason for it."""
+    return automatic_threads() if setting == "auto" else (int(setting), "as requested")
 
 
 def available_memory(proc: Path = PROC) -> int:
-    """Return the bytes that a model can still take, at least 0.
+    """Return how many bytes a model can still take, at least 0.
 
-    The least of the system's free memory, the limits of the process's control groups and the limit on its address
-    space counts. `proc` is the folder in /proc that names the groups.
+    This is the smallest of the system's free memory, what the process's control groups still allow and what the limit
+    on its address space still allows. `proc` is the folder of the process in /proc.
     """
     import psutil
 
@@ -58,9 +64,9 @@ def available_memory(proc: Path = PROC) -> int:
 
 
 def check_address_space() -> None:
-    """ResourceError where a limit (ulimit -v) leaves too few addresses. To be called before NumPy is imported.
+    """Raise ResourceError if a limit (ulimit -v) leaves too little address space; call it before NumPy is imported.
 
-    Where they find none OpenBLAS tries for ever and LLVM aborts the process: neither can be told in a line later.
+    Without enough address space, OpenBLAS retries forever and LLVM aborts the process, and neither can be reported.
     """
     if sys.platform == "win32":
         return
@@ -70,24 +76,24 @@ def check_address_space() -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each of its threads takes addresses, and none is used
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would take address space, but are not used
     try:
         mmap.mmap(-1, ADDRESS_SPACE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
     except (OSError, ValueError):
         raise ResourceError(
             f"the limit on the address space is {limit / 2**20:,.0f} MiB, too little for this program's libraries:"
-            f" allow {ADDRESS_SPACE / 2**20 + 100:,.0f} MiB or more, with ulimit -v"
+            f" raise it to {ADDRESS_SPACE / 2**20 + 100:,.0f} MiB or more with ulimit -v"
         ) from None
 
 
 def peak_memory() -> int:
-    """Most bytes that the process has held in memory so far."""
+    """Return the peak resident memory of the process so far, in bytes."""
     if sys.platform == "win32":
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
     status = Path("/proc/self/status")
-    if status.exists():  # on Linux, what getrusage says begins with the memory of the process that started this one
+    if status.exists():  # on Linux, the peak that getrusage reports starts at the parent's memory
         lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
         if "VmHWM" in lines:
             return int(lines["VmHWM"].split()[0]) * 1024
@@ -98,7 +104,7 @@ def peak_memory() -> int:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide what is computed."""
+    """Return the platform and the versions of Python and of the packages that affect the results."""
     from importlib import metadata
 
     names = ("w2vtrain", "numba", "numpy", "llvmlite")

@@ -1,6 +1,6 @@
-"""Run one function on several threads: what they report, the first error, a thread that falls silent, and the end.
+"""Running one function on several threads, with reports and errors passed to the caller and stalls detected.
 
-It does not know what the threads compute, and nothing here is written or printed.
+This module does not know what the threads compute, and it writes and prints nothing.
 """
 
 import math
@@ -18,24 +18,25 @@ from w2vtrain.errors import Stalled
 T = TypeVar("T")
 
 TICK = 1.0
-"""Seconds of waiting after which the caller gets None, if it names no other number."""
+"""Default number of seconds of waiting after which the caller gets None."""
 GRACE = 1.0
-"""Seconds that threads get for the rest of their step once the work has ended. Slower ones are left behind."""
+"""Seconds that threads get to finish their current step after the work has ended. Slower threads are abandoned."""
 
 Work = Callable[[int, threading.Event], Iterator[T]]
-"""work(number, ended): a generator that thread `number` iterates; what it yields is reported to the caller.
+"""work(number, ended): a generator that thread `number` iterates over; its values are reported to the caller.
 
-After each report the thread ends if the work has ended. `ended` is for a step that is long, or that waits: it should
-look there and return.
+After each report, the thread ends if the work has ended. A step that takes long or waits should also check `ended`
+itself, and return once it is set.
 """
 
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Hold back signals whose handlers may raise an exception: they are handled at the end of the context.
+    """Delay signals whose handlers may raise an exception until the end of the context.
 
-    An exception amid threading.Thread.start takes away the new thread's entry, so that it ends with a traceback. A mask
-    of signals would not do: another thread of the process may take the signal, and the main thread handle it.
+    An exception inside threading.Thread.start deletes the new thread's entry, and the thread then ends with a
+    traceback. A signal mask would not help: another thread of the process may receive the signal, and the main thread
+    would still handle it.
     """
     held: list[int] = []
     with ExitStack() as handlers:
@@ -51,9 +52,10 @@ def held_signals() -> Iterator[None]:
 
 
 class Silence(NamedTuple):
-    """The silence after which a thread counts as stalled.
+    """How long a thread may report nothing before it counts as stalled.
 
-    seconds: without a report of one thread; message: of Stalled, in which {thread} and {seconds} are filled in.
+    seconds: the longest time without a report from a thread; message: the message of Stalled, in which {thread} and
+    {seconds} are replaced.
     """
 
     seconds: float = math.inf
@@ -62,24 +64,25 @@ class Silence(NamedTuple):
 
 @dataclass(frozen=True)
 class _End:
-    """The last message of a thread. error: what it raised, if it did."""
+    """The last message of a thread. error: the exception that ended it, if any."""
 
     error: BaseException | None
 
 
 _Message = tuple[int, T | _End]
-"""The number of a thread, and its report or its end."""
+"""A thread's number, and a report of the thread or its end."""
 
 
 @contextmanager
 def parallel(
     work: Work[T], threads: int, name: str, tick: float = TICK, silence: Silence | None = None
 ) -> Iterator[Iterator[T | None]]:
-    """Run `work` on this many threads, "NAME 0", "NAME 1", ..., and give an iterator of their reports, for one caller.
+    """Run `work` on several threads, named "NAME 0", "NAME 1", ..., and yield an iterator over their reports.
 
-    The iterator gives None each time the caller has waited there for `tick` seconds, and ends when all threads have. It
-    raises the first exception of a thread, and Stalled if one was silent for too long. Leaving the context ends the
-    work, whatever the reason: threads end after the step that they are in, or are left behind after GRACE seconds.
+    Only one thread may use the iterator. It yields None whenever the caller has waited for `tick` seconds, and ends
+    when all threads have ended. It raises the first exception of any thread, and Stalled if a thread was silent for too
+    long. Leaving the context for any reason ends the work: each thread ends after its current step, or is abandoned
+    after GRACE seconds.
     """
     messages: queue.SimpleQueue[_Message[T]] = queue.SimpleQueue()
     ended = threading.Event()
@@ -94,7 +97,7 @@ def parallel(
         except BaseException as found:
             error = found
         messages.put((number, _End(error)))
-        if error is not None:  # after the message: what other threads raise because of this must come later
+        if error is not None:  # after the message, so that errors of other threads that this causes come later
             ended.set()
 
     started: list[threading.Thread] = []
@@ -118,8 +121,9 @@ def _reports(
 ) -> Iterator[T | None]:
     """Yield reports until all threads have ended.
 
-    The clock of silence counts the seconds that the caller waits here, and no more of them than it asked to wait: a
-    process that slept has not stalled, nor has a thread whose reports wait for a busy caller.
+    The clock that measures silence counts only the time that the caller waits here, and each wait only up to its
+    timeout. So a process that was suspended does not count as stalled, nor does a thread whose reports wait for a busy
+    caller.
     """
     clock, due = 0.0, tick
     heard = dict.fromkeys(range(threads), 0.0)

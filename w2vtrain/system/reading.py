@@ -1,6 +1,6 @@
-"""Open files for reading: decompressed, line by line or whole, with a bound on the memory that a hostile file takes.
+"""Reading of files, compressed or not, with a bound on the memory that a malicious file can take.
 
-It knows nothing about what the bytes mean, and nothing about writing, which files.py does.
+This module does not interpret the bytes; writing is in files.py.
 """
 
 import io
@@ -15,17 +15,18 @@ from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import EXPANSION, decompressed, recognize
 
 EXPANDED = 1 << 16
-"""Bytes of text that any compressed file of lines may hold; a larger one holds up to EXPANSION times its size."""
+"""Bytes of text that any compressed file of lines may contain, even if that is more than EXPANSION times its size."""
 _BUFFER = 1 << 18  # bytes
-_READ = 1 << 16  # bytes of compressed data at a time
+_READ = 1 << 16  # bytes of compressed data per read
 
 
 @contextmanager
 def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
     """Open a file for reading bytes, decompressed; yield it and the name of its compression, or None.
 
-    The first bytes tell the compression, never the suffix. Raises InputMissing if the file cannot be opened or read,
-    and DataError, which names the byte, if compressed data are damaged or cut off; both also while the block reads.
+    The compression is detected from the first bytes, never from the suffix. Raise InputMissing if the file cannot be
+    opened or read, and DataError with the byte offset if compressed data are damaged or cut off; either error may also
+    occur while the block reads.
     """
     with _open_plain(path) as file:
         try:
@@ -43,7 +44,7 @@ def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
 
 
 class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a raw stream."""
+    """A raw stream over an iterator of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._ready = pieces, memoryview(b"")
@@ -63,9 +64,10 @@ class _Pieces(io.RawIOBase):
 
 
 def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, remedy: str = "") -> bytes:
-    """Read a file of at most `limit` bytes, as it is; a longer one, or an endless device, takes no more memory.
+    """Return the content of a file of at most `limit` bytes, not decompressed.
 
-    Raises InputMissing if it cannot be opened or read, `error` if it is longer. remedy: the end of that message.
+    No more than that is read into memory, even from an endless device. Raise InputMissing if the file cannot be opened
+    or read, and `error` if it is longer. remedy: the end of that error's message.
     """
     with _open_plain(path) as file:
         try:
@@ -78,10 +80,10 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
 
 
 def read_lines(path: str | Path, longest: int, most: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, decompressed, each with its number from 1.
+    """Yield (line number from 1, line) for each line of a file, decompressed.
 
-    Raises what `open_input` raises, and DataError for a line of more than `longest` bytes, for text of more than
-    `most` bytes, and for a compressed file whose text is far longer than any real text would be.
+    Raises the errors of `open_input`, and DataError for a line of more than `longest` bytes, for a text of more than
+    `most` bytes, and for a compressed file that expands far more than any real text.
     """
     with open_input(path) as (file, compression):
         left = _allowed(path, most) if compression else most
@@ -96,7 +98,7 @@ def read_lines(path: str | Path, longest: int, most: int | None = None) -> Itera
 
 
 def _allowed(path: str | Path, most: int | None) -> int | None:
-    """Return how many bytes of text a compressed file may hold; `most` for a pipe, whose size nobody knows."""
+    """Return how many bytes of text a compressed file may contain; `most` for a pipe, whose size is unknown."""
     about = Path(path).stat()
     if not stat.S_ISREG(about.st_mode):
         return most
@@ -106,9 +108,9 @@ def _allowed(path: str | Path, most: int | None) -> int | None:
 
 def _too_long(most: int | None, compression: str | None) -> str:
     if compression is None:
-        return f"more than {most:,} bytes of text: divide the file"
+        return f"more than {most:,} bytes of text: split the file"
     limits = [f"{EXPANSION} times the size of the compressed file"] + ([] if most is None else [f"{most:,} bytes"])
-    return f"more text than {' or '.join(limits)}: decompress the file, and look whether it is what you expect"
+    return f"more text than {' or '.join(limits)}: decompress the file and check that it is what you expect"
 
 
 def _open_plain(path: str | Path) -> BinaryIO:

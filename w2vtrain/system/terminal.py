@@ -1,9 +1,10 @@
-"""The process's streams: what is printed, and how it looks on a terminal.
+"""Output to the standard streams, made safe for terminals.
 
-Words, file names and the records of models come from anywhere. A terminal obeys control characters and turns text
-around at bidirectional ones, so there they are shown as escapes; pipes and files get every byte unchanged.
+Words, file names and model records may come from untrusted sources. A terminal obeys control characters, and
+bidirectional characters reorder the text that it shows, so both are shown as escapes there. Pipes and files get every
+byte unchanged.
 
-This module imports only the standard library, and little of it: it is loaded before anything else.
+This module imports only a few modules of the standard library, because it is loaded before anything else.
 """
 
 import codecs
@@ -18,9 +19,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, BinaryIO, TextIO, cast
 
 NAME = "w2vtrain"
-STANDARD_OUTPUT = "the standard output"
+STANDARD_OUTPUT = "standard output"
 LONGEST_MESSAGE = 2000
-# C0 but for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
+# C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 ENCODING_ERRORS = "w2vtrain-bytes-or-escapes"
@@ -28,10 +29,10 @@ INTERRUPTED = 130
 
 
 def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
-    """Print to standard output, or to standard error if `err`, and flush; on a terminal the text is `escaped`.
+    """Print to standard output, or to standard error if `err`, and flush. On a terminal, the text is `escaped`.
 
-    Raises OSError if standard output cannot be written. A message on standard error that cannot be written is lost:
-    no result depends on it.
+    Raise OSError if standard output cannot be written. A message that cannot be written to standard error is lost,
+    because no result depends on it.
     """
     stream = sys.stderr if err else sys.stdout
     text += end
@@ -41,23 +42,23 @@ def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
 
 
 def warning(text: str) -> None:
-    """Print a warning of one line on standard error."""
+    """Print a one-line warning on standard error."""
     echo(f"{NAME}: warning: {one_line(text)}", err=True)
 
 
 def one_line(message: str) -> str:
-    """Return a message without line ends, cut if a damaged file made it endless."""
+    """Return a message as one line, cut to LONGEST_MESSAGE characters: a damaged file may have made it very long."""
     line = " ".join(message.splitlines())
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with control characters as \x1b or \u202e; bytes that are not UTF-8, too, become \xff."""
+    r"""Return the text with control characters as escapes (\x1b, \u202e), and bytes that are not UTF-8 as \xff."""
     return CONTROL.sub(_escape, text)
 
 
 def escaped_line(text: str) -> str:
-    """Return the text with every line end as an escape, so that it cannot forge a line of its own."""
+    """Return the text with line ends as escapes, so that it cannot forge a line of output."""
     return LINE_END.sub(_escape, text)
 
 
@@ -70,7 +71,7 @@ def _escape(found: re.Match[str]) -> str:
 
 @contextmanager
 def binary_output() -> Iterator[BinaryIO]:
-    """Give a file that writes bytes to standard output: escaped as `echo` does on a terminal, else unchanged."""
+    """Yield a file that writes bytes to standard output: `escaped` on a terminal, unchanged elsewhere."""
     sys.stdout.flush()
     if sys.stdout.isatty():
         stream = _EscapedBytes(sys.stdout)
@@ -83,7 +84,7 @@ def binary_output() -> Iterator[BinaryIO]:
 
 
 class _EscapedBytes(io.RawIOBase):
-    """Writes UTF-8 to a terminal; a character may be split between two writes."""
+    """A stream that writes UTF-8 to a terminal; a character may be split between two writes."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -98,15 +99,15 @@ class _EscapedBytes(io.RawIOBase):
         return view.nbytes
 
     def finish(self) -> None:
-        """Write the bytes of a character that was cut off."""
+        """Write the bytes of an incomplete last character."""
         self._terminal.write(escaped(self._decoder.decode(b"", final=True)))
 
 
 def prepare_streams() -> None:
-    """Make the three streams usable, whatever the shell has done to them.
+    """Make the three standard streams usable, even if the shell has closed or redirected them.
 
-    They are UTF-8 in every locale, and bytes that are not UTF-8 pass unchanged. A closed standard input or output
-    fails with EBADF when it is used, and messages to a closed standard error go nowhere.
+    They use UTF-8 in every locale, and bytes that are not UTF-8 pass through unchanged. Using a closed standard input
+    or output fails with EBADF, and messages to a closed standard error are discarded.
     """
     _fill_descriptors()
     codecs.register_error(ENCODING_ERRORS, _bytes_or_escapes)
@@ -126,27 +127,27 @@ def prepare_streams() -> None:
 
 
 def _fill_descriptors() -> None:
-    """Open the null device for each closed descriptor of 0, 1 and 2, so that no file gets its number.
+    """Open the null device on each of the descriptors 0, 1 and 2 that is closed, so that no other file gets its number.
 
-    Reading 0 and writing 1 then still fail: a corpus is not empty and vectors are not written because of a closed
-    stream. The order matters: the system gives the lowest free number.
+    Reading 0 and writing 1 still fail, so that a closed stream is never taken for an empty corpus, and vectors are
+    never silently discarded. The order matters, because the system assigns the lowest free number.
     """
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
             opened = os.open(os.devnull, mode)
-            os.set_inheritable(opened, True)  # as the three streams are: a child would find it closed
+            os.set_inheritable(opened, True)  # as the standard streams are; otherwise it would be closed in children
 
 
 def _is_plain_file(stream: Any) -> bool:
-    """Return whether a stream writes to a descriptor; the console of Windows does not."""
+    """Return whether a stream writes to a file descriptor; the Windows console does not."""
     binary = getattr(stream, "buffer", None)
     return type(getattr(binary, "raw", binary)) is io.FileIO
 
 
 class _StandardOutput(io.FileIO):
-    """Descriptor 1; its errors carry its name, so that a message can say what could not be written."""
+    """Descriptor 1, with errors whose `filename` is STANDARD_OUTPUT, so that messages can name it."""
 
     def write(self, data: Any) -> Any:
         try:
@@ -157,7 +158,7 @@ class _StandardOutput(io.FileIO):
 
 
 def _bytes_or_escapes(error: UnicodeError) -> Any:
-    r"""Encode surrogates as the bytes that they stand for; one that stands for none, from JSON say, as \ud800."""
+    r"""Encode surrogates as the bytes that they represent, and others, such as those from JSON, as \ud800."""
     try:
         return codecs.lookup_error("surrogateescape")(error)
     except UnicodeError:
@@ -165,7 +166,7 @@ def _bytes_or_escapes(error: UnicodeError) -> Any:
 
 
 def drop_output() -> None:
-    """Discard what standard output and error still hold: Python would try to write it again at exit, and complain."""
+    """Discard buffered output that cannot be written; Python would try again at exit and print an error."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -176,10 +177,10 @@ def drop_output() -> None:
 
 @contextmanager
 def interrupts_end_imports() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, with one line.
+    """Make Ctrl-C end the process immediately, with a one-line message.
 
-    While modules are imported, KeyboardInterrupt may be lost in a callback or become another module's ImportError.
-    Nothing is open then that would have to be tidied.
+    While modules are being imported, a KeyboardInterrupt may be lost in a callback or turned into an ImportError by
+    another module. Nothing is open yet that would need to be cleaned up.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -193,7 +194,7 @@ def interrupts_end_imports() -> Iterator[None]:
 
 
 def end_interrupted() -> None:
-    """Say that the user has interrupted, and end the process."""
+    """Print that the command was interrupted, and end the process with exit code INTERRUPTED."""
     with suppress(OSError):
         os.write(2, f"{NAME}: error: interrupted\n".encode())
     os._exit(INTERRUPTED)

@@ -1,7 +1,7 @@
-"""Decide by owner and mode which folders and files another user could have written, and open those that are safe.
+"""Checks, by owner and mode, that no other user could have written a folder or file, and safe opening of files.
 
-It knows nothing about what is in them: checkpoint.py, journal.py and jit.py do. On Windows every folder is trusted,
-because access lists protect it there, not modes.
+This module does not know the contents of the files: checkpoint.py, journal.py and jit.py do. On Windows, every folder
+is trusted, because folders are protected there by access control lists, not by modes.
 """
 
 import os
@@ -15,30 +15,30 @@ from w2vtrain.errors import W2VError, reason
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 MODE = 0o664
-"""Permissions of new files, less the umask: everyone may read them, only the user and the group may write."""
+"""Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
 
 
 class Trusted(NamedTuple):
-    """Who may own files in a trusted folder, and whether its file system keeps permissions at all."""
+    """The ids of users who may own files in a trusted folder, and whether its file system supports permissions."""
 
     owners: frozenset[int]
     modes: bool = True
 
 
 def distrust(about: os.stat_result, trusted: Trusted) -> str | None:
-    """Return why a file or folder with this status cannot be trusted, None if it can."""
+    """Return why a file or folder with this status cannot be trusted, or None if it can be."""
     if about.st_uid not in trusted.owners:
         return f"user {_user(about.st_uid)} owns it"
     if trusted.modes and about.st_mode & stat.S_IWOTH:
-        return "everyone can write to it (chmod o-w helps)"
+        return "everyone can write to it (to fix this, use chmod o-w)"
     return None
 
 
 def trust(folder: Path) -> Trusted:
-    """Return who is trusted in a folder that you or root own and that not everyone can write to.
+    """Return the trusted owners for a folder that this user or root owns and that not everyone can write to.
 
-    Raises PermissionError with the reason for any other folder, OSError if its status cannot be read. A symbolic link
-    to the folder is followed: whoever names it chose it.
+    Raise PermissionError with the reason for any other folder, and OSError if its status cannot be read. A symbolic
+    link to the folder is followed, because the user chose it by naming it.
     """
     about, mine = folder.stat(), _root_and_me()
     if not distrust(about, mine):
@@ -50,9 +50,9 @@ def trust(folder: Path) -> Trusted:
 
 
 def new_files_in(folder: Path) -> Trusted:
-    """Return who may own this user's files in a folder, trusted or not, by the status of a new one.
+    """Return who may own this user's files in a folder, trusted or not, by creating a file there and removing it.
 
-    Some file systems give all files one owner (NFS with root_squash) or one mode (exFAT).
+    Some file systems give all files the same owner (NFS with root_squash) or the same mode (exFAT).
     """
     mine = _root_and_me()
     if not mine.modes:
@@ -70,17 +70,20 @@ def new_files_in(folder: Path) -> Trusted:
 
 
 def _root_and_me() -> Trusted:
-    """Return whom every user trusts. Windows reports 0 as the owner of all files, and modes that protect nothing."""
+    """Return the users who are always trusted: root and this user.
+
+    Windows reports 0 as the owner of all files, and its modes protect nothing.
+    """
     if os.name != "posix":
         return Trusted(frozenset([0]), False)
     return Trusted(frozenset([0, os.geteuid()]))
 
 
 def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -> int:
-    """Open a regular file of a trusted folder, never through a symbolic link; returns the descriptor.
+    """Open a regular file in a trusted folder, never through a symbolic link, and return its descriptor.
 
-    group: whether the file's group may write to it. Raises OSError; PermissionError with the reason if another user
-    could have written the file.
+    group: whether the file's group may have write permission. Raise PermissionError with the reason if another user
+    could have written the file, and OSError if it cannot be opened.
     """
     if not NO_FOLLOW and path.is_symlink():
         raise PermissionError("it is a symbolic link")
@@ -91,9 +94,9 @@ def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -
             raise PermissionError("it is a symbolic link") from error
         raise
     about = os.fstat(handle)
-    problem = "it is not a file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
+    problem = "it is not a regular file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
     if not (problem or group) and trusted.modes and about.st_mode & stat.S_IWGRP:
-        problem = "its group can write to it (chmod g-w helps)"
+        problem = "its group can write to it (to fix this, use chmod g-w)"
     if problem:
         os.close(handle)
         raise PermissionError(problem)
@@ -101,7 +104,10 @@ def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -
 
 
 def read_trusted(path: Path, limit: int, trusted: Trusted) -> bytes:
-    """Read a file of a trusted folder. Errors as `open_trusted`; PermissionError if it has more than `limit` bytes."""
+    """Return the content of a file in a trusted folder.
+
+    Raises the errors of `open_trusted`, and PermissionError if the file has more than `limit` bytes.
+    """
     with os.fdopen(open_trusted(path, os.O_RDONLY, trusted), "rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -110,11 +116,11 @@ def read_trusted(path: Path, limit: int, trusted: Trusted) -> bytes:
 
 
 def require_trust(folder: Path, error: type[W2VError]) -> Trusted:
-    """Do what `trust` does, but raise this class of error with a remedy instead of OSError."""
+    """Do what `trust` does, but raise an error of the given class, with a remedy, instead of OSError."""
     try:
         return trust(folder)
     except OSError as found:
-        raise error(f"{folder} is not used: {reason(found)}: name another folder, or a copy of yours") from found
+        raise error(f"{folder} cannot be used: {reason(found)}: use another folder, or your own copy of it") from found
 
 
 def _user(number: int) -> str:

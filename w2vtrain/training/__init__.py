@@ -1,4 +1,4 @@
-"""Train: take one run from corpus to model, with held-out scoring, checkpoints, run folders and memory checks.
+"""Train a model from a corpus, with held-out scoring, checkpoints, run folders and memory checks.
 
-It writes the run folder only; commands/ writes the results.
+This package writes only to the run folder; commands/ writes the results.
 """

@@ -1,11 +1,12 @@
-"""The state of a run on disk: whole or not at all, the newest that is sound, two of them kept.
+"""Save the state of a run as checkpoints, load the newest valid one, and lock the run folder.
 
-It does not know what the arrays mean, nor when it is time to save: fit.py and run_folder.py do.
+This module does not know what the arrays mean or when to save: fit.py and run_folder.py do.
 
-A checkpoint is a folder, RUN/ckpt-000123, with `state.safetensors` and `manifest.json`. It is written under another
-name, every file synced to the disk, the manifest with the checksum last, and then renamed: a run that is killed at any
-moment leaves the last checkpoint or the new one, never half of one. The manifest also says of which run it is, with its
-settings, under a digest of its own: a setting that somebody changed elsewhere is noticed.
+A checkpoint is a folder, RUN/ckpt-000123, that holds `state.safetensors` and `manifest.json`. It is written under a
+temporary name: each file is synced to disk, the manifest with the checksum last, and then the folder is renamed. A run
+that is killed at any moment leaves the previous checkpoint or the new one, never a partial one. The newest two are
+kept. The manifest also records the run's request and settings with their own digest, so that a setting that was
+changed elsewhere is detected.
 """
 
 import hashlib
@@ -33,17 +34,18 @@ SCHEMA = 2
 KEPT = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
-# Of checkpoints, and of the run's other files, which files.atomic_write was writing.
+# Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+# Temporary files that a run can leave if it is killed before its first config.json exists.
 BEGUN = re.compile(r"\.config\.json\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
 LARGEST_MANIFEST = 16 << 20
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded state: its number, arrays by name, `about` in JSON's types.
+    """A loaded checkpoint: its number, arrays by name, and `about`, the JSON data stored with them.
 
-    skipped: why newer ones were not sound.
+    skipped: for each newer checkpoint, why it could not be used.
     """
 
     number: int
@@ -59,9 +61,10 @@ def save(
     about: dict[str, Any],
     request: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write RUN/ckpt-NUMBER, then delete all but the newest two. WriteError or OutputError leave what was there.
+    """Write RUN/ckpt-NUMBER, then delete all checkpoints but the newest two; return the new checkpoint's path.
 
-    request: "cwd", "request" and "settings" of the run, for `described`.
+    request: the run's "cwd", "request" and "settings", which `described` returns. If WriteError or OutputError is
+    raised, the existing checkpoints are unchanged.
     """
     temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", folder / f"ckpt-{number:06d}"
     try:
@@ -84,7 +87,7 @@ def save(
 
 
 def load(folder: Path) -> Checkpoint | None:
-    """Return the newest sound checkpoint; None if there is none at all. Raise DataError if none is sound."""
+    """Return the newest valid checkpoint, or None if no checkpoints exist. Raise DataError if all are invalid."""
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
         try:
@@ -97,12 +100,12 @@ def load(folder: Path) -> Checkpoint | None:
             continue
         return Checkpoint(number, arrays, about, skipped)
     if skipped:
-        raise DataError(f"{folder}: no checkpoint is sound: {'; '.join(skipped)}; remove the folder to start over")
+        raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; remove the folder to start over")
     return None
 
 
 def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
-    """Return the number of the newest checkpoint with a sound manifest and what run it is of; None without one."""
+    """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
         with suppress(W2VError, OSError):
             return number, _manifest(folder, number)["run"]
@@ -110,7 +113,7 @@ def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
 
 
 def numbers(folder: Path) -> list[int]:
-    """Return the numbers of the checkpoints that are there, oldest first."""
+    """Return the numbers of the existing checkpoints, oldest first."""
     with suppress(FileNotFoundError, NotADirectoryError):
         entries = [entry for entry in folder.iterdir() if not entry.is_symlink()]
         return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
@@ -123,19 +126,19 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
         with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(folder, DataError)), "rb") as file:
             about = os.fstat(file.fileno())
     except PermissionError as error:
-        raise DataError(f"{state} is not used: {reason(error)}") from error
+        raise DataError(f"{state} cannot be used: {reason(error)}") from error
     if about.st_size != manifest.get("bytes"):
-        raise DataError(f"{state}: {about.st_size:,} bytes where the manifest says {manifest.get('bytes')}")
+        raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.get('bytes')}")
     if _digest(state) != manifest.get("sha256"):
-        raise DataError(f"{state}: damaged, its checksum is not the manifest's")
+        raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
     with open_safetensors(state) as box:
         box.check_format()
-        facts = json_object(box.metadata.get("about", "null"), f"{state}: what it says about the run is")
+        facts = json_object(box.metadata.get("about", "null"), f"{state}: its description of the run is")
         return {name: box.array(name) for name in box.names}, facts
 
 
 def _manifest(folder: Path, number: int) -> dict[str, Any]:
-    """Read a manifest; DataError unless it is whole and of this number."""
+    """Read a manifest. Raise DataError unless it is intact and belongs to the checkpoint of this number."""
     place = folder / f"ckpt-{number:06d}"
     path = place / MANIFEST
     try:
@@ -143,14 +146,14 @@ def _manifest(folder: Path, number: int) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"{path}: {reason(error)}") from error
     if found.get("schema") != SCHEMA:
-        raise DataError(f"{place}: has schema {found.get('schema')}; this version of w2vtrain reads {SCHEMA}")
+        raise DataError(f"{place}: has schema {found.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
     if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
         raise DataError(f"{path}: damaged: its digest does not match")
     return found
 
 
 def sealed(manifest: dict[str, Any]) -> str:
-    """Return a manifest as JSON, with the digest of all else that it says."""
+    """Return a manifest as JSON, with a "digest" field that covers all other fields."""
     return json.dumps({**manifest, "digest": _seal(manifest)})
 
 
@@ -164,7 +167,7 @@ def _digest(path: Path) -> str:
 
 
 def remove(folder: Path, number: int) -> None:
-    """Delete a checkpoint: renamed first, for a folder that is half deleted may not look like one."""
+    """Delete a checkpoint. Rename it first, so that a partially deleted folder is never taken for a checkpoint."""
     doomed = folder / f".del-{number:06d}-{os.getpid()}"
     with suppress(OSError):
         (folder / f"ckpt-{number:06d}").rename(doomed)
@@ -172,7 +175,7 @@ def remove(folder: Path, number: int) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Delete what killed runs left half written or half deleted. Only for the holder of the lock."""
+    """Delete what killed runs left partially written or partially deleted. The caller must hold the lock."""
     for entry in list(folder.iterdir()):
         if LEFTOVER.fullmatch(entry.name):
             if entry.is_dir():
@@ -182,34 +185,36 @@ def sweep(folder: Path) -> None:
 
 
 def require_own(folder: Path, trusted: Trusted) -> None:
-    """Raise OutputError or DataError unless a folder is empty, but for what a killed run leaves, or a run's.
+    """Raise OutputError or DataError unless a folder is a run folder, is empty, or holds only a killed run's leftovers.
 
-    A run deletes files of fixed names in its folder: in any other folder they would be somebody's. This looks before
-    the lock is made, which is a file, too; `Run.begin` reads again, since the holder of the lock may have written.
+    A run deletes files with fixed names in its folder; in any other folder, those could be the user's files. This check
+    comes before the lock file is created. `Run.begin` reads config.json again, because another holder of the lock may
+    have changed it in between.
     """
-    with suppress(OtherSchema):  # a run of another version: its settings decide
+    with suppress(OtherSchema):  # a run of another version: `Run.begin` decides
         if Journal.read(folder, trusted) is not None:
             return
         for entry in folder.iterdir():
             if entry.name != LOCK and not BEGUN.fullmatch(entry.name):
-                raise OutputError(f"{folder}: is not empty, and no run's folder: name another with --run")
+                raise OutputError(f"{folder}: is not empty and is not a run folder: choose another folder with --run")
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold RUN/lock, made with the folder if need be.
+    """Hold RUN/lock, and create it and the folder if necessary.
 
-    OutputError says who else holds it, and since when, or why the folder is not to be trusted. The system drops the
-    lock with the process, so that the next run takes over a killed run's lock at once.
+    Raise OutputError if another process holds the lock; the message says which, and since when. Also raise OutputError
+    if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
+    killed run does not block the next one.
     """
     try:
         if not folder.is_dir():
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
     except FileNotFoundError:
-        raise OutputError(f"{folder}: the run's folder cannot be made: there is no folder {folder.parent}") from None
+        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
     except OSError as error:
-        raise OutputError(f"{folder}: the run's folder cannot be made: {reason(error)}") from error
+        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
     trusted = require_trust(folder, OutputError)
     require_own(folder, trusted)
     lock = Lock(folder / LOCK, str(folder), trusted)

@@ -1,6 +1,6 @@
-"""Compile an engine's kernels, and turn what Numba says about a user's own code into one line.
+"""Compile an engine's kernels, and reduce Numba's error messages about user code to one line.
 
-It knows Numba's messages only: what kernels there are is the engine's knowledge.
+This module knows only Numba's messages; the engine knows which kernels exist.
 """
 
 import ast
@@ -18,35 +18,36 @@ from w2vtrain.training.trainer import Engine
 HEADER = "Failed in nopython mode pipeline"
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 SIGNATURE = "found for signature"
-MEANINGS = {"Only accept returning of array": "kernels cannot make arrays"}
-"""The beginnings of messages that say nothing to somebody who has not read Numba, and what they mean."""
+MEANINGS = {"Only accept returning of array": "kernels cannot create arrays"}
+"""Beginnings of Numba messages that mean little to users, and what they mean."""
 
 
 def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
-    """Compile, or load from disk, what training runs.
+    """Compile the kernels that training runs, or load them from disk.
 
-    ConfigError if Numba cannot compile the objective or the architecture: it shows the line of theirs that is at fault.
+    Raise ConfigError if Numba cannot compile the objective or the architecture. The message shows the line at fault, if
+    Numba reports it.
     """
     try:
         engine.compile()
     except (NumbaError, UnsupportedBytecodeError) as error:
         message = str(error)
-        classes = sorted((type(objective), type(architecture)), key=is_ours)  # somebody's own first: they are suspected
+        classes = sorted((type(objective), type(architecture)), key=is_ours)  # user code first: the likelier cause
         lines = (own_line(message, cls) for cls in classes)
         brought = " with ".join(cls.__qualname__ for cls in classes if not is_ours(cls))
         if what := next(filter(None, lines), brought):
-            all_of_it = "--debug shows all that Numba says"
+            all_of_it = "--debug shows Numba's full message"
             raise ConfigError(f"{what} cannot be compiled: {reason(message)} ({all_of_it})") from error
         raise
 
 
 def is_ours(cls: type) -> bool:
-    """Return whether a class comes with the package."""
+    """Return whether a class is part of this package."""
     return cls.__module__.startswith("w2vtrain.")
 
 
 def own_line(message: str, cls: type) -> str | None:
-    """Return the innermost place in a class's file that a message names, and its line; None if there is none."""
+    """Return the innermost location in a class's file that a message names, with the source line there, or None."""
     source = inspect.getsourcefile(cls)
     if source is None:
         return None
@@ -59,7 +60,7 @@ def own_line(message: str, cls: type) -> str | None:
 
 
 def reason(message: str) -> str:
-    """Return what the innermost of Numba's nested messages says first, on one line."""
+    """Return the first line of the innermost of Numba's nested messages, in plain words if possible."""
     lines = [line.strip() for line in _innermost(message).splitlines()]
     lines = [line for line in lines if line] or [message.strip()]
     if SIGNATURE in lines[0]:
@@ -69,13 +70,13 @@ def reason(message: str) -> str:
 
 
 def _innermost(message: str) -> str:
-    """Return the innermost of nested messages, which the places of those around it follow."""
+    """Return the innermost of nested messages, and the locations of the outer ones, which follow it."""
     _, header, rest = message.rpartition(HEADER)
     return rest.partition("\n")[2] if header else message
 
 
 def _line_of_name(message: str, source: str) -> int | None:
-    """Return the first line of a file that uses the name which a NameError is about: Numba gives no place for it."""
+    """Return the first line of a file that uses the name in a NameError, for which Numba reports no location."""
     name = re.search(r"name '(\w+)' is not defined", reason(message))
     nodes = ast.walk(ast.parse("".join(linecache.getlines(source)))) if name else ()
     return min((n.lineno for n in nodes if isinstance(n, ast.Name) and name and n.id == name[1]), default=None)

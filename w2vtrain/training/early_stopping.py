@@ -1,6 +1,6 @@
-"""Score held-out text after each epoch, keep the weights of the best one, and say when patience has ended.
+"""Score held-out text after each epoch, keep the best weights, and report when patience has run out.
 
-It does not train, and it does not decide when a checkpoint is written.
+This module does not train, and it does not decide when a checkpoint is written.
 """
 
 import math
@@ -19,16 +19,18 @@ from w2vtrain.training.predictor import predictor
 from w2vtrain.training.units import Watch
 
 LONG_SCORING = 10.0
-"""Seconds of scoring that need no warning, however short an epoch is."""
+"""Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""
 
 
 class EarlyStopping:
-    """What held-out text says of the epochs of one run.
+    """The held-out scores of one run's epochs, and the weights of the best epoch.
 
-    Methods take `weights`, a function that gives those of the epoch, since without held-out text nobody needs them.
-    text: the held-out text, None without one; finished: epochs that are scored, or need not be; lowest: the best
-    perplexity; waited: epochs since then; best: weights of the best epoch, None if that is the last of the schedule or
-    there is no held-out text; seconds: of scoring so far.
+    Methods take `weights`, a function that returns the weights of the current epoch, because they are not needed
+    without held-out text.
+
+    text: the held-out text, or None; finished: number of epochs that are complete, including their scoring; lowest:
+    the best perplexity so far; waited: epochs since the best one; best: weights of the best epoch, or None if that is
+    the last epoch of the schedule or there is no held-out text; seconds: time spent on scoring.
     """
 
     def __init__(self, text: Text | None, settings: Settings, vocabulary: Vocabulary, events: Events) -> None:
@@ -38,7 +40,10 @@ class EarlyStopping:
         self.best: Weights | None = None
 
     def score(self, epoch: Epoch, weights: Callable[[], Weights], stop: Callable[[], bool]) -> PerplexityScore | None:
-        """Score the held-out text, if there is one. Raise Interrupted if `stop` asks for it. Warn if it takes long."""
+        """Score the held-out text; return None if there is none. Raise Interrupted if `stop` returns True.
+
+        Warn during the first scoring if it will take longer than the epoch did.
+        """
         if self.text is None:
             return None
 
@@ -46,7 +51,7 @@ class EarlyStopping:
             if not self.finished and seconds > max(epoch.seconds, LONG_SCORING):
                 self.events.warning(
                     f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
-                    f" {epoch.seconds:,.1f} s: a shorter --heldout text would do"
+                    f" {epoch.seconds:,.1f} s: use a shorter --heldout text"
                 )
 
         found = predictor(self.settings, self.vocabulary, weights())
@@ -57,7 +62,7 @@ class EarlyStopping:
         return result
 
     def finish(self, epoch: int, found: PerplexityScore | None, weights: Callable[[], Weights]) -> None:
-        """Take in the score of an epoch, and keep a copy of its weights if it is the best and others will follow."""
+        """Record the score of an epoch. Keep a copy of its weights if it is the best so far and not the last epoch."""
         if found:
             self.waited += 1
             if found.perplexity < self.lowest or not self.finished:
@@ -66,19 +71,19 @@ class EarlyStopping:
         self.finished = epoch
 
     def is_out_of_patience(self) -> bool:
-        """Return whether as many epochs without improvement have passed as the settings allow."""
+        """Return whether `patience` epochs have passed without improvement."""
         return self.settings.patience is not None and self.waited >= self.settings.patience
 
     def chosen(self, weights: Callable[[], Weights]) -> Weights:
-        """Return the weights of the best epoch, given those of the last."""
+        """Return the weights of the best epoch; `weights` returns those of the last epoch."""
         return self.best if self.waited and self.best else weights()
 
     def best_epoch(self) -> int | None:
-        """Return the number of the best epoch, from 1; None without held-out text."""
+        """Return the number of the best epoch, counted from 1; None without held-out text."""
         return None if self.text is None else self.finished - self.waited
 
     def facts(self) -> dict[str, Any]:
-        """Return what a checkpoint says of this, besides `arrays`."""
+        """Return the JSON data that a checkpoint stores for this object."""
         return {
             "finished": self.finished,
             "scoring": self.seconds,
@@ -88,14 +93,14 @@ class EarlyStopping:
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a checkpoint holds of this, by name."""
+        """Return the arrays that a checkpoint stores for this object, by name."""
         return best_arrays(self.best) if self.best else {}
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over `facts` and `arrays` of a checkpoint. KeyError, TypeError or ValueError if the facts are none."""
+        """Restore `facts` and `arrays` from a checkpoint. Raise KeyError, TypeError or ValueError for invalid facts."""
         self.waited, self.finished, self.seconds = facts["waited"], facts["finished"], float(facts["scoring"])
         if not (isinstance(self.waited, int) and isinstance(self.finished, int)):
-            raise ValueError("waited or finished")
+            raise ValueError("waited or finished is not an integer")
         self.lowest = math.inf if facts["lowest"] is None else float(facts["lowest"])
         if facts["best"]:
             kept = {name.removeprefix("best."): array for name, array in arrays.items()}
@@ -103,7 +108,7 @@ class EarlyStopping:
 
 
 def best_arrays(weights: Weights) -> dict[str, np.ndarray]:
-    """Return weights by the names that they have in a checkpoint as those of the best epoch."""
+    """Return the weights of the best epoch by their names in a checkpoint."""
     named = {"input": weights.input, "output": weights.output, **weights.arrays}
     return {f"best.{name}": array for name, array in named.items()}
 

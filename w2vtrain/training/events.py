@@ -1,6 +1,6 @@
-"""The events of a run: what training and scoring tell whoever shows or records it.
+"""The events of a run: callbacks through which training and scoring report to a console, a log or a program.
 
-Events decide nothing: what a callback returns is ignored. An exception in one ends the run.
+Callbacks do not control the run: their return values are ignored. An exception in a callback ends the run.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,19 @@ from w2vtrain.training.perplexity import PerplexityScore
 
 @dataclass(frozen=True)
 class Events:
-    """Callbacks, each called in the thread that called `fit`, in this order; one that is not given does nothing.
+    """Callbacks, in the order of their first call. All are called in the thread that called `fit`.
 
-    reading(bytes read, bytes in all if known, tokens): some times per second.
-    read(corpus, seconds): the corpus is encoded.
-    kept(words, share): what subsampling keeps, per epoch and as a share of all words.
-    warning(sentence): something looks wrong, but may be meant.
+    reading(bytes read, total bytes or None if unknown, tokens): several times per second while the corpus is read.
+    read(corpus, seconds): the corpus has been read and encoded.
+    kept(words, share): the words that subsampling is expected to keep per epoch, and their share of all words, 0 to 1.
+    warning(sentence): something looks wrong, but may be intended.
     resumed(state): training continues from a checkpoint.
-    ready(seconds): weights are made and kernels compiled, which took so long.
-    training(progress): a slice of an epoch is learned, some times per second and thread.
-    scoring(parts done, parts): of the held-out text.
-    epoch(epoch, score): an epoch is learned and, if there is held-out text, scored.
+    ready(seconds): the weights are initialized and the kernels compiled, which took this long.
+    training(progress): a slice of an epoch has been learned; several times per second per thread.
+    scoring(parts done, parts): a part of the held-out text has been scored.
+    epoch(epoch, score): an epoch has been learned and, if there is held-out text, scored; otherwise score is None.
+
+    By default, each callback does nothing.
     """
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None

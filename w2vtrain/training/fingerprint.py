@@ -1,4 +1,7 @@
-"""What a corpus is, so that a run that goes on can tell whether it is still the one that it began with."""
+"""Fingerprint a corpus, so that a resumed run can detect that its corpus has changed.
+
+This module does not decide what happens then: fit.py does.
+"""
 
 import zlib
 from pathlib import Path
@@ -13,7 +16,7 @@ from w2vtrain.text.vocab import Vocabulary
 
 
 def fingerprint(corpus: Corpus, ids: EncodedCorpus) -> dict[str, Any]:
-    """What the encoded corpus is, and which files it came from."""
+    """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file."""
     files = []
     for file in corpus.files:
         if file.path != "-":
@@ -24,12 +27,12 @@ def fingerprint(corpus: Corpus, ids: EncodedCorpus) -> dict[str, Any]:
 
 
 def vocabulary_checksum(vocabulary: Vocabulary) -> int:
-    """Of words and counts in their order."""
+    """Return the CRC-32 of the words and counts in their order."""
     return zlib.crc32("\n".join(vocabulary.words).encode(), zlib.crc32(vocabulary.counts.tobytes()))
 
 
 def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """CorpusChanged where the corpus is not the one that the run began with; names the files that look changed."""
+    """Raise CorpusChanged if the tokens or the vocabulary differ from `before`; name the files that have changed."""
     if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
         return
     old = {file["path"]: file for file in before.get("files", [])}
@@ -37,11 +40,11 @@ def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
     changed = []
     for path in [*new, *(path for path in old if path not in new)]:
         if path not in old or path not in new:
-            changed.append(f"{path} is {'gone' if path in old else 'new'}")
+            changed.append(f"{path} is {'missing' if path in old else 'new'}")
         elif old[path]["bytes"] != new[path]["bytes"]:
-            changed.append(f"{path} had {old[path]['bytes']:,} bytes, has {new[path]['bytes']:,}")
+            changed.append(f"{path} had {old[path]['bytes']:,} bytes, now has {new[path]['bytes']:,}")
         elif old[path]["modified"] != new[path]["modified"]:
-            changed.append(f"{path} was written to")
+            changed.append(f"{path} was modified")
     raise CorpusChanged(
-        f"the corpus changed since the run began: {'; '.join(changed) or 'other words in the same files'}"
+        f"the corpus changed since the run began: {'; '.join(changed) or 'different words in the same files'}"
     )

@@ -1,6 +1,6 @@
-"""From text to a trained model: reading, vocabulary, objective, training, in that order; and from a model to scores.
+"""Train a model on text files, and score text with a trained model.
 
-It writes no result and prints nothing; the command line and the Python API are thin layers above it.
+This module writes no results and prints nothing; the command line and the Python API are thin layers on top of it.
 """
 
 import time
@@ -39,9 +39,10 @@ from w2vtrain.training.units import Interrupted, Watch
 
 
 def effective(settings: Settings) -> tuple[Settings, str]:
-    """Return settings with nothing left automatic, and the reason for the number of threads.
+    """Return the settings with all automatic values filled in, and the reason for the number of threads.
 
-    ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a rule.
+    Raise ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a
+    rule.
     """
     options = checked_options(settings.objective, settings.options)
     known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
@@ -67,12 +68,13 @@ def fit(
     found: Checkpoint | None = None,
     allow_changed: bool = False,
 ) -> Model:
-    """Train on text files. `settings` as `effective` gives them.
+    """Train a model on text files, with settings from `effective`.
 
-    With a `run` its folder gets checkpoints, and training resumes from the one `found` there; if the corpus has changed
-    since then, it starts over if that is allowed. With held-out text the model is that of the epoch that predicts it
-    best. The model's record says what was read and learned, and how long it took. Errors are W2VError's subclasses;
-    DataError if not a single example is left to learn from.
+    With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
+    has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
+    held-out text, the model has the weights of the epoch that predicts it best. The model's record says what was read
+    and learned, and how long it took. All errors are subclasses of W2VError; DataError is raised if there is no example
+    to learn from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
@@ -82,7 +84,7 @@ def fit(
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
     architecture = architecture_of(settings, ids.vocabulary.words)
     more = architecture.input_rows(words) if composes(architecture) else 0
-    check_memory(words, width, 2 if inputs.heldout else 1, more)  # with held-out text the best epoch is kept, too
+    check_memory(words, width, 2 if inputs.heldout else 1, more)  # the best weights are kept, too
     if run:
         run.check_disk_space(words, width)
     has_products = inputs.heldout or engine_of(settings.objective) == "blocks"
@@ -99,7 +101,7 @@ def fit(
 
 
 def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
-    """Read and encode the corpus, and report what it is and what looks wrong with it."""
+    """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     ids = encode(
         corpus,
@@ -115,16 +117,16 @@ def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) ->
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
-    events.kept(round(thinning.share * ids.words), thinning.share)  # a given vocabulary has counts of its own
+    events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
     for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
         events.warning(sentence)
     return corpus, ids
 
 
 class _Learner:
-    """Train on a corpus that is read: bring together the engine, held-out text, the record and the run folder.
+    """One training run on an encoded corpus: its engine, held-out text, record and run folder.
 
-    state: at the end of the last epoch; identity: the fingerprint of the corpus, for checkpoints.
+    state: the state at the end of the last complete epoch; identity: the corpus's fingerprint, for checkpoints.
     """
 
     def __init__(
@@ -144,9 +146,9 @@ class _Learner:
         self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
 
     def train(self) -> None:
-        """Learn all epochs, or those that are left."""
+        """Train all remaining epochs."""
         state = self.state
-        if state.epochs and self.early_stopping.finished < state.epochs[-1].epoch:  # stopped while it was scored
+        if state.epochs and self.early_stopping.finished < state.epochs[-1].epoch:  # stopped while scoring
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
@@ -164,16 +166,16 @@ class _Learner:
             self.give_up()
 
     def get_ready(self) -> None:
-        """Report that everything is compiled; from now on signals are heard where training pauses."""
+        """Report that everything is compiled. From now on, signals take effect when training pauses."""
         self.record.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.record.seconds["preparing"])
         if self.run:
             self.run.learning = True
 
     def end_epoch(self, state: State) -> State:
-        """Save, score held-out text and keep the best weights.
+        """Save a checkpoint, score the held-out text and keep the best weights.
 
-        Return where training continues: at the end of the schedule if patience has ended.
+        Return the state to continue from; if patience has run out, it is the end of the schedule.
         """
         self.state, epoch, weights = state, state.epochs[-1], self.engine.weights
         if self.early_stopping.text:
@@ -181,7 +183,7 @@ class _Learner:
         try:
             found = self.early_stopping.score(epoch, weights, lambda: self.run is not None and self.run.stopping)
         except Interrupted:
-            self.save(state)  # which raises Stopped
+            self.save(state)  # raises Stopped
             raise
         self.early_stopping.finish(epoch.epoch, found, weights)
         self.record.add(epoch, state.spent, found)
@@ -189,43 +191,43 @@ class _Learner:
         return replace(state, epoch=self.schedule.epochs) if self.early_stopping.is_out_of_patience() else state
 
     def give_up(self) -> None:
-        """Raise DataError: not one example was learned."""
+        """Delete the checkpoints and raise DataError, because there was no example to learn from."""
         if self.run:
             self.run.settle()
             self.run.forget()
         raise DataError(
-            "there is nothing to learn from: no word kept a context word; --sample 0 keeps frequent words, a lower"
-            " --min-count rare ones, and a line needs at least two words"
+            "there is nothing to learn from: no word has a context word; --sample 0 keeps frequent words, a lower"
+            " --min-count keeps rare ones, and a line needs at least two words"
         )
 
     def save(self, state: State, milestone: bool = False) -> None:
-        """Save a checkpoint if the run's folder says so. Raise Stopped if a signal asked for it."""
+        """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
         if self.run:
             self.run.pause(self.arrays, lambda: self.facts(state), milestone)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of a checkpoint."""
+        """Return the arrays to save in a checkpoint."""
         return {**self.engine.state(), **self.early_stopping.arrays()}
 
     def facts(self, state: State) -> dict[str, Any]:
-        """Return what a checkpoint says besides its arrays."""
+        """Return the JSON data to save in a checkpoint."""
         run = {"state": asdict(state), "corpus": self.identity, "epochs": list(self.record.epochs)}
         return {**run, **self.early_stopping.facts()}
 
     def resume(self, found: Checkpoint, allow_changed: bool) -> None:
-        """Take over a checkpoint, or start over if the corpus has changed and that is allowed.
+        """Restore a checkpoint. If the corpus has changed, start over if `allow_changed`, else raise CorpusChanged.
 
-        Raise CorpusChanged if it is not, DataError if the checkpoint does not fit this run.
+        Raise DataError if the checkpoint does not fit this run.
         """
         try:
             self._restore(found)
         except CorpusChanged as error:
             if not self.run or not allow_changed:
-                raise CorpusChanged(f"{error}; restore it, or say --allow-changed to start over") from None
+                raise CorpusChanged(f"{error}; restore the corpus, or use --allow-changed to start over") from None
             self.run.warn(f"{error}; the run starts over")
             self.run.forget()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
+            raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
         else:
             self.events.resumed(self.state)
 
@@ -241,15 +243,15 @@ class _Learner:
             array[...] = found.arrays[name]
         self.state, self.record.epochs = State.read(about["state"]), about["epochs"]
         if self.state.chunks > len(self.text.words) or self.state.epoch > self.schedule.epochs:
-            raise ValueError("more is learned than there is")
+            raise ValueError("the state is beyond the end of the run")
         if not isinstance(self.record.epochs, list):
-            raise ValueError("epochs")
+            raise ValueError("epochs is not a list")
         self.early_stopping.restore(about, {name: found.arrays[name] for name in best})
         if self.early_stopping.finished < self.state.epoch and not self.state.epochs:
-            raise ValueError("an epoch without a record")
+            raise ValueError("an epoch has no record")
 
     def model(self) -> Model:
-        """Return the best weights, or the last, with the record of the run."""
+        """Return the model: the best weights, or the last without held-out text, and the record of the run."""
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         parameters, best_epoch = output_parameters(self.objective, weights), self.early_stopping.best_epoch()
         return Model(
@@ -266,7 +268,7 @@ class _Learner:
 def perplexity(
     model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
 ) -> tuple[PerplexityScore, float]:
-    """Return how a model predicts text, and the share of the text's tokens that are in its vocabulary."""
+    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1."""
     settings, vocabulary, found = model_predictor(model)
     text, coverage = heldout_text(sources, settings, vocabulary)
     watch = Watch((events or Events()).scoring)

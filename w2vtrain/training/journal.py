@@ -1,9 +1,10 @@
-"""RUN/config.json: the run's request and settings, with a digest, and the output files that it wrote.
+"""Read and write RUN/config.json: the run's request and settings, with a digest, and the files that it wrote.
 
-It decides nothing: run_folder.py asks it whether a run may continue, preflight.py whether a file may be overwritten.
+This module decides nothing: run_folder.py uses it to decide whether a run may continue, and commands/preflight.py
+whether a file may be overwritten.
 
-A file is a run's own if the run recorded its inode number and its checksum before the file got its name. A name alone
-proves nothing: after a crash another run may have written there.
+A file belongs to a run if the run recorded the file's inode number and checksum before the file got its name. A name
+alone proves nothing: after a crash, another run may have written a file of that name.
 """
 
 import hashlib
@@ -27,27 +28,27 @@ from w2vtrain.system.trust import Trusted, new_files_in, read_trusted
 CONFIG = "config.json"
 SCHEMA = 2
 LARGEST = 16 << 20
-"""Bytes that the file may have."""
+"""Maximum size of config.json, in bytes."""
 SEALED = ("run", "cwd", "request", "settings")
-"""What the digest covers."""
+"""Fields that the digest covers."""
 FREE = ("threads", "stall_timeout")
-"""Settings that may differ between a run and its continuation."""
+"""Settings that may change when a run is resumed."""
 DECIDING = ("sources", "heldout", "read_vocab")
-"""Parts of the request that decide the result, beside the settings."""
+"""Fields of the request that affect the result, in addition to the settings."""
 
 
 class OtherSchema(DataError):
-    """The record of a run of another version."""
+    """Raised for a config.json that another version of w2vtrain wrote in another schema."""
 
 
 @dataclass
 class Journal:
-    """The record of one run.
+    """The config.json of one run.
 
-    about: "cwd", "request" and "settings", in JSON's types; run: the run's id; outputs: by real path, the inode,
-    bytes and sha256 of each file that the run wrote or is about to name; locks: by real path, the inode of the lock
-    file beside each output that the run began; complete: all results are written.
-    sealed: whether the digest agreed when the file was read.
+    about: "cwd", "request" and "settings", as JSON types; run: the run's id; outputs: by real path, the inode, bytes
+    and sha256 of each file that the run wrote or is about to rename into place; locks: by real path, the inode of the
+    lock file beside each output that the run began; complete: whether all results are written; sealed: whether the
+    digest matched when the file was read.
     """
 
     folder: Path
@@ -61,34 +62,34 @@ class Journal:
 
     @classmethod
     def read(cls, folder: Path, trusted: Trusted) -> "Journal | None":
-        """Read what the folder of a run says; None if it says nothing, DataError if it cannot be used."""
+        """Read the config.json of a run folder; return None if there is none. Raise DataError if it is unusable."""
         path = folder / CONFIG
         try:
             data = read_trusted(path, LARGEST, trusted)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise DataError(f"{path} is not used: {reason(error)}; remove the folder to start over") from error
+            raise DataError(f"{path} cannot be used: {reason(error)}; remove the folder to start over") from error
         found = json_object(data, f"{path} is", "; remove the folder to start over")
         if "settings" not in found or not {"request", "schema"} & found.keys():
-            raise DataError(f"{path}: is not of a run of this program: name another folder with --run")
+            raise DataError(f"{path}: was not written by w2vtrain: choose another folder with --run")
         if found.get("schema") != SCHEMA:
             raise OtherSchema(
-                f"{path}: has schema {str(found.get('schema', 1))[:20]}, this version of w2vtrain reads {SCHEMA}:"
-                " finish the run with the version that began it, or start over with `fit --force` and the same settings"
+                f"{path}: has schema {str(found.get('schema', 1))[:20]}; this version of w2vtrain reads schema {SCHEMA}"
+                ": finish the run with the version that started it, or start over with `fit --force`"
             )
         outputs, locks, run = found.get("outputs"), found.get("locks"), found.get("run")
         if not isinstance(outputs, dict) or not isinstance(locks, dict):
-            raise DataError(f"{path}: its outputs are not a table; remove the folder to start over")
+            raise DataError(f"{path}: its outputs or locks are not a JSON object; remove the folder to start over")
         outputs = {name: entry for name, entry in outputs.items() if isinstance(entry, dict)}
         if not isinstance(run, str) or not (run.isalnum() and len(run) <= 64):
-            raise DataError(f"{path}: has no id of a run; remove the folder to start over")
+            raise DataError(f"{path}: has no valid run id; remove the folder to start over")
         about = {name: found.get(name) for name in ("cwd", "request", "settings")}
         sealed = found.get("digest") == digest({**about, "run": run})
         return cls(folder, trusted, about, run, outputs, locks, found.get("complete") is True, sealed)
 
     def save(self) -> None:
-        """Write the record; WriteError or OutputError leave the one before."""
+        """Write config.json. If WriteError or OutputError is raised, the previous file is unchanged."""
         sealed = {"run": self.run, **self.about}
         text = {
             "schema": SCHEMA,
@@ -102,7 +103,7 @@ class Journal:
             file.write(json.dumps(text, indent=2).encode())
 
     def claim(self, target: Path, temporary: Path) -> None:
-        """Record that the run owns the file that is about to take the name `target`."""
+        """Record that the run owns the file `temporary`, which is about to be renamed to `target`."""
         with temporary.open("rb") as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
         about = temporary.stat()
@@ -110,13 +111,13 @@ class Journal:
         self.save()
 
     def claim_log(self, target: Path, temporary: Path) -> None:
-        """Record the same of a file that grows afterwards: its first line will name the run."""
+        """Record that the run owns a log. Since a log grows, `owns` checks the run's id in it instead of a checksum."""
         self.outputs[str(target)] = {"inode": temporary.stat().st_ino, "log": True}
         self.save()
 
     def owns(self, path: str) -> bool:
-        """Return whether the file of this name is one that this run wrote, unchanged."""
-        with suppress(OSError, ValueError):  # a name with a NUL byte is a ValueError
+        """Return whether this run wrote the file at this path and it is unchanged, except that a log may grow."""
+        with suppress(OSError, ValueError):  # ValueError: the name has a NUL byte
             entry = self.outputs.get(os.path.realpath(path))
             about = Path(path).stat()
             if entry is None or about.st_ino != entry.get("inode") or not Path(path).is_file():
@@ -130,19 +131,19 @@ class Journal:
         return False
 
     def began(self, lock: Path) -> bool:
-        """Return whether the run began the output beside which this lock file lies, if it is there."""
+        """Return whether this run began the output beside this lock file; False if there is no lock file."""
         with suppress(OSError):
             same = lock.stat(follow_symlinks=False).st_ino == self.locks.get(str(lock))
             return same or run_of(lock, new_files_in(lock.parent)) == self.run
         return False
 
     def owns_any(self) -> bool:
-        """Return whether any file that this run wrote is still there."""
+        """Return whether any file that this run wrote still exists unchanged."""
         return any(self.owns(path) for path in self.outputs)
 
 
 def digest(about: Mapping[str, Any]) -> str:
-    """Return the digest of the parts that decide what a run does."""
+    """Return the digest of the fields that determine what a run does."""
     return json_digest({name: about.get(name) for name in SEALED})
 
 
@@ -152,9 +153,9 @@ def changes(
     free: Collection[str] = FREE,
     parts: Collection[str] | None = None,
 ) -> list[str]:
-    """Return how two descriptions of a run differ: "alpha 0.05, not 0.1".
+    """Return the differences between two descriptions of a run, each like "alpha 0.05, not 0.1".
 
-    free: settings that may differ; parts: of the request, those that count, by default those that decide the result.
+    free: settings that may differ; parts: fields of the request to compare, by default those that affect the result.
     """
     found = []
     before, now = ({**about, "settings": _settings_of(about)} for about in (before, now))
@@ -163,14 +164,14 @@ def changes(
         if not isinstance(old, dict) or not isinstance(new, dict):
             continue
         for name in names:
-            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older versions lack some
+            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older runs lack some
             if name not in free and first != new.get(name):
                 found.append(f"{name} {shown(first)}, not {shown(new.get(name))}")
     return found
 
 
 def _settings_of(about: Mapping[str, Any]) -> Any:
-    """Return the settings of a run's description, aliases translated where they make sense: it may be of any origin."""
+    """Return a description's settings with aliases translated; unchanged if that fails, since it may be damaged."""
     settings = about.get("settings")
     try:
         return translated(settings) if isinstance(settings, dict) else settings

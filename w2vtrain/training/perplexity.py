@@ -1,6 +1,6 @@
-"""Held-out text under a language model: exact and unnormalized perplexity, log Z, coverage.
+"""Score held-out text with a model as a language model: exact and unnormalized perplexity, and log Z.
 
-It trains nothing, and knows an objective only as something that scores targets.
+This module trains nothing, and uses an objective only through its scorer.
 """
 
 import itertools
@@ -22,22 +22,24 @@ from w2vtrain.probability.dense import Workspace
 from w2vtrain.training.units import Check, Unit, Watch, run_units
 
 EXAMPLES_PER_BLOCK = 256
-"""Examples, or context words, per block."""
+"""Examples, or context words, that are scored together."""
 UNITS = 64
-"""A text of fewer chunks is cut into more units, about this many: threads end together, and progress is even."""
+"""A text with fewer chunks is divided into about this many units, so that threads end together."""
 SAMPLED = 16
-"""Sampled examples whose log Z is computed together, where it is computed for a sample alone."""
+"""Sampled examples per unit, if log Z is computed for a sample only."""
 
 
 @dataclass(frozen=True)
 class PerplexityScore:
-    """How a model predicts a text.
+    """The score of a model on a text.
 
-    perplexity: exp of the mean negative log-probability, exactly normalized; unnormalized: the same of the scores as
-    they are, without Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: of log Z; examples: predictions
-    made, which for skip-gram are pairs; normalized: of how many log Z was computed, which is all but where that is
-    too dear (char-softmax): there its mean over a random sample stands for the mean over all; seconds: of scoring,
-    summed over threads.
+    perplexity: exp of the mean negative log-probability, exactly normalized; unnormalized: the same for raw scores, not
+    divided by Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: mean and variance of log Z; examples: number
+    of predictions, which for skip-gram are word pairs; normalized: number of examples whose log Z was computed;
+    seconds: time spent on scoring, summed over threads.
+
+    log Z is computed for all examples unless that is too expensive (char-softmax); then its mean over a random sample
+    estimates the mean over all examples.
     """
 
     perplexity: float
@@ -53,19 +55,20 @@ class PerplexityScore:
 def score(
     scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
 ) -> PerplexityScore:
-    """Score every target of a text in full windows.
+    """Score every target word of a text, with full windows.
 
-    scorer: see objectives.contract.Scorer. With skip-gram, whose hidden vectors are rows, log Z is computed once per
-    context word if the scorer has `raw`; with `affordable`, for a sample of that size.
+    scorer: see objectives.contract.Scorer. With skip-gram, whose hidden vectors are input rows, log Z is computed once
+    per context word if the scorer has `raw`. If `scorer.affordable` is not 0, log Z is computed for a random sample of
+    about that many examples.
 
-    The result does not depend on the number of threads. Raises DataError if the text has no word with a context,
-    Interrupted if `watch.stop` asks for it, and Stalled.
+    The result does not depend on the number of threads. Raise DataError if no word of the text has a context word,
+    Interrupted if `watch.stop` returns True, and Stalled if a thread finishes no unit for too long.
     """
     work = _Work(scorer, layer, windows, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
     n, raw, normalized, z, z2 = work.totals(sums)
     if n == 0:
-        raise DataError("the held-out text has no word with a context")
+        raise DataError("the held-out text has no word with a context word")
     mean = z / normalized
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
@@ -73,9 +76,9 @@ def score(
 
 
 class _Block(NamedTuple):
-    """Consecutive examples of a chunk: H (B, width), targets (B,).
+    """Consecutive examples of a chunk: hidden vectors H (B, width) float32 and targets (B,) int32.
 
-    words (B,): the context words of skip-gram's examples, which have one each; otherwise without meaning.
+    words (B,) int32: with skip-gram, the context word of each example; meaningless otherwise.
     """
 
     H: np.ndarray
@@ -84,7 +87,7 @@ class _Block(NamedTuple):
 
 
 class _Work:
-    """What scoring a text consists of: units that any thread does in any order.
+    """The work of scoring a text, divided into units that threads can process in any order.
 
     A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
     """
@@ -96,13 +99,13 @@ class _Work:
         SCORER.verify(type(scorer), "scorer")
         self.sampled = scorer.affordable > 0
         self.by_word = layer.architecture.in_place() and scorer.raw is not None and not self.sampled
-        # By context word: in how many examples it is, and its log Z.
+        # For each context word: the number of examples that have it, and its log Z.
         self.lock = threading.Lock()
         self.examples = np.zeros(len(text.counts), np.int64)
         self.log_z = np.zeros(len(text.counts))
 
     def kinds(self) -> list[list[Unit]]:
-        """Return the units, those of similar cost together."""
+        """Return the units in groups of similar cost."""
         chunks = range(len(self.text.words))
         blocks = -(-int(self.text.words.max(initial=1)) // EXAMPLES_PER_BLOCK)
         parts = min(-(-UNITS // max(1, len(chunks))), blocks)
@@ -113,7 +116,7 @@ class _Work:
         return [raw, self._samples() if self.sampled else self._words()]
 
     def totals(self, sums: np.ndarray) -> list[float]:
-        """Return the five sums of all units; where log Z is known by word, each example has its word's."""
+        """Return the five sums over all units. If log Z is known per word, use each example's context word."""
         total = sums.sum(axis=0)
         if self.by_word:
             used = self.examples > 0
@@ -122,9 +125,9 @@ class _Work:
         return [float(x) for x in total]
 
     def blocks(self, chunk: int, work: Workspace, part: int = 0, parts: int = 1) -> Iterator[_Block]:
-        """Yield blocks part, part + parts, part + 2 parts, ... of a chunk: all its words, in full windows."""
+        """Yield blocks part, part + parts, part + 2 parts, ... of a chunk, with all its words and full windows."""
         first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
-        stream = (0, 0, chunk)  # nothing is drawn from it: all words are kept, no window shrinks
+        stream = (0, 0, chunk)  # never drawn from: all words are kept and no window shrinks
         architecture = self.layer.architecture
         examples = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
         for at in range(part * EXAMPLES_PER_BLOCK, len(examples.targets), parts * EXAMPLES_PER_BLOCK):
@@ -138,7 +141,7 @@ class _Work:
         return H
 
     def _exact(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
-        """Score a part of a chunk, each example with its log Z."""
+        """Score a part of a chunk, and compute log Z of each example."""
         sums = np.zeros(5)
         for block in self.blocks(chunk, work, part, parts):
             check()
@@ -159,11 +162,11 @@ class _Work:
         return sums
 
     def _words(self) -> list[Unit]:
-        """Return the units that compute log Z of the text's words."""
+        """Return the units that compute log Z for each word that occurs in the text."""
         found = np.zeros(len(self.text.counts) + 1, np.bool_)
         for first, last in itertools.pairwise(self.text.starts.tolist()):
             found[self.text.tokens[first:last]] = True
-        found[-1] = False  # -1, the end of a sentence
+        found[-1] = False  # -1 marks the end of a sentence
         if self.windows.end >= 0:
             found[self.windows.end] = True
         words = np.flatnonzero(found).astype(np.int32)
@@ -177,11 +180,11 @@ class _Work:
         none = np.zeros_like(words)
         alone = Examples(words, np.arange(len(words)), none + 1, none, none, words, words)
         H = self._hidden(alone, 0, len(words))
-        self.log_z[words] = _quietly(self.scorer.scores, H, words)[1]  # log Z is the same for any target
+        self.log_z[words] = _quietly(self.scorer.scores, H, words)[1]  # log Z does not depend on the target
         return np.zeros(5)
 
     def _samples(self) -> list[Unit]:
-        """Return the units that compute log Z of a sample, drawn from the first blocks of every chunk."""
+        """Return the units that compute log Z of sampled examples, drawn from the first blocks of each chunk."""
         units: list[Unit] = []
         share_of_chunk = -(-self.scorer.affordable // max(1, len(self.text.words)))
         for chunk, tokens in enumerate(np.diff(self.text.starts).tolist()):
@@ -194,14 +197,14 @@ class _Work:
         return units
 
     def _sample(self, chunk: int, at: int, size: int, share: slice, work: Workspace, check: Check) -> np.ndarray:
-        """Compute log Z of a share of `size` examples, drawn at random from the block that begins at `at`."""
+        """Draw `size` random examples from the block that begins at `at`; compute log Z of the part `share` of them."""
         sums = np.zeros(5)
         for block in itertools.islice(self.blocks(chunk, work, at // EXAMPLES_PER_BLOCK), 1):
             check()
             n = len(block.targets)
             some = np.random.default_rng([chunk, at]).permutation(n)[:size] if size < n else np.arange(n)
             times = np.ones(len(some), np.int64)
-            if self.layer.architecture.in_place():  # examples of one context word have one log Z
+            if self.layer.architecture.in_place():  # examples with the same context word share log Z
                 _, first, times = np.unique(block.words[some], return_index=True, return_counts=True)
                 some = some[first]
             some, times = some[share], times[share]
@@ -212,13 +215,13 @@ class _Work:
 
 
 def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
-    """Call a method of a scorer; the trainer reports what diverged."""
+    """Call a method of a scorer without floating-point warnings: the trainer reports divergence."""
     with np.errstate(all="ignore"):
         return scores(H, targets)
 
 
 def speed(scorer: Any, layer: InputLayer, windows: Any, text: Text, seconds: float = 2.0) -> float:
-    """Return the targets per second that one thread scores in the objective's own cheapest way. seconds: to measure."""
+    """Return the targets per second that one thread scores with `log_prob`, measured for about `seconds` seconds."""
     work = _Work(scorer, layer, windows, text)
     H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     scorer.log_prob(H, targets)  # the first call compiles and builds tables

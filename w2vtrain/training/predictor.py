@@ -1,6 +1,6 @@
-"""From settings to what computes: architecture, windows, problem, and a trained model as a predictor of text.
+"""Build the parts of a model from its settings: architecture, windows, problem, and a predictor for scoring.
 
-It reads no text and trains nothing: fit.py does.
+This module reads no text and trains nothing: fit.py does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
 
 @dataclass(frozen=True)
 class Predictor:
-    """Scores targets by their context: see training.perplexity.score."""
+    """The parts of a model that score target words given their context words: see training.perplexity.score."""
 
     scorer: Any
     layer: InputLayer
@@ -33,12 +33,12 @@ class Predictor:
 
 
 def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
-    """The id of the word that ends every sentence, -1 where none does."""
+    """Return the id of the word that ends every sentence, or -1 if there is none."""
     return vocabulary.index[SENTENCE_END] if settings.sentence_end else -1
 
 
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
-    """Return which words are a target's context."""
+    """Return the windows, which define the context words of a target word."""
     end, fixed = end_of(settings, vocabulary), architecture_class(settings.architecture).fixed_positions()
     pads = 0 if end < 0 else settings.window if fixed else 1
     left, right = settings.context != "right", settings.context != "left"
@@ -46,20 +46,20 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
 
 
 def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None) -> Any:
-    """Build the architecture for a vocabulary; arrays: a trained model's, by name."""
+    """Build the architecture for a vocabulary. arrays: those of a trained model, by name."""
     layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias, words)
     return build_architecture(settings.architecture, layout, arrays or {})
 
 
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:
-    """What an objective is built for; text: None where a trained model is only scored."""
+    """Return the problem that an objective is built for. text: the corpus, or None to only score a trained model."""
     size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
     problem = Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, end=end)
     return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
 
 
 def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> Predictor:
-    """A predictor by these weights, which are looked at and not copied, but for biases."""
+    """Return a predictor that uses these weights without copying them; biases require a copy of the output rows."""
     arrays, output = weights.arrays, weights.output
     if settings.bias:
         output = np.concatenate([output, arrays["bias"][:, None]], axis=1)
@@ -74,8 +74,8 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
 
 
 def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
-    """Settings, vocabulary and predictor of a saved model. DataError where its parts do not fit together."""
-    damaged = "the model's arrays do not fit its settings: the file is damaged, train it again"
+    """Return the settings, vocabulary and predictor of a saved model. Raise DataError if its parts do not match."""
+    damaged = "the model's arrays do not match its settings: the file is damaged; train the model again"
     try:
         settings = validated(model.settings)
         vocabulary = Vocabulary(model.words, model.counts)
@@ -92,7 +92,7 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
 
 
 def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
-    """Settings of a model with all options, which pass the same checks as a command line's; else ConfigError."""
+    """Return a model's settings with all options filled in. Raise ConfigError if `fit` would refuse them."""
     if settings.sentence_end and SENTENCE_END not in vocabulary.index:
         raise ConfigError(f"sentence-end: {SENTENCE_END} is not among the model's words")
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
@@ -101,7 +101,7 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
 
 
 def _check_shapes(settings: Settings, model: Model) -> None:
-    """ValueError for arrays of other shapes than kernels rely on, which look at no bounds."""
+    """Raise ValueError if an array has an unexpected shape or dtype: kernels do not check bounds."""
     if model.input.shape != (len(model.words), settings.vector_size):
         raise ValueError(f"input has shape {model.input.shape}")
     expected: dict[str, tuple[int, ...]] = {}

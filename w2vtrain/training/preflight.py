@@ -1,4 +1,4 @@
-"""Whether what a run needs is there, memory and disk, told before it trains. It takes nothing and deletes nothing."""
+"""Check before training that there is enough memory and disk space. Nothing is allocated or deleted."""
 
 import shutil
 from pathlib import Path
@@ -8,18 +8,18 @@ from w2vtrain.kernels.rows import ROW
 from w2vtrain.system.machine import available_memory
 
 CHECKPOINTS = 2
-"""Kept on the disk, and a third while it is written."""
+"""Checkpoints kept on disk; there is a third while it is being written."""
 
 
 def matrices(words: int, width: int, more: int = 0) -> int:
-    """Return the bytes of input and output rows, and `more` rows, padded as they are in memory."""
+    """Return the bytes that input rows, output rows and `more` other rows take in memory, including padding."""
     return (2 * words + more) * -(-width // ROW) * ROW * 4
 
 
 def check_memory(words: int, width: int, copies: int = 1, more: int = 0) -> None:
-    """Raise ResourceError if `copies` of the matrices do not fit in memory; it names what would.
+    """Raise ResourceError if `copies` of the matrices do not fit in memory; the message suggests sizes that would.
 
-    more: input rows of an architecture whose rows are not the words' vectors.
+    more: the number of input rows of an architecture whose rows are not the word vectors themselves.
     """
     needed, free = copies * matrices(words, width, more), available_memory()
     if needed <= free:
@@ -28,17 +28,18 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0) -> None
     narrower = int(width * free / needed * 0.9) // ROW * ROW
     ways = [f"--max-vocab {fewer}"] * (fewer > 0) + [f"--vector-size {narrower}"] * (narrower > 0)
     raise ResourceError(
-        f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, {free / 2**20:,.0f} are free"
-        f": {' or '.join(ways) or 'a larger machine'} would fit"
+        f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"
+        f" {free / 2**20:,.0f} MiB are free: {' or '.join(ways) or 'a larger machine'} would fit"
     )
 
 
 def check_disk(folder: Path, words: int, width: int) -> None:
-    """WriteError if the checkpoints of a run would not fit on the disk of an existing folder."""
+    """Raise WriteError if a run's checkpoints would not fit on the disk that holds `folder`, which must exist."""
     needed = (CHECKPOINTS + 1) * matrices(words, width)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise WriteError(
-            f"{folder}: checkpoints and vectors need {needed / 2**20:,.0f} MiB of disk, {free / 2**20:,.0f} are free:"
-            " name another folder with --run, or train fewer words or dimensions"
+            f"{folder}: checkpoints and vectors need {needed / 2**20:,.0f} MiB of disk space, but only"
+            f" {free / 2**20:,.0f} MiB are free: choose another folder with --run, or"
+            " reduce --max-vocab or --vector-size"
         )

@@ -1,6 +1,6 @@
-"""What a model's record says: the text that was read, each epoch, the seconds of each phase, and the versions.
+"""Build a model's record: the text that was read, each epoch, the seconds of each phase, and the versions.
 
-It measures nothing but what the process has used, and decides nothing.
+This module measures only the peak memory of the process, and decides nothing.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -14,23 +14,26 @@ from w2vtrain.training.perplexity import PerplexityScore
 
 @dataclass
 class Record:
-    """The record of a run as it grows.
+    """The record of a run while it is being built.
 
-    epochs: in JSON's types, at most schedule.MOST_EPOCHS; seconds: by phase, in the order of the phases.
+    epochs: one entry per epoch in JSON types, at most schedule.MOST_EPOCHS; seconds: time by phase, in order.
     """
 
     epochs: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, epoch: Epoch, spent: float, heldout: PerplexityScore | None) -> None:
-        """Add an epoch. spent: seconds of training until its end; heldout: its score, if there is held-out text."""
+        """Add an epoch. spent: seconds of training so far; heldout: the epoch's score, or None."""
         about = {**asdict(epoch), "elapsed": spent}
         if heldout:
             about["heldout"] = asdict(heldout)
         self.epochs = list(bounded([*self.epochs, about]))
 
     def finished(self, ids: EncodedCorpus, state: State, parameters: int, best_epoch: int | None) -> dict[str, Any]:
-        """Return the record of a run that ended in this state, with so many output parameters, in JSON's types."""
+        """Return the record of a run that ended in `state`, as JSON types.
+
+        parameters: the number of output parameters; best_epoch: counted from 1, None without held-out text.
+        """
         record = {
             "corpus": asdict(ids.stats),
             "vocabulary": {"size": len(ids.vocabulary), "words": ids.words},
@@ -45,7 +48,7 @@ class Record:
 
 
 def output_parameters(objective: Any, weights: Weights) -> int:
-    """Return how many numbers the output layer has learned."""
+    """Return the number of learned parameters in the output layer."""
     if objective.engine == "blocks":
         return sum(array.size for array in objective.parameters().values())
     return weights.output.size + (weights.arrays["bias"].size if "bias" in weights.arrays else 0)

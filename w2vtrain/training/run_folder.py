@@ -1,7 +1,7 @@
-"""A run's folder while it learns: what it is a run of, when to save, what signals ask for.
+"""Manage the run folder during training: which run it belongs to, when to save, and what signals do.
 
-It knows neither engine nor trainer: fit.py hands in arrays, and gets them back. checkpoint.py knows how a checkpoint
-lies on the disk, journal.py what the folder says of its run.
+This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
+files of a checkpoint, and journal.py the record of the run in config.json.
 """
 
 import json
@@ -43,20 +43,20 @@ from w2vtrain.training.writer import Writer
 VOCABULARY = "vocab.txt"
 
 RETRY, LONGEST_RETRY = 5.0, 60.0
-"""Seconds before results are written again on a full disk: RETRY more each time, at most LONGEST_RETRY."""
+"""Seconds between attempts to write results to a full disk: RETRY more each time, up to LONGEST_RETRY."""
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
 
 
 class Run:
-    """The folder of one run, whose lock the caller holds.
+    """The folder of one run. The caller holds its lock.
 
-    every: seconds between checkpoints; wait_for_disk: report a disk without room for a checkpoint, and continue; warn:
-    takes lines about storage; alarm: takes the line that results wait for room.
+    every: seconds between checkpoints; wait_for_disk: on a full disk, warn and continue without a checkpoint; warn:
+    called with lines about storage problems; alarm: called with a line when results have to wait for disk space.
 
-    Checkpoints are written while training continues, from copies of its arrays, one at a time. Without enough memory
-    for copies, training waits.
+    Checkpoints are written in the background, one at a time, from copies of the arrays. If there is not enough memory
+    for copies, training waits until the checkpoint is written.
     """
 
     def __init__(self, folder: Path, every: float = 600.0, wait_for_disk: bool = False) -> None:
@@ -64,30 +64,30 @@ class Run:
         self.stopping = self.saving = self.preparing = self.learning = False
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
-        self.is_new = False  # nothing was known of the run before `begin`
+        self.is_new = False  # set by `begin`: the folder had no config.json
         self.unsaved: tuple[Arrays, About] | None = None
-        self.behind: tuple[Arrays, About] | None = None  # what the writer is writing, or could not
+        self.behind: tuple[Arrays, About] | None = None  # being written in the background, or failed
         self.warn: Callable[[str], None] = lambda _: None
         self.alarm: Callable[[str], None] = lambda _: None
         self.writer = Writer(
-            lambda line: self.warn(f"{line}: the storage is slow or hangs; training goes on meanwhile")
+            lambda line: self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
         )
 
     @property
     def journal(self) -> Journal:
-        """The record of the run, from `begin` on."""
-        assert self._journal is not None, "the run has not begun"
+        """The run's record in config.json; available after `begin`."""
+        assert self._journal is not None, "`begin` has not been called"
         return self._journal
 
     @property
     def _about(self) -> Mapping[str, Any]:
-        """What was requested, for checkpoints."""
+        """The run's request and settings, to be stored in checkpoints."""
         return self._journal.about if self._journal else {}
 
     def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
-        """Record what the folder is a run of, and load the checkpoint to resume from, if there is one.
+        """Record which run the folder belongs to, and load the checkpoint to resume from, if there is one.
 
-        Raise ConfigError if a run with other settings has checkpoints or results here, unless `anew`: then start over.
+        If it has checkpoints or results of a run with other settings, start over if `anew`, else raise ConfigError.
         """
         trusted = require_trust(self.folder, OutputError)
         now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
@@ -105,8 +105,8 @@ class Run:
             if changed := changes(newest[1] if newest else before.about, now):
                 if not anew and (checkpoint.numbers(self.folder) or before.complete):
                     raise ConfigError(
-                        f"{self.folder}: is of another run ({'; '.join(changed)}): finish that with"
-                        f" `w2vtrain resume {self.folder}`, or say --force to start over"
+                        f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
+                        f" `w2vtrain resume {self.folder}`, or use --force to start over"
                     )
                 self.forget()
             else:
@@ -116,41 +116,41 @@ class Run:
         if found is not None:
             self.number = found.number
             for number in checkpoint.numbers(self.folder):
-                if number > found.number:  # damaged, and the next ones will have these names
+                if number > found.number:  # damaged, and new checkpoints will get these names
                     checkpoint.remove(self.folder, number)
         return found
 
     def prepare(self) -> None:
-        """Let signals end what comes before training: reading takes long. Raise Stopped if one came already."""
+        """Let signals end the run before training begins: reading may take long. Raise Stopped if one has arrived."""
         self.preparing = True
         self.end_if_stopped()
 
     def end_if_stopped(self) -> None:
-        """Raise Stopped if a signal asked for it before training began."""
+        """Raise Stopped if a signal requested it before training began."""
         if self.stopping:
-            where = f"continues from checkpoint {self.number}" if self.number else "starts over"
+            where = f"resumes from checkpoint {self.number}" if self.number else "starts over"
             raise Stopped(f"stopped before training began: the same command {where}")
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
-        """Return whether these are the run's results, all of them files and written before it was killed."""
+        """Return whether all these outputs are files that the run had written before it was killed."""
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def forget(self) -> None:
-        """Delete what was saved: the run starts over."""
+        """Delete all checkpoints, so that the run starts over."""
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
     def check_disk_space(self, words: int, width: int) -> None:
-        """Raise WriteError if checkpoints will not fit on the disk; warn instead if the run waits for room."""
+        """Raise WriteError if checkpoints will not fit on the disk; only warn if the run waits for disk space."""
         try:
             check_disk(self.folder, words, width)
         except WriteError as error:
             if not self.wait_for_disk:
                 raise
-            self.warn(f"{error}; training continues, and skips checkpoints that do not fit")
+            self.warn(f"{error}; training continues and skips checkpoints that do not fit")
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """Write the vocabulary beside the checkpoints, once: with it `export` needs no corpus."""
+        """Write the vocabulary to the run folder unless it is there, so that `export` does not need the corpus."""
         path = self.folder / VOCABULARY
         with suppress(DataError, InputMissing):
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
@@ -159,47 +159,47 @@ class Run:
             with atomic_write(path, force=True, follow=False) as file:
                 file.write(vocabulary.text())
         except (WriteError, OutputError) as error:
-            self._without(error)
+            self._skip_or_raise(error)
 
     def due(self) -> bool:
-        """Return whether training should come to `pause`. Any thread may ask."""
+        """Return whether training should call `pause`. Any thread may call this."""
         if self.stopping or self.saving or self.writer.failed:
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
 
     def pause(self, arrays: Arrays, about: About, milestone: bool = False) -> None:
-        """Save if it is time, if that was requested, or at a milestone; raise Stopped if that was requested.
+        """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
 
-        arrays and about are called only then. At the end of an epoch, which is when this is called without a request,
-        it is time after a tenth of the interval. The error of an earlier checkpoint is raised here.
+        `arrays` and `about` are called only to save. Training also calls this after each epoch, so a checkpoint is due
+        here after a tenth of `every`. An error in writing an earlier checkpoint is raised here.
         """
         self.unsaved = arrays, about
-        self._written(0)
+        self._check_writer(0)
         if self.stopping:
             self.save()
-            raise Stopped(f"stopped, and saved in {self.folder}: the same command, or w2vtrain resume, continues")
+            raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every / 10)
         if self.saving or soon:
             self.saving = False
-            self._save_behind(arrays(), about())
+            self._save_in_background(arrays(), about())
 
-    def _written(self, timeout: float | None = None) -> None:
-        """Raise the error of the last checkpoint, or report it if the run waits for room on the disk."""
+    def _check_writer(self, timeout: float | None = None) -> None:
+        """Raise the error of the last checkpoint, unless a warning is enough: see `_skip_or_raise`."""
         try:
             self.writer.wait(timeout)
         except (WriteError, OutputError) as error:
             self.unsaved = self.unsaved or self.behind
-            self._without(error)
+            self._skip_or_raise(error)
 
-    def _without(self, error: W2VError) -> None:
-        """Report that training continues without a checkpoint, or raise the error if the run does not wait for room."""
+    def _skip_or_raise(self, error: W2VError) -> None:
+        """Warn and continue if the disk is full and the run waits for disk space; otherwise raise the error."""
         if not self.wait_for_disk or not disk_is_full(error):
             raise error
         self.last = time.monotonic()
-        self.warn(f"{error}; training goes on without it, and the next checkpoint is tried when it is due")
+        self.warn(f"{error}; training continues without it and tries to write the next checkpoint when it is due")
 
     def save(self) -> None:
-        """Save the state of the last `pause` if it is not saved yet. Ignore errors of earlier checkpoints."""
+        """Save the state of the last `pause` unless it is saved already. Ignore errors of earlier checkpoints."""
         try:
             self.writer.wait()
         except (WriteError, OutputError):
@@ -210,14 +210,14 @@ class Run:
             checkpoint.save(self.folder, self.number, arrays(), about(), self._about)
             self.last, self.unsaved = time.monotonic(), None
 
-    def _save_behind(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
+    def _save_in_background(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
         if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
             try:
                 self.save()
             except (WriteError, OutputError) as error:
-                self._without(error)
+                self._skip_or_raise(error)
             return
-        self._written()
+        self._check_writer()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
@@ -227,14 +227,14 @@ class Run:
         )
 
     def await_disk_space(self, error: W2VError) -> bool:
-        """Return whether to write results again that had no room on the disk: after a while, unless asked to stop.
+        """Wait for disk space after the results did not fit, and return True if the caller should try again.
 
-        Meanwhile save what was learned, if there is room for that.
+        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. Save before waiting.
         """
         if not self.wait_for_disk or not disk_is_full(error):
             return False
         if not self.waits:
-            self.alarm(f"{error}; tried again until there is room")
+            self.alarm(f"{error}; retrying until there is enough disk space")
         with suppress(WriteError, OutputError):
             self.save()
         self.waits += 1
@@ -244,13 +244,13 @@ class Run:
         return not self.stopping
 
     def is_needed(self) -> bool:
-        """Return whether the folder has something to resume from, or a file outside that is known only here."""
+        """Return whether the folder has a checkpoint, or is the only record of output files that the run wrote."""
         if self.writer.busy or checkpoint.numbers(self.folder):
             return True
         return self._journal is not None and self._journal.owns_any()
 
     def tidy(self) -> None:
-        """Delete the folder if this run made it and it is not needed; one that `begin` refused stays as it is."""
+        """Delete the folder if this run created it and it is not needed. Do not change one that `begin` refused."""
         if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
         elif not self._journal and not (self.folder / CONFIG).exists():
@@ -259,26 +259,26 @@ class Run:
                 self.folder.rmdir()
 
     def settle(self, timeout: float | None = None) -> None:
-        """Wait for the checkpoint that is being written, however it ends, but not longer than so many seconds."""
+        """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""
         with suppress(W2VError):
             self.writer.wait(timeout)
 
     def finish(self) -> None:
-        """Delete all that is here, once the results are written or there are none.
+        """Delete the run folder, after the results are written or if there are none.
 
-        The journal goes last: as long as it is there, a run that is killed here knows that it had finished.
+        config.json is deleted last (before the lock), so that a run killed here still knows that it had finished.
         """
         self.settle()
         self.forget()
         for name in (VOCABULARY, CONFIG, checkpoint.LOCK):
-            with suppress(OSError):  # Windows deletes no open file
+            with suppress(OSError):  # Windows cannot delete an open file
                 (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
 
 def kept_vocabulary(folder: Path) -> Vocabulary:
-    """Read the vocabulary in a run's folder. InputMissing if it cannot be opened or trusted, DataError if damaged."""
+    """Read a run folder's vocabulary. Raise InputMissing if it cannot be opened or trusted, DataError if invalid."""
     path = folder / VOCABULARY
     try:
         os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
@@ -288,9 +288,9 @@ def kept_vocabulary(folder: Path) -> Vocabulary:
 
 
 def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
-    """Read what a run's folder says of its run. DataError if it says nothing, or if it was changed by hand.
+    """Read a run folder's config.json. Raise DataError if there is none, or if it was changed by hand.
 
-    error: what to raise if the folder is not to be trusted.
+    error: the class of error to raise if the folder cannot be trusted.
     """
     try:
         there = folder.is_dir()
@@ -298,7 +298,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
     journal = Journal.read(folder, require_trust(folder, error)) if there else None
     if journal is None:
-        raise DataError(f"{folder}: is no run's folder: there is no {CONFIG}")
+        raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
     newest = checkpoint.described(folder)
     about = newest[1] if newest else {}
     request = about.get("request")
@@ -306,7 +306,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     if newest and (changed := changes(about, journal.about, free, parts)):
         raise DataError(
             f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
-            " undo the change; to train with other settings, begin another run"
+            " undo the change; to train with other settings, start another run"
         )
     if not journal.sealed:
         raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
@@ -315,9 +315,9 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it; a second SIGINT interrupts at once.
+    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
-    SIGHUP stays ignored under nohup. Only the main thread can listen; elsewhere this does nothing.
+    SIGHUP stays ignored under nohup. Do nothing outside of the main thread: other threads cannot handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -340,7 +340,7 @@ def listening(run: Run) -> Iterator[None]:
         wanted[signal.SIGHUP] = stop
 
     def unraisable(found: Any) -> None:
-        # The compiler calls back into Python, where a handler may run and its exception is lost: `stopping` remains.
+        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped: `stopping` is set.
         if not isinstance(found.exc_value, Stopped):
             hook(found)
 

@@ -1,6 +1,6 @@
-"""Warnings about a corpus that does not look like text in words, and about subsampling that drops too much of it.
+"""Warn about a corpus that does not look like text divided into words, and about subsampling that drops too much.
 
-Nothing here reads files or prints: the caller hands in the beginning of the text or the counts, and shows what returns.
+Nothing here reads files or prints: the caller passes the beginning of the text or the counts, and shows the warnings.
 """
 
 import re
@@ -15,15 +15,15 @@ from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.vocab import Int64
 
-LINES = 1000  # lines at the beginning that tell the format of a file
-MOST = 0.9  # share of these lines that must agree on a format
+LINES = 1000  # lines at the beginning of a file that are examined
+MOST = 0.9  # share of these lines that must have the same format
 TABLE_LINES = 20  # a table has at least this many lines
 VOCABULARY_LINES = 5  # a vocabulary file has at least this many lines
-VECTOR_ROWS = 20  # rows that are looked at to tell vectors from sentences of numbers
-UNSEGMENTED = 0.2  # share of the characters in overlong runs above which text counts as unsegmented
-KEPT = 0.9  # share of the words that subsampling may leave without a warning
+VECTOR_ROWS = 20  # rows examined to distinguish vectors from sentences of numbers
+UNSEGMENTED = 0.2  # text is unsegmented if more than this share of its characters is in overlong runs
+KEPT = 0.9  # no warning if subsampling keeps at least this share of the words
 
-# Writing systems without spaces between words: name, letters, characters that hardly any word exceeds, segmenters.
+# Writing systems without spaces between words: name, letters, length that few words exceed, segmenters.
 SCRIPTS = (
     (
         "Chinese or Japanese",
@@ -40,27 +40,27 @@ SCRIPTS = (
 )
 _NOT_LETTERS = tuple(re.compile(rf"[^\s{letters}]+") for _, letters, _, _ in SCRIPTS)
 SEPARATORS = {b",": ("commas", "-d,"), b";": ("semicolons", "-d';'"), b"\t": ("tabs", ""), b"|": ("pipes", "-d'|'")}
-# Possessive repeats: text with any number of quotation marks takes linear time.
+# Possessive quantifiers keep the time linear for text with any number of quotation marks.
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
 
 
 def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
-    """Return warnings about a corpus, one sentence each, that say what its text looks like and what to do.
+    """Return warnings about a corpus, one sentence each, that say what the text looks like and what to do.
 
-    `sample` is the beginning of the text before any tokenizer, UTF-8 that may be cut anywhere or hold invalid bytes;
-    `name` is what the sentences call the corpus. No sample raises an error, and time grows linearly with its size.
+    sample: the beginning of the text before tokenization, in UTF-8 that may be cut anywhere or contain invalid bytes;
+    name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
-    lines = [line for line in sample.split(b"\n", LINES)[:-1] if line.strip()]  # the last may be cut
+    lines = [line for line in sample.split(b"\n", LINES)[:-1] if line.strip()]  # the last line may be cut
     found = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
     return [f"{name} looks like {what}" for what in found if what]
 
 
 def _unsegmented(sample: bytes) -> list[str]:
-    """Describe each group of scripts that has a large share of the text in runs longer than its words."""
+    """Describe each group of scripts if much of the text is runs of its letters that are longer than words."""
     text = sample.decode("utf-8", "ignore")
     enough = UNSEGMENTED * sum(map(len, text.split()))
     return [
-        f"{script} without spaces between words, so that whole sentences become words:"
+        f"{script} without spaces between words, so whole sentences would become words:"
         f" segment it first, for example with {tools}"
         for (script, _, longest, tools), others in zip(SCRIPTS, _NOT_LETTERS, strict=True)
         if sum(len(run) for run in others.sub("", text).split() if len(run) > longest) > enough
@@ -68,7 +68,7 @@ def _unsegmented(sample: bytes) -> list[str]:
 
 
 def _json_lines(lines: list[bytes]) -> str | None:
-    """Describe lines that are JSON objects."""
+    """Describe text whose lines are JSON objects; return None for other text."""
     objects = sum(map(_is_object, lines))
     if objects < max(2, MOST * len(lines)):
         return None
@@ -85,23 +85,23 @@ def _is_object(line: bytes) -> bool:
 
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
-    """Describe a file of vectors or a vocabulary, which `sniff_head` recognizes by less than a corpus may hold."""
+    """Describe a file of vectors or a vocabulary. The tests are stricter than `sniff_head`'s, which text may pass."""
     found = sniff_head(sample[:HEAD], len(sample))
     if found.kind == "vocabulary" and len(lines) >= VOCABULARY_LINES:
         words = {line.split()[0] for line in lines if VOCABULARY_LINE.fullmatch(line)}
-        if len(words) == len(lines):  # in other text a word soon starts two lines
-            return "a vocabulary, lines of a word and its count, not text: train on the text that it was counted in"
+        if len(words) == len(lines):  # in other text, two lines soon start with the same word
+            return "a vocabulary (lines of a word and its count), not text: train on the text in which it was counted"
     if found.kind == "text" and found.dim:
         rows = lines[found.rows is not None :][:VECTOR_ROWS]
         values = [row_values(row, found.dim) for row in rows]
-        # Integers alone may be sentences whose words are numbers.
+        # Rows of integers may be sentences whose words are numbers.
         if values and all(row is not None and (np.rint(row) != row).any() for row in values):
-            return f"word vectors of {found.dim:,} dimensions, not text: train on the text that they come from"
+            return f"word vectors of {found.dim:,} dimensions, not text: train on the text from which they were learned"
     return None
 
 
 def _table(sample: bytes) -> str | None:
-    """Describe a table: lines with the same number of separators that prose does not explain."""
+    """Describe a table: most lines have the same number of separators, which are not used as in prose."""
     unquoted = _QUOTED.sub(b'" "', sample)
     lines = [line for line in unquoted.split(b"\n", LINES)[:-1] if line.strip()]
     for mark, (marks, option) in SEPARATORS.items():
@@ -110,7 +110,7 @@ def _table(sample: bytes) -> str | None:
         if number < 2 or len(rows) < max(TABLE_LINES, MOST * len(lines)):
             continue
         spaced = sum(line.count(mark + b" ") + line.count(b" " + mark) for line in rows)
-        # Prose has a space beside most of its marks. Tabs may separate the words of sentences of one length.
+        # In prose, most punctuation marks are next to a space. Tabs may separate words of sentences of equal length.
         if 2 * spaced <= number * len(rows) and (mark != b"\t" or 2 * sum(b" " in row for row in rows) >= len(rows)):
             return (
                 f"a table of {number + 1} columns separated by {marks}: extract its text column first, for example"
@@ -120,10 +120,10 @@ def _table(sample: bytes) -> str | None:
 
 
 class Thinning(NamedTuple):
-    """What subsampling keeps.
+    """The effect of subsampling.
 
-    share: of the words of a corpus, expected per epoch, from 0 to 1; warning: a sentence if a vocabulary of few words
-    loses more than it should, else None.
+    share: the expected share of a corpus's words that is kept per epoch, 0 to 1; warning: a sentence if a small
+    vocabulary loses too many words, else None.
     """
 
     share: float
@@ -131,19 +131,19 @@ class Thinning(NamedTuple):
 
 
 def thinned(counts: Int64, sample: float) -> Thinning:
-    """Return which share of a corpus subsampling keeps per epoch, on average.
+    """Return the expected share of a corpus that subsampling keeps per epoch, with a warning if it keeps too little.
 
-    `counts` (V,) int64 are the words' occurrences, not all 0; `sample` is the threshold, 0 to keep all. Natural
-    language loses many words too, but occurrences of its few most frequent ones. The warning is for a vocabulary of
-    which most words are frequent.
+    counts (V,) int64: occurrences of each word, not all 0; sample: the threshold, 0 to keep all words. In natural
+    language, subsampling also drops many occurrences, but only of a few frequent words. The warning is for a vocabulary
+    in which most words are above the threshold.
     """
-    kept = (keep_thresholds(counts, sample) + 1.0) / 2.0**32  # an occurrence stays when 32 bits are <= the threshold
+    kept = (keep_thresholds(counts, sample) + 1.0) / 2.0**32  # a word is kept if 32 random bits <= threshold
     share = float(counts @ kept) / int(counts.sum())
     rarer = int(np.count_nonzero(kept < 1))
     warning = None
     if share < KEPT and 2 * rarer > len(counts):
         warning = (
             f"subsampling at {sample:g} keeps only {share:.0%} of the words per epoch, because {rarer:,} of the"
-            f" {len(counts):,} words of the vocabulary exceed it: keep all words with --sample 0"
+            f" {len(counts):,} words in the vocabulary are more frequent than that: use --sample 0 to keep all words"
         )
     return Thinning(share, warning)

@@ -1,6 +1,7 @@
-"""Epochs over the encoded corpus on several threads: the order of chunks, their learning rates, progress, errors.
+"""Run the epochs of training on several threads: the order of chunks, their learning rates, progress and errors.
 
-It knows no objective, no architecture and no weights: an engine learns chunks, this module says which and how fast.
+This module does not depend on the objective or the architecture: it decides which chunks to learn at which rate, and
+an engine learns them.
 """
 
 import math
@@ -21,35 +22,38 @@ from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events
 
 SANE = 0.1
-"""A rate that most objectives bear: what is far above it is not to be halved ten times."""
+"""A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
 STALLED = (
-    "thread {thread} has finished no chunk for {seconds:g} s: the stacks above say where it is; what was saved stays,"
-    " the same command goes on from there; if chunks are that slow, say a longer --stall-timeout"
+    "thread {thread} has finished no chunk for {seconds:g} s: the stacks above show where it is; the same command"
+    " resumes from the last checkpoint; if chunks take that long, use a longer --stall-timeout"
 )
 
 
 class Engine(Protocol):
-    """What learns chunks: see WindowEngine and BlockEngine. `slice`: chunks per call of `learn`."""
+    """The interface of WindowEngine and BlockEngine, which learn chunks. slice: chunks per call of `learn`."""
 
     slice: int
 
     def compile(self) -> None:
-        """Compile everything, so that no thread waits for it later."""
+        """Compile all kernels, so that no thread has to wait for them later."""
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return summed loss and examples."""
+        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
+
+        epoch: counted from 0; thread: the number of the calling thread.
+        """
 
     def weights(self) -> Weights:
-        """Return views of what was learned so far."""
+        """Return views of the current weights."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the arrays that learning changes, by name: to be saved, or written to, where no thread is learning."""
+        """Return the arrays that training changes, by name. Read or write them only while no thread is learning."""
 
 
 def make_engine(
     architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
 ) -> Engine:
-    """Return the engine that the objective is made for."""
+    """Return an engine of the kind that the objective requires."""
     engine = BlockEngine if objective.engine == "blocks" else WindowEngine
     return engine(architecture, objective, problem, text, windows, schedule)
 
@@ -62,15 +66,17 @@ def train(
     state: State | None = None,
     pause: Callable[[], bool] = lambda: False,
 ) -> Iterator[State]:
-    """Train, and yield the state whenever no thread is learning: after each epoch, and whenever `pause` asks for it.
+    """Train, and yield the state after each epoch and whenever `pause` requests it, while no thread is learning.
 
-    An epoch has ended if the state's `chunks` are 0. The time until the next state is requested does not count as
-    training; a caller that requests none ends the run there. Compile the engine first: a thread that compiles looks
-    silent, and the epoch slow. Any thread calls `pause` after each slice: if it returns True, all finish theirs.
+    An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not count as
+    training; if it requests no more, the run ends there. Compile the engine first: a thread that is compiling looks
+    stalled, and its epoch looks slow. `pause` is called by any thread after each slice; if it returns True, all threads
+    finish their slices.
 
-    From a state that this gave, and the weights of that moment, training continues as if it had not stopped. One thread
-    and a seed give the same bytes twice. Raise Diverged if the loss is not finite, Stalled if a thread finishes nothing
-    for too long, and any other error of a thread. The caller checks the weights at the end: see `check_finite`.
+    With a state that this function yielded and the weights at that moment, training continues as if it had never
+    stopped. With one thread, the same seed gives the same bytes. Raise Diverged if the loss is not finite, Stalled if a
+    thread finishes no slice for too long, and any other exception of a thread. The caller checks the weights at the
+    end: see `check_finite`.
     """
     training = _Training(engine, text, schedule, state or State(), pause)
     while training.state.epoch < schedule.epochs and not training.is_out_of_time():
@@ -79,7 +85,10 @@ def train(
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
-    """Raise Diverged if a weight is not a finite number; an objective's arrays may hold log 0."""
+    """Raise Diverged if an input or output weight is NaN or infinite, or another array contains NaN.
+
+    Other arrays may contain -inf: the objective's arrays can hold log 0.
+    """
     for matrix in (weights.input, weights.output):
         if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
             raise _diverged(alpha, epochs)
@@ -89,7 +98,7 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
 @dataclass(frozen=True)
 class _Slice:
-    """What a thread reports of a slice that it learned: summed loss, examples, words, and the rate at its end."""
+    """A thread's report on a slice: the summed loss, examples, words, and the learning rate at the end."""
 
     loss: float
     examples: int
@@ -99,7 +108,10 @@ class _Slice:
 
 @dataclass(frozen=True)
 class _Order:
-    """The chunks of one epoch as they are learned: `chunks` (n,), each after `before` (n,) words of the whole run."""
+    """The chunks of one epoch, in the order in which they are learned.
+
+    chunks (n,): their numbers; words (n,): words in each; before (n,): words of the whole run before each.
+    """
 
     epoch: int
     chunks: np.ndarray
@@ -108,14 +120,14 @@ class _Order:
 
     @classmethod
     def of(cls, text: Text, schedule: Schedule, epoch: int) -> "_Order":
-        """Return the order of an epoch, which the seed and its number decide. epoch: from 0."""
+        """Return the order of an epoch, which depends on the seed and the epoch's number, counted from 0."""
         chunks = chunk_order(schedule.seed, epoch, len(text.words), schedule.shuffle)
         words = text.words[chunks]
         return cls(epoch, chunks, words, epoch * int(words.sum()) + np.cumsum(words) - words)
 
 
 class _Training:
-    """One call of `train`."""
+    """The state of one call of `train`."""
 
     def __init__(self, engine: Engine, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]) -> None:
         self.engine, self.text, self.schedule = engine, text, schedule
@@ -129,17 +141,17 @@ class _Training:
         return self.spent + time.monotonic() - self.started
 
     def expected(self, done: int) -> int:
-        """Return the words of the whole run: all epochs' or, by those done so far, what the time allows."""
+        """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""
         if self.schedule.seconds is None:
             return self.total
         return min(self.total, max(done, round(done * self.schedule.seconds / max(self.elapsed(), 1e-9))))
 
     def is_out_of_time(self) -> bool:
-        """Return whether the seconds that the schedule allows are over."""
+        """Return whether the time limit of the schedule has passed."""
         return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
 
     def advance(self, on_progress: Callable[[Progress], None]) -> None:
-        """Learn the rest of the epoch, each chunk once, in whichever thread is free, or up to a pause; set `state`."""
+        """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
         self.started, before = time.monotonic(), self.state
         order = _Order.of(self.text, self.schedule, before.epoch)
         self.dealt, loss, examples = before.chunks, before.loss, before.examples
@@ -166,7 +178,7 @@ class _Training:
             self.state = before.after(Epoch(order.epoch + 1, mean, examples, done - first, seconds))
 
     def _work(self, order: _Order) -> Callable[[int, threading.Event], Iterator[_Slice]]:
-        """Return what each thread does: learn slice after slice of an epoch."""
+        """Return the function that each thread runs: learn slice after slice of an epoch."""
         turn, slices = threading.Lock(), self._slices(len(order.chunks))
 
         def work(thread: int, _: threading.Event) -> Iterator[_Slice]:
@@ -180,7 +192,7 @@ class _Training:
         return work
 
     def _slices(self, chunks: int) -> Iterator[slice]:
-        """Yield slices of an epoch's order until there are no more, the time is over, or a pause is requested."""
+        """Yield slices of an epoch's order until there are no more, time is up, or a pause is requested."""
         size = max(1, min(self.engine.slice, chunks // (8 * self.schedule.threads)))
         while self.dealt < chunks:
             if self.schedule.seconds is not None and self.elapsed() >= self.schedule.seconds:
@@ -191,9 +203,9 @@ class _Training:
                 return
 
     def _learn(self, order: _Order, part: slice, thread: int) -> _Slice:
-        """Learn a slice in this thread, each chunk at the rate of its place in the run."""
+        """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
         done = order.before[part] / self.total
-        if self.schedule.seconds is not None:  # the part of the time that is over, where that is more
+        if self.schedule.seconds is not None:  # the elapsed share of the time, if larger
             np.maximum(done, min(1.0, self.elapsed() / self.schedule.seconds), out=done)
         rates = self.schedule.rate(done)
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
@@ -202,6 +214,6 @@ class _Training:
 
 def _diverged(alpha: float, epoch: int) -> Diverged:
     return Diverged(
-        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss is not a finite number any more;"
+        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss or a weight is NaN or infinite;"
         f" try --alpha {min(alpha / 2, SANE):.2g} or less"
     )

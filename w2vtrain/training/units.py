@@ -1,7 +1,7 @@
-"""Do units of work on threads, with progress, an estimate of the time, a stop, and a limit on silence.
+"""Run units of work on threads, with progress, an estimate of the time, a way to stop, and a stall timeout.
 
-This module does not know what a unit computes. Units share nothing that depends on their order, so the result is the
-same with any number of threads.
+This module does not know what a unit computes. Units share nothing that depends on their order, so the result does not
+depend on the number of threads.
 """
 
 import itertools
@@ -17,34 +17,34 @@ from w2vtrain.probability.dense import Workspace
 from w2vtrain.system.parallel import Silence, parallel
 
 TICK = 0.05
-"""Seconds between two looks at `stop` while no unit ends."""
+"""Seconds between calls of `stop` while no unit ends."""
 FEW = 3
-"""Units of each kind behind the estimate."""
+"""Units of each kind that the estimate is based on."""
 STALLED = (
-    "thread {thread}: no part of the held-out text was scored for {seconds:g} s: the stacks above say where threads"
-    " are; if the parts are that slow, use a longer --stall-timeout"
+    "thread {thread}: no part of the held-out text was scored for {seconds:g} s: the stacks above show where the"
+    " threads are; if parts take that long, use a longer --stall-timeout"
 )
 
 Check = Callable[[], None]
-"""Raises Interrupted if the unit shall end; each unit calls it before every block."""
+"""Raises Interrupted if the unit must end. Each unit calls it before every block."""
 Unit = Callable[[Workspace, Check], np.ndarray]
-"""Does one unit and returns its sums (n,); all units return as many."""
+"""Processes one unit and returns its sums (n,), with the same n for all units."""
 
 
 class Interrupted(Stopped):
-    """`stop` asked for the end before all units were done; there is no result."""
+    """Raised if `stop` returned True before all units were done; there is no result."""
 
     def __init__(self) -> None:
-        super().__init__("scoring of the held-out text was stopped before its end")
+        super().__init__("scoring of the held-out text was stopped before it was done")
 
 
 class Watch(NamedTuple):
-    """What the caller hears of the work and can ask of it.
+    """The callbacks and the timeout of a call of `run_units`.
 
-    on_progress(units done, units) is called after each unit; on_estimate(seconds) once, as soon as a few units are
+    on_progress(units done, units) is called after each unit. on_estimate(seconds) is called once, when a few units are
     done, with the expected wall-clock time of all units. Both are called in the caller's thread. `stop` is called in
-    every thread, before every block and at least every TICK seconds in the caller's: if it returns True, all ends.
-    stall_timeout: seconds without a finished unit of a thread after which Stalled is raised.
+    every thread before every block, and in the caller's thread at least every TICK seconds; if it returns True, the
+    work ends. stall_timeout: Stalled is raised if a thread finishes no unit for this many seconds.
     """
 
     on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -54,10 +54,11 @@ class Watch(NamedTuple):
 
 
 def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.ndarray, float]:
-    """Do all units, which are similar in cost within a kind. Return their sums (units, n), kind by kind, and seconds.
+    """Run all units. Return their sums (units, n), kind by kind, and the seconds, summed over threads.
 
-    The seconds are summed over threads. Raises Interrupted if `watch.stop` says so, once all threads have ended their
-    block or parallel.GRACE is over; Stalled if a thread ends no unit for too long; and the first exception of a unit.
+    Units of one kind must be similar in cost. Raise Interrupted if `watch.stop` returns True, once all threads have
+    finished their block or parallel.GRACE seconds have passed; Stalled if a thread finishes no unit for too long; and
+    the first exception of a unit.
     """
     batch = _Batch(kinds, watch)
     threads, silence = min(threads, len(batch.units)), Silence(watch.stall_timeout, STALLED)
@@ -74,7 +75,7 @@ def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.n
 
 
 class _Batch:
-    """The units of one call of `run_units`, and what came of them."""
+    """The units of one call of `run_units`, and their results."""
 
     def __init__(self, kinds: list[list[Unit]], watch: Watch) -> None:
         self.units = [unit for units in kinds for unit in units]
@@ -82,12 +83,12 @@ class _Batch:
         self.watch = watch
         self.sums = [np.empty(0)] * len(self.units)
         self.seconds = np.full(len(self.units), np.nan)  # NaN: not done
-        # A few units of each kind come first, for the estimate; then kinds take turns, so that progress is even.
+        # A few units of each kind come first, for the estimate; then the kinds are mixed, so that progress is steady.
         share = [k / len(units) if k >= FEW else -1.0 for units in kinds for k in range(len(units))]
         self.turn = itertools.chain(np.argsort(share, kind="stable").tolist(), itertools.repeat(None))
 
     def work(self, _: int, ended: threading.Event) -> Iterator[int]:
-        """Do units in one thread until there are no more, and yield their numbers."""
+        """Run units in one thread until there are no more, and yield their numbers."""
 
         def check() -> None:
             if ended.is_set() or self.watch.stop():

@@ -1,7 +1,7 @@
-"""Write in a thread of its own while others continue, one thing at a time.
+"""Run one task at a time, such as writing a checkpoint, in a background thread.
 
-It does not know what is written, and when is for its caller to decide. Nobody waits for it as callers of
-`system.parallel` wait for their threads: it warns of a task that takes long, and gives none up.
+This module does not know what is written, and its caller decides when. Unlike `system.parallel`, it never gives up on a
+slow task; it only warns.
 """
 
 import threading
@@ -10,13 +10,14 @@ from collections.abc import Callable
 from w2vtrain.system.parallel import held_signals
 
 SLOW = 60.0
-"""Seconds after which a warning says that a task is not done."""
+"""Seconds after which a warning reports that a task is not done."""
 
 
 class Writer:
-    """Do one task at a time, and raise its error in the next `wait`. warn: takes a line, once per task.
+    """A background thread for one task at a time, whose error is raised by the next `wait`.
 
-    A task that hangs delays nobody but those who wait for it: the thread ends with the process.
+    warn: called with a line if a task takes longer than `slow` seconds, at most once per task. A task that hangs delays
+    only callers that wait for it: the thread is a daemon and ends with the process.
     """
 
     def __init__(self, warn: Callable[[str], None], slow: float | None = None) -> None:
@@ -26,7 +27,7 @@ class Writer:
 
     @property
     def busy(self) -> bool:
-        """Return whether a task is being done."""
+        """Return whether a task is running."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
@@ -35,7 +36,7 @@ class Writer:
         return self._error is not None
 
     def start(self, name: str, task: Callable[[], object]) -> None:
-        """Begin a task; the one before it must be done."""
+        """Start a task; the previous one must be done. name: what it writes, for the warning."""
         timer = threading.Timer(self.slow, lambda: self.warn(f"{name}: not written after {self.slow:g} s"))
         timer.daemon = True
 
@@ -53,7 +54,7 @@ class Writer:
             self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the task is done, but no longer than `timeout` seconds. Raise its error, once."""
+        """Wait until the task is done, but at most `timeout` seconds. Raise its error once."""
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():

@@ -1,6 +1,6 @@
-"""Makes the hostile files of this folder, which are kept beside it; run it again after adding one.
+"""Generator of the hostile files in this folder, which are committed; run it again after adding one.
 
-None of them is used outside tests/formats/test_attacks.py.
+The files are used by tests/formats/test_attacks.py and as seeds by tests/fuzz.py.
 """
 
 import bz2
@@ -18,13 +18,13 @@ import numpy as np
 
 
 class RunsCode:
-    """What a hostile pickle does: it runs a function of its choice when it is opened."""
+    """An object whose pickle runs a function when it is opened, as a hostile pickle does."""
 
     def __reduce__(self):
         return os.mkdir, ("pickle-was-run",)
 
 
-def container(header, data=b"", length=None):
+def safetensors_file(header, data=b"", length=None):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text) if length is None else length) + text + data
 
@@ -34,7 +34,7 @@ def tensor(dtype, shape, start, end):
 
 
 def model(**changes):
-    """A sound model of two words and two dimensions, but for the changes: name=(dtype, shape, bytes) or None."""
+    """Return a model of two words and two dimensions, valid except for changes: name=(dtype, shape, bytes) or None."""
     parts = {
         "counts": ("I64", [2], np.array([5, 3], "<i8").tobytes()),
         "input": ("F32", [2, 2], np.ones(4, "<f4").tobytes()),
@@ -47,11 +47,11 @@ def model(**changes):
         if part is not None:
             header[name] = tensor(part[0], part[1], len(data), len(data) + len(part[2]))
             data += part[2]
-    return container(header, data)
+    return safetensors_file(header, data)
 
 
 def scored(objective="neg", options=None, arrays=None, **settings):
-    """A model that is sound as vectors, but whose scorer must be refused. arrays: those of the objective, by name."""
+    """Return a model with valid vectors, but an invalid scorer. arrays: the objective's arrays, by name."""
     kinds = {"<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8"}
     parts = {n: (kinds[a.dtype.str], list(a.shape), a.tobytes()) for n, a in (arrays or {}).items()}
     about = {"vector_size": 2, "objective": objective, "options": options or {}, **settings}
@@ -59,14 +59,14 @@ def scored(objective="neg", options=None, arrays=None, **settings):
 
 
 def network(cell, char_dim, letters):
-    """The arrays of char-softmax, all zeros."""
+    """Return the arrays of char-softmax, all zeros."""
     shapes = {"start": (2, cell), "embeddings": (letters, char_dim), "inputs": (char_dim, 3 * cell)}
     shapes |= {"recurrent": (cell, 3 * cell), "offsets": (3 * cell,), "readout": (cell, letters), "prior": (letters,)}
     return {f"char.{name}": np.zeros(shape, "<f4") for name, shape in shapes.items()}
 
 
 def tree(start=(0, 1, 2), kind="<i8", codes=(0, 1)):
-    """The arrays of hs for two words, sound by default."""
+    """Return the arrays of hs for two words, valid by default."""
     arrays = {"start": np.array(start, kind), "nodes": np.zeros(2, "<i4"), "codes": np.array(codes, "|u1")}
     return {"output": np.ones((1, 2), "<f4")} | {f"tree.{name}": array for name, array in arrays.items()}
 
@@ -119,7 +119,7 @@ FILES = {
     "cut.txt.gz": gzip.compress(b"2 2\nthe 1 2\nof 3 4\n" * 1000, mtime=0)[:-10],
     "garbage.txt.bz2": bz2.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
     "garbage.txt.xz": lzma.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
-    # A window of 2 GiB, and blocks of 4 bytes that stand for 128 KiB each.
+    # A window of 2 GiB, and 4-byte blocks that expand to 128 KiB each.
     "window.txt.zst": b"\x28\xb5\x2f\xfd\0\xa8\x80\0\0" + b"1000000000 1000\n" + b"\x02\0\x100" * 2000 + b"\x03\0\x100",
     "broken.zst": b"\x28\xb5\x2f\xfd" + b"\xff" * 40,
     "broken.xz": b"\xfd7zXZ\x00" + b"\x00" * 40,
@@ -135,31 +135,31 @@ FILES = {
     "tab-word.bin": b"2 2\nthe " + ROW + b"\no\tf " + ROW + b"\n",
     "latin1.bin": b"2 2\nthe " + ROW + b"\ncaf\xe9 " + ROW + b"\n",
     "endless-word.bin": b"2 2\nthe " + ROW + b"\n" + b"x" * 70_000 + ROW,
-    # other things renamed
+    # files of other kinds, renamed
     "pickle.bin": pickle.dumps(RunsCode(), protocol=4),
     "pickle0.bin": pickle.dumps(RunsCode(), protocol=0),
     "pickle.safetensors": pickle.dumps({"input": RunsCode()}, protocol=2),
     "zip.bin": archive(),
     "object.npy": array(),
     # models
-    "huge-length.safetensors": container(b"{}", length=2**60),
-    "length-beyond-file.safetensors": container(b"{}", length=100_000_000),
-    "not-json.safetensors": container(b"{not json"),
-    "deep-json.safetensors": container(b'{"a":' * 5000 + b"1" + b"}" * 5000),
-    "overlap.safetensors": container(
+    "huge-length.safetensors": safetensors_file(b"{}", length=2**60),
+    "length-beyond-file.safetensors": safetensors_file(b"{}", length=100_000_000),
+    "not-json.safetensors": safetensors_file(b"{not json"),
+    "deep-json.safetensors": safetensors_file(b'{"a":' * 5000 + b"1" + b"}" * 5000),
+    "overlap.safetensors": safetensors_file(
         {"__metadata__": {"w2vtrain": "1"}, "input": tensor("F32", [2], 0, 8), "output": tensor("F32", [2], 4, 12)},
         b"\0" * 12,
     ),
-    "hole.safetensors": container(
+    "hole.safetensors": safetensors_file(
         {"__metadata__": {"w2vtrain": "1"}, "input": tensor("F32", [1], 0, 4), "output": tensor("F32", [1], 8, 12)},
         b"\0" * 12,
     ),
-    "beyond-end.safetensors": container({"input": tensor("F32", [1000], 0, 4000)}, b"\0" * 8),
-    "wrong-size.safetensors": container({"input": tensor("F32", [3, 2], 0, 8)}, b"\0" * 8),
-    "overflowing-shape.safetensors": container({"input": tensor("F32", [2**33, 2**33], 0, 8)}, b"\0" * 8),
-    "negative-shape.safetensors": container({"input": tensor("F32", [-1, -2], 0, 8)}, b"\0" * 8),
-    "object-dtype.safetensors": container({"input": tensor("O", [1], 0, 8)}, b"\0" * 8),
-    "another-program.safetensors": container({"weights": tensor("F32", [2], 0, 8)}, b"\0" * 8),
+    "beyond-end.safetensors": safetensors_file({"input": tensor("F32", [1000], 0, 4000)}, b"\0" * 8),
+    "wrong-size.safetensors": safetensors_file({"input": tensor("F32", [3, 2], 0, 8)}, b"\0" * 8),
+    "overflowing-shape.safetensors": safetensors_file({"input": tensor("F32", [2**33, 2**33], 0, 8)}, b"\0" * 8),
+    "negative-shape.safetensors": safetensors_file({"input": tensor("F32", [-1, -2], 0, 8)}, b"\0" * 8),
+    "object-dtype.safetensors": safetensors_file({"input": tensor("O", [1], 0, 8)}, b"\0" * 8),
+    "another-program.safetensors": safetensors_file({"weights": tensor("F32", [2], 0, 8)}, b"\0" * 8),
     "newer.safetensors": model(metadata={"w2vtrain": "999"}),
     "no-settings.safetensors": model(metadata={"settings": None}),
     "list-settings.safetensors": model(metadata={"settings": "[1]"}),
@@ -190,17 +190,17 @@ JOB = {
 
 
 def run(**changes):
-    """The config.json of a run, but for the changes."""
+    """Return the config.json of a run, with some changes."""
     about = {"cwd": "/", "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {}}
     return json.dumps(about | changes).encode()
 
 
 def result(**changes):
-    """A result that `compare` keeps, but for the changes."""
+    """Return a result as `compare` saves it, with some changes."""
     return json.dumps({"job": JOB, "failed": "diverged", "exit_code": 76} | changes).encode()
 
 
-# For the readers of which tests/fuzz.py has a table, in folders by their names there.
+# Files for the readers in the table LOADERS of tests/fuzz.py, in folders with the loaders' names.
 OTHERS = {
     "settings/options-text.toml": b'options = "x"\n',
     "settings/objective-options-number.toml": b'[objective]\nname = "nce"\noptions = 3\n',

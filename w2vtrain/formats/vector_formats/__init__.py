@@ -1,22 +1,23 @@
-"""Find the formats of word vectors: every module of this folder is one, but contract.py and those with an underscore.
+"""Registry of vector formats: every module in this folder is one, except contract.py and names with an underscore.
 
-To add a format, add a module with a `FORMAT` (see contract.py): suffixes, `--format`, `sniff`, `read_vectors` and
-`write_vectors` find it here. Models are missing, since vectors alone do not make one: model.py reads theirs.
+To add a format, add a module with a `FORMAT` (see contract.py). The choice by suffix, `--format`, `sniff`,
+`read_vectors` and `write_vectors` find it here. Models are not among the formats, because vectors alone do not make a
+model; model.py reads their vectors.
 """
 
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the command line asks for names alone and starts without NumPy
+if TYPE_CHECKING:  # the command line needs only the names, and starts without NumPy
     from w2vtrain.formats.vector_formats.contract import VectorFormat
 
 DEFAULT = "text"
-"""The format for standard output if none is named."""
+"""The format that is written to standard output if none is named."""
 
 
 def names() -> list[str]:
-    """Return the formats' names, DEFAULT first, without importing their modules."""
+    """Return the names of all formats, DEFAULT first, without importing their modules."""
     found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}
     return sorted(found, key=lambda name: (name != DEFAULT, name))
 

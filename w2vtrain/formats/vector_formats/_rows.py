@@ -1,6 +1,6 @@
-"""Read rows of a word and its values, strictly or leniently, held against what the file's header promises.
+"""Strict or lenient reading of rows, each a word and its values, and comparison with what the header promises.
 
-How a format stores a row, and how it is told from others, is known to the modules of vector_formats.
+How a format stores a row, and how it is recognized, is up to the modules of vector_formats.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,21 +15,23 @@ from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
 from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
 from w2vtrain.system.reading import open_input
 
-# Larger dimensions and words are taken for garbage, lest a hostile header or a file without line ends fill the memory.
+# Larger dimensions and longer words (in bytes) count as garbage, so that a malicious header or a file without line ends
+# cannot exhaust the memory.
 MAX_DIM = 1_000_000
 MAX_WORD = 1 << 16
-# Values parsed at a time, some 10 MB of text.
+# Number of values parsed at a time, about 10 MB of text.
 VALUES_AT_ONCE = 1 << 20
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
-"""Called with a file at its first row, the Collector to fill, the promised rows (None if none) and the byte where the
-first row begins; adds rows until the file ends or the Collector misses none."""
+"""parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
+more. file: the file, positioned at its first row; promised: the number of rows in the header, or None; start: the byte
+offset of the first row."""
 
 
 class Collector:
-    """The rows read so far; here strict and lenient reading differ, and nowhere else.
+    """The rows read so far. An invalid row is an error in strict reading, and is skipped in lenient reading.
 
-    name: the file, for messages; capacity: the number of rows if that is known and believed, so that the matrix is
-    made at once; lenient and limit: see `vectors.read_vectors`.
+    name: the file's name, for messages; capacity: the number of rows if it is known and trusted, so that the matrix is
+    allocated at once, or None; lenient and limit: see `vectors.read_vectors`.
     """
 
     def __init__(self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None) -> None:
@@ -42,17 +44,17 @@ class Collector:
         self._matrix = None if rows is None else np.empty((rows, dim), np.float32)
 
     def missing(self, rows: int) -> int:
-        """Return how many more rows to read: `rows` at most, 0 when the limit is reached."""
+        """Return how many more rows to read: at most `rows`, and 0 if the limit is reached."""
         return rows if self.limit is None else min(rows, self.limit - len(self.words))
 
     def refuse(self, place: str, problem: str) -> None:
-        """Raise DataError, or, reading leniently, count one row that is left out."""
+        """Raise DataError or, when reading leniently, count one row as skipped."""
         if not self.lenient:
             raise DataError(f"{self.name}{place}: {problem}")
         self.skipped += 1
 
     def add(self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str]) -> None:
-        """Take rows: n words as bytes, (n, d) values, and a function that says where in the file row i is."""
+        """Add n rows. names: the words as bytes; block: their (n, d) values; place: where row i is, for messages."""
         start, keep = len(self.words), []
         finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
         for i, name in enumerate(names):
@@ -72,7 +74,7 @@ class Collector:
         if not name:
             return "the word is empty"
         if ASCII_SPACE.search(name):
-            return f"the word {name[:60]!r} holds white space"
+            return f"the word {name[:60]!r} contains white space"
         try:
             word = name.decode()
         except UnicodeDecodeError:
@@ -93,29 +95,29 @@ class Collector:
 def read_rows(
     path: str | Path, found: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
 ) -> Vectors:
-    """Read a file of rows as `vectors.read_vectors` promises, whichever way `parse` takes them out of its bytes.
+    """Read a file of rows with the parser `parse`, as described in `vectors.read_vectors`.
 
-    smallest(d): the bytes of the shortest row of d values. Raises DataError, InputMissing and MemoryError.
+    smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
     """
     dim = _check_promise(path, found, lenient, smallest)
-    # Compressed data says nothing about its true size, so then the matrix grows with what is really there.
+    # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
     rows = Collector(str(path), dim, None if lenient or found.compression else found.rows, lenient, limit)
     with open_input(path) as (file, compression):
         file.read(found.start)
         parse(file, rows, None if lenient else found.rows, found.start)
     words, matrix = rows.result()
     if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
-        raise DataError(f"{path}: the header promises {found.rows:,} vectors, the file holds {len(words):,}")
+        raise DataError(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
     if not words:
-        raise DataError(f"{path} holds no vectors")
+        raise DataError(f"{path} contains no vectors")
     return Vectors(words, matrix, found.kind, found.rows is not None, compression, rows.skipped)
 
 
 def _check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
-    """Return d; raise DataError if so many rows of d values cannot be in a file of this size."""
+    """Return d; raise DataError if a file of this size cannot contain the promised rows of d values."""
     rows, dim = found.rows, found.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
-        raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values: neither can be so")
+        raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
     if rows is not None and not lenient and not found.compression:
         needed = rows * smallest(dim)
         if needed > found.size - found.start + 1:
@@ -127,6 +129,6 @@ def _check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Call
 
 
 def float_blocks(words: Sequence[bytes], matrix: NDArray[Any]) -> Iterator[tuple[Sequence[bytes], NDArray[np.float32]]]:
-    """Yield words and their rows block by block, the rows as contiguous little-endian float32."""
+    """Yield words and their rows block by block, with the rows as contiguous little-endian float32."""
     for rows in row_blocks(matrix):
         yield words[rows], np.ascontiguousarray(matrix[rows], dtype="<f4")

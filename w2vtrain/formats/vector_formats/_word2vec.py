@@ -1,6 +1,7 @@
-"""Parse the pieces that word2vec's text and binary formats share, and tell the two apart.
+"""Parsing that word2vec's text and binary formats share, and the distinction between the two.
 
-Both begin with a line "V d"; what follows decides. The formats themselves are vector_formats/text.py and binary.py.
+Both begin with a header line "V d", the numbers of words and of dimensions; the bytes after it tell which format it is.
+The formats themselves are in text.py and binary.py.
 """
 
 import re
@@ -13,14 +14,14 @@ from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Promise
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
-# Bytes that text has no use for: all below space but the white space.
+# Bytes that do not occur in text: all below space, except for white space.
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
-    """Return what a first line "V d" promises, however absurd, and whether text follows; None without such a line.
+    """Return what a first line "V d" promises, even if it is absurd, and whether text follows; None if there is none.
 
-    head: the first bytes of the data; whole: whether they are all there is.
+    head: the first bytes of the data; whole: whether they are all of the data.
     """
     header = HEADER.match(head)
     if header is None:
@@ -30,9 +31,9 @@ def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
 
 
 def _is_text(data: bytes, rows: int, dim: int, whole: bool) -> bool:
-    """Return whether the bytes after a header are rows of text, not binary ones.
+    """Return whether the bytes after a header are rows of text rather than binary rows.
 
-    Text with a mistake in its first row is still text, so that its reader can name the line.
+    Text with an error in its first row still counts as text, so that the text reader can report the line.
     """
     if not 0 < dim <= MAX_DIM:
         return True
@@ -42,7 +43,7 @@ def _is_text(data: bytes, rows: int, dim: int, whole: bool) -> bool:
     if whole:
         names, _, _, used = split_binary(data, 4 * dim, rows)
         if len(names) == rows and data[used:] in (b"", b"\n"):
-            return False  # four printable bytes may be a float
+            return False  # binary, although its bytes may look like text: four printable bytes can be a float
     return _looks_like_text(data)
 
 
@@ -56,10 +57,10 @@ def _looks_like_text(data: bytes) -> bool:
 
 
 def numbers(text: bytes) -> NDArray[np.float32] | None:
-    """Return the float32 values of decimals separated by white space; None if anything else is in between."""
+    """Return decimal numbers separated by white space as float32, or None if the text contains anything else."""
     try:
         with warnings.catch_warnings():
-            # NumPy reports text that is no number as a deprecation in some versions and as an error in others.
+            # If the text is not a number, some versions of NumPy issue a DeprecationWarning, and others raise an error.
             warnings.simplefilter("error")
             return np.fromstring(text, dtype=np.float32, sep=" ")
     except (ValueError, DeprecationWarning):
@@ -67,7 +68,7 @@ def numbers(text: bytes) -> NDArray[np.float32] | None:
 
 
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
-    """Return the (dim,) float32 values of a line "word v1 ... vd"; None if it is none."""
+    """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()
     if len(fields) != dim + 1:
         return None
@@ -76,13 +77,16 @@ def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
 
 
 def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[bytes], int]:
-    """Cut `most` whole binary rows off `data`: return words, where each begins, their values as bytes, bytes used."""
+    """Split up to `most` complete binary rows of `width` bytes of values off `data`.
+
+    Returns the words, the offset of each word, the values of each word as bytes, and the number of bytes used.
+    """
     names: list[bytes] = []
     starts: list[int] = []
     values: list[bytes] = []
     at = 0
     while len(names) < most:
-        # word2vec.c ends a row with a newline, other writers do not; no word begins with one.
+        # word2vec.c ends each row with a newline, other programs do not. No word begins with a newline.
         begin = at + 1 if data[at : at + 1] == b"\n" else at
         space = data.find(b" ", begin, begin + MAX_WORD + 1)
         if space < 0 or space + 1 + width > len(data):

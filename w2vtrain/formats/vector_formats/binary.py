@@ -1,6 +1,6 @@
-"""Read and write word2vec's binary format: a line "V d", then rows of a word, a space and d little-endian float32.
+"""word2vec's binary format: a line "V d", then one row per word: the word, a space and d little-endian float32 values.
 
-Rows are strict or lenient by _rows.py; _word2vec.py tells a header's binary rows from rows of text.
+Strict and lenient reading is in _rows.py; the distinction from text is in _word2vec.py.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorForma
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim a header that is followed by anything but text."""
+    """Claim data with a header that is not followed by text."""
     found = promise_of(head, whole)
     if found is None:
         return None
@@ -26,19 +26,19 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file; a row has at least a byte of a word, a space and 4 bytes per value."""
+    """Read a file. The shortest row has one byte for the word, a space and 4 bytes per value."""
     return read_rows(path, found, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
 
 
 def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
-    """Write "V d" and a row per word, each with a newline at its end, as word2vec.c does."""
+    """Write "V d" and one row per word, with a newline at the end of each row, as word2vec.c does."""
     file.write(_header(*matrix.shape))
     for names, block in float_blocks(words, matrix):
         file.write(b"".join([b"%b %b\n" % (name, row.data) for name, row in zip(names, block, strict=True)]))
 
 
 def size(words: Sequence[bytes], dim: int) -> int:
-    """Return the bytes of a file of these words and d values each."""
+    """Return the size in bytes of a file of these words with d values each."""
     return len(_header(len(words), dim)) + sum(map(len, words)) + len(words) * (4 * dim + 2)
 
 
@@ -47,10 +47,10 @@ def _header(rows: int, dim: int) -> bytes:
 
 
 def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
-    """Read rows "word", space, d little-endian float32, perhaps "\\n" into `rows`, as many as there are.
+    """Read rows of a word, a space, d little-endian float32 values and an optional "\\n" into `rows`, up to the end.
 
-    More than `promised` are an error, and so are bytes left at the end; positions in messages count from the start of
-    the (decompressed) file.
+    More rows than `promised` are an error, and so are leftover bytes at the end. Byte offsets in messages count from
+    the start of the decompressed file.
     """
     width, data = 4 * rows.dim, b""
     total = 0

@@ -1,6 +1,6 @@
-"""Define the contract between a format of word vectors and its users, and the types that pass between them.
+"""The contract between a vector format and its users, and the types that they exchange.
 
-It reads and writes nothing.
+This module reads and writes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +14,31 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words and their vectors, and what was seen on the way.
+    """Words and their vectors, with facts about the file they were read from.
 
-    words: V different words; matrix: (V, d) float32; format: a name from `vector_formats` or "model"; header: False
-    for a text file without a first line "V d", as GloVe writes it; compression: a name from compression.COMPRESSIONS,
-    or None; skipped: rows that a lenient reading left out; counts: (V,) int64 occurrences in the corpus if the file
-    knows them.
+    Attributes
+    ----------
+    words : list of str
+        V distinct words.
+    matrix : ndarray of float32, shape (V, d)
+        One row per word.
+    format : str
+        A name from `vector_formats`, or "model".
+    header : bool
+        False for a text file without a first line "V d", such as GloVe's.
+    compression : str or None
+        A name from ``compression.COMPRESSIONS``, or None.
+    skipped : int
+        Rows left out by ``lenient=True``.
+    counts : ndarray of int64, shape (V,), or None
+        Occurrences of the words in the corpus, if the file has them.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> vectors = w2vtrain.read_vectors("vectors.txt")
+    >>> dict(zip(vectors.words, vectors.matrix))["water"]  # the vector of a word
+
     """
 
     words: list[str]
@@ -32,9 +51,9 @@ class Vectors:
 
 
 class Promise(NamedTuple):
-    """What the beginning of a file says about the rest; None for what it does not say.
+    """Facts about the rest of a file that its start promises; None for each that it does not promise.
 
-    rows: V; dim: d; start: the byte of the decompressed data where the first row begins.
+    rows: V; dim: d; start: the byte offset of the first row in the decompressed data.
     """
 
     rows: int | None = None
@@ -43,10 +62,10 @@ class Promise(NamedTuple):
 
 
 class Sniff(NamedTuple):
-    """What the first bytes of a file say.
+    """The kind of a file and facts about it, judged by its first bytes.
 
-    kind: the name of a format, "model", "vocabulary" or "unknown"; rows, dim and start: see `Promise`; size: bytes of
-    the file; compression: as in `Vectors`; note: more about "unknown".
+    kind: the name of a format, "model", "vocabulary" or "unknown"; rows, dim and start: see `Promise`; size: the size
+    of the file in bytes; compression: as in `Vectors`; note: for "unknown", what the file is instead.
     """
 
     kind: str
@@ -60,12 +79,12 @@ class Sniff(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorReader:
-    """What a format that can be read consists of.
+    """A format that can be read.
 
-    sniff(head, whole): returns a Promise if data that begin with the bytes `head` are of this format, sound or not,
-    else None; `whole` says that they are all there is. Formats with a signature are asked before text, which has none.
-    read(path, found, lenient, limit): does what `vectors.read_vectors` promises for a file that `sniff` found to be
-    of this format. compressible: whether `read` takes compressed files, too.
+    name: its name. sniff(head, whole): returns a Promise if data that start with the bytes `head` are of this format,
+    valid or not, else None; `whole` means that `head` is all of the data. Formats with a signature are tried before
+    text, which has none. read(path, found, lenient, limit): does what `vectors.read_vectors` describes, for a file that
+    `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
     """
 
     name: str
@@ -76,11 +95,12 @@ class VectorReader:
 
 @dataclass(frozen=True, kw_only=True)
 class VectorFormat(VectorReader):
-    """What a format that can be written, too, consists of; its name is its module's.
+    """A format that can be read and written; its name is the name of its module.
 
-    suffixes: file names with one of them, lower case and with the dot, are written in this format. write(file, words,
-    matrix): writes V words as UTF-8 and a (V, d) matrix of any memory layout, both already checked. size(words, d):
-    the bytes that `write` will write, for the message about a full disk, or None if they are unknown before.
+    suffixes: file name suffixes, in lower case and with the dot, that select this format for writing. write(file,
+    words, matrix): writes V words, as UTF-8, and a (V, d) matrix of any memory layout; both are already checked.
+    size(words, d): the number of bytes that `write` will write, for the message about a full disk, or None if it is not
+    known in advance.
     """
 
     suffixes: tuple[str, ...]

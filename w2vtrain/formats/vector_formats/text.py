@@ -1,6 +1,6 @@
-"""Read and write vectors as text: word2vec's, and GloVe's, which is the same without the first line "V d".
+"""word2vec's text format, and GloVe's, which is the same without the first line "V d".
 
-Rows are strict or lenient by _rows.py; _word2vec.py tells a header's rows of text from binary ones.
+Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Coll
 from w2vtrain.formats.vector_formats._word2vec import numbers, promise_of, row_values
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
 
-# The longest text of a float32 in common use has 16 characters; this leaves room for columns aligned with spaces.
+# Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER = 64
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim a header followed by text, and a first row of a word and two numbers or more, as GloVe writes it."""
+    """Claim data that start with a header followed by text, or with a row of a word and two or more numbers (GloVe)."""
     if found := promise_of(head, whole):
         promise, is_text = found
         return promise if is_text else None
@@ -34,27 +34,28 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file; a row has at least a word, an end, and a space and a digit per value."""
+    """Read a file. The shortest row has one byte for the word, a space and a digit per value, and a line end."""
     return read_rows(path, found, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
 
 
 def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
-    """Write "V d" and a line per word; values are the shortest decimals that read back to the same float32."""
+    """Write "V d" and one line per word, with the shortest decimals that read back to the same float32 values."""
     file.write(b"%d %d\n" % matrix.shape)
     for names, block in float_blocks(words, matrix):
         file.write(_lines(names, block))
 
 
 def _lines(names: Sequence[bytes], block: NDArray[np.float32]) -> bytes:
-    # orjson prints the shortest decimals ten times as fast as repr(). "[[1.0,2.0],[3.0,4.0]]" becomes lines: searching
-    # for one byte takes a tenth of the time of searching for several, and two bytes are then left out.
+    # orjson prints the shortest decimals ten times as fast as repr(). Its "[[1.0,2.0],[3.0,4.0]]" is split at each "]",
+    # because searching for one byte takes a tenth of the time of searching for several. The two bytes before each row
+    # ("[[" or " [") are cut off.
     lists = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY).replace(b",", b" ").split(b"]")[:-2]
     return b"".join([b"%b %b\n" % (name, values[2:]) for name, values in zip(names, lists, strict=True)])
 
 
 def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
-    """Read lines into `rows` until the end of the file; more than `promised` are an error."""
-    line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header 4
+    """Read lines into `rows` until the end of the file; more lines than `promised` are an error."""
+    line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header has 4
     longest = MAX_WORD + MAX_NUMBER * rows.dim
     step = max(1, VALUES_AT_ONCE // rows.dim)
     while (count := rows.missing(step)) > 0:
@@ -78,7 +79,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
 def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
     pairs = [line.partition(b" ") for line in lines]
     text = b" ".join([rest for _, _, rest in pairs])
-    # One call for all numbers, if every row surely has its own d of them: d - 1 single spaces and no other separator.
+    # Parse all numbers in one call if each row certainly has d of them: d - 1 single spaces and no other separator.
     regular = all(rest.count(b" ") == rows.dim - 1 for _, _, rest in pairs)
     if regular and not any(space in text for space in (b"  ", b"\t", b"\r", b"\v", b"\f")):
         values = numbers(text)
@@ -91,7 +92,7 @@ def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
 
 
 def _parse_line(line: bytes, rows: Collector, place: str) -> None:
-    """Parse a row with unusual spacing the slow way, or report what is wrong with it."""
+    """Parse a row with unusual spacing, which is slower, or report what is wrong with it."""
     fields = line.split()
     if not fields or line[:1].isspace():
         rows.refuse(place, "the word is empty" if fields else "the line is empty")

@@ -13,15 +13,15 @@
 w2vtrain fit "$@" &
 training=$!
 
-# SLURM signals only this shell, so pass the signal on. Use SIGTERM for both: a second SIGINT would end without saving.
+# SLURM signals only this shell, so pass the signal on, always as SIGTERM: a second SIGINT would stop without saving.
 trap 'kill -TERM "$training" 2>/dev/null' TERM INT
 
-# `wait` also returns after a trap, so wait again until the training itself has saved and ended.
-while true; do
+# A signal also ends `wait`, so wait until the training itself has saved and ended.
+while kill -0 "$training" 2>/dev/null; do
     wait "$training"
-    code=$?
-    kill -0 "$training" 2>/dev/null || break
 done
+wait "$training"
+code=$?
 
 if [ "$code" -eq 75 ]; then # stopped and saved
     scontrol requeue "$SLURM_JOB_ID"

@@ -96,7 +96,7 @@ class State:
 
     @classmethod
     def read(cls, facts: Any) -> "State":
-        """Return the state described by parsed JSON. Raises KeyError, TypeError or ValueError if it describes none."""
+        """Return the state described by parsed JSON. Raise KeyError, TypeError or ValueError if it describes none."""
         epochs = tuple(_checked(Epoch, epoch) for epoch in facts["epochs"])
         return replace(_checked(cls, {**facts, "epochs": ()}), epochs=epochs)
 
@@ -112,7 +112,7 @@ class State:
 
 
 def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
-    """Return an instance of a data class. Raises ValueError if a number is negative, too large or not finite."""
+    """Return an instance of a data class. Raise ValueError if a number is negative, too large or not finite."""
     found = cls(**facts)
     for name, hint in get_type_hints(cls).items():
         value: Any = getattr(found, name)

@@ -11,7 +11,7 @@ from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 class Scratch(NamedTuple):
     """The working memory of one thread. Arrays with two rows hold the current target and the next one."""
 
-    rng: np.ndarray  # (2,) uint64: the state of the random stream, and another for the objective's own use
+    rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32
     rows: np.ndarray  # (2, candidates + padding) int32

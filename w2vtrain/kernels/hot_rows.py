@@ -22,11 +22,11 @@ HOTTEST = 64
 synchronizations."""
 
 SYNC_EVERY = 4
-"""Chunks between two synchronizations of a thread's replicas with the shared rows; each reads and writes 0.6 MB."""
+"""Chunks from one synchronization of a thread's replicas to the next. Each reads and writes 0.6 MB."""
 
 
 class HotRange(NamedTuple):
-    """Location of one thread's replicas: those of rows [first, first + size) are `shift` rows further down."""
+    """Location of one thread's replicas: that of row r in [first, first + size) is row r + shift of the same matrix."""
 
     first: int
     size: int

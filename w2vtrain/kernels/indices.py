@@ -1,8 +1,8 @@
 """Operations on short arrays of indices, such as the words of a window or the candidates of a target word.
 
-They handle row numbers only, not the contents of the rows. Each operation works on whole vectors: it may read up to
-ROW elements more than requested and, in its output arrays, overwrite as many. A loop that stops exactly at the end
-mispredicts a branch, which costs a tenth of the time of a CBOW window.
+They handle row numbers only, not the contents of the rows. Each operation works on whole vectors, so it may read up to
+ROW elements beyond those requested, and overwrite up to ROW elements beyond the result in its output arrays. A loop
+that stops exactly at the end mispredicts a branch, which costs a tenth of the time of a CBOW window.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def with_room(array: np.ndarray) -> np.ndarray:
 
 
 def copy_indices(to: Any, at: Any, source: Any, first: Any, n: Any) -> None:
-    """Copy n indices from source[first:] to to[at:], both int32."""
+    """Copy n indices from `source`, starting at `first`, to position `at` of `to`; both are int32."""
     to[at : at + n] = source[first : first + n]
 
 

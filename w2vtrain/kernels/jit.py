@@ -64,7 +64,7 @@ def compile_methods(protocol: type, names: tuple[str, ...]) -> None:
     """Let kernels call the named methods on any NamedTuple.
 
     Numba picks the method by the type of the NamedTuple and compiles it into the kernel. Arguments are matched by the
-    parameter names that `protocol` declares.
+    names that `protocol` declares.
     """
     for name in names:
         for kind in (numba.types.NamedTuple, numba.types.NamedUniTuple):

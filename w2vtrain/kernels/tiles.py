@@ -33,7 +33,7 @@ from w2vtrain.kernels.llvm import (
 )
 
 AT_ONCE = 2 if LANES == 16 else 1
-"""Vectors per row for which the old and new values of six rows fit in registers: AVX-512 has 32, others at least 16."""
+"""Vectors per row updated together. Old and new values of six rows must fit in registers (32 with AVX-512, else 16)."""
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:

@@ -130,7 +130,7 @@ def scaled_softmax(
 
 
 def bounded_square(x: np.ndarray, slope: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return the integral from 0 to x of slope t clipped to [low, high]: slope / 2 x² near 0, linear further out.
+    """Return the integral of clip(slope t, low, high) for t from 0 to x: slope / 2 x² near 0, linear further out.
 
     x and slope are (B,), with slope >= 0 and low <= 0 <= high. Huber 1964, "Robust estimation of a location parameter".
     """

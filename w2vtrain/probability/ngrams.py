@@ -59,7 +59,7 @@ def followers(bigrams: Any, previous: Any) -> Any:
 
 @inline
 def _search(values: Any, low: Any, high: Any, least: Any, places: Any) -> None:
-    """Fill places[k] with the index of the first of the ascending values[low:high] that is >= least[k], else high.
+    """Set each places[k] to the index of the first of the ascending values[low:high] that is >= least[k], or to high.
 
     The n binary searches advance together, step by step: run separately, each would wait for memory at every step.
     """

@@ -57,8 +57,9 @@ class Tree(NamedTuple):
 def huffman(counts: np.ndarray) -> Tree:
     """Build Huffman's tree (1952) with the codes of word2vec.c, for counts (V,) in descending order.
 
-    Sorted counts need no heap: leaves from the end and inner nodes in order of creation form two queues, and the
-    smaller head is taken; on a tie the inner node, as in word2vec.c. Raises ValueError for unsorted counts or one word.
+    Sorted counts need no heap: the leaves, from the lowest count up, and the inner nodes, in order of creation, are two
+    queues. Each step takes the smaller of the two heads or, on a tie, the inner node, as word2vec.c does. Raise
+    ValueError if the counts are not sorted or there is only one word.
     """
     size = len(counts)
     if size < 2 or np.any(np.diff(counts) > 0):
@@ -84,9 +85,9 @@ def balanced(size: int) -> Tree:
 def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
     """Build a tree that keeps similar words together, from counts (V,) and the vectors (V, d) of an earlier run.
 
-    In the spirit of Mnih & Hinton 2008, "A scalable hierarchical distributed language model": each set of words is
-    split along its main axis, at the point that best halves its total count. A word with at least half of the total is
-    split off alone; otherwise it would stay in the middle of ever smaller sets. So frequent words have short paths.
+    Each set of words is split along its main axis, at the point that best halves its total count, similar to Mnih &
+    Hinton 2008, "A scalable hierarchical distributed language model". A word with at least half of the total is split
+    off alone; otherwise it would stay in the middle of ever smaller sets. Frequent words thus have short paths.
     """
     size, d = vectors.shape
     vectors = np.ascontiguousarray(vectors, np.float32)
@@ -111,7 +112,7 @@ def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
     """Build the tree in a file, leaving out words that are not in `words` and nodes that then have one child.
 
-    Raises the errors of `read_paths`, and DataError if one of `words` has no path.
+    Raise the errors of `read_paths`, and DataError if one of `words` has no path.
     """
     paths = read_paths(path)
     if missing := [word for word in words if word not in paths]:
@@ -128,9 +129,9 @@ def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
 
 
 def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
-    """Read lines of a word and its path, the turns (0 or 1) from the root; return word -> (path, line number).
+    """Read a file with a word and its path (turns from the root, 0 or 1) per line; return word -> (path, line number).
 
-    The file is UTF-8, compressed or not, with lines in any order; empty lines are ignored. Raises InputMissing, or
+    The file is UTF-8, compressed or not, with lines in any order; empty lines are ignored. Raise InputMissing, or
     DataError with the line number if a line is invalid or has more than LONGEST_LINE bytes, a word occurs twice, or a
     path starts with another word's path.
     """
@@ -174,7 +175,7 @@ def _common(a: str, b: str) -> int:
 def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
     """Build a tree by splitting a list of words, order (V,), until each is alone; number inner nodes level by level.
 
-    cut(first, last) returns the index, between first and last, at which to split order[first:last]; it may sort these.
+    cut(first, last) may reorder order[first:last], and returns the index, between first and last, at which to split it.
     """
     size = len(order)
     if size < 2:
@@ -195,7 +196,7 @@ def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
 
 
 def _tree(parent: np.ndarray, code: np.ndarray) -> Tree:
-    """Return the tree with these parents and turns, which are as `Tree.links` returns them."""
+    """Return the tree with these parents and turns, in the format that `Tree.links` returns."""
     size = (len(parent) + 1) // 2
     start = np.zeros(size + 1, np.int64)
     _depths(parent, start, size)

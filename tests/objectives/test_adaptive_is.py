@@ -24,7 +24,7 @@ in_text = partial(begun, previous=PREVIOUS)
 
 
 def text(length=400, seed=3):
-    """A text in which no word follows LONELY."""
+    """Return a text in which no word follows LONELY."""
     tokens = np.random.default_rng(seed).choice(SIZE, length, p=COUNTS / COUNTS.sum()).astype(np.int32)
     tokens[::17] = -1
     tokens[1:][tokens[:-1] == LONELY] = -1
@@ -38,12 +38,12 @@ def built(tokens=None, dtype=np.float64, counts=COUNTS, end=-1, **options):
 
 
 def hidden(rng):
-    """Hidden vectors from small to large, so that P is from flat to peaked."""
+    """Return hidden vectors from short to long, for which P ranges from flat to peaked."""
     return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
 
 
 def q_of(objective, previous, exponent=1.0):
-    """Q(.|previous), (V,), and its part λ B, from the pairs of the text."""
+    """Return Q(.|previous), (V,), and its term λ B, computed from the word pairs of the text."""
     unigram = COUNTS**exponent / (COUNTS**exponent).sum()
     tokens = text().tolist()
     after = Counter(b for a, b in pairwise(tokens) if a == previous >= 0 and b >= 0)
@@ -55,7 +55,7 @@ def q_of(objective, previous, exponent=1.0):
 
 
 def naive_draws(objective, stream, previous, n):
-    """n words, those of the bigram first, by the same random numbers."""
+    """Draw n words, those from the bigrams first, with the same random numbers as the objective."""
     o, table = objective.proposal, objective.proposal.bigrams
     first, last = (0, 0) if previous < 0 else table.starts[previous : previous + 2]
     share = o.mixture[o.class_of[previous]] if last > first else 0.0
@@ -66,7 +66,7 @@ def naive_draws(objective, stream, previous, n):
 
 
 def naive(objective, H, targets, previous, exponent=1.0):
-    """Loss, -dL/dH, -dL/d output, draws, fallbacks, and the bigram's part of the weights, one draw at a time."""
+    """Return loss, -dL/dH, -dL/d output, draws, fallbacks and the bigrams' share of the weights, one draw at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
     stream = Stream.of_step(begun())
     draws, waiting, parts = [], [], []
@@ -92,7 +92,7 @@ def naive(objective, H, targets, previous, exponent=1.0):
 
 
 @given(st.lists(st.integers(-1, 4), max_size=40), st.sampled_from([-1, 4]), st.integers(1, 7))
-def test_bigrams_are_counted(tokens, end, piece):
+def test_bigram_counts_match_those_of_a_counter(tokens, end, piece):
     table = count_bigrams(np.array(tokens, np.int32), 5, end, piece)
     words = [end if w < 0 else w for w in tokens]
     expected = Counter((a, b) for a, b in pairwise(words) if min(a, b) >= 0)
@@ -108,8 +108,8 @@ def test_bigrams_are_counted(tokens, end, piece):
 
 @pytest.mark.parametrize("share", [0.01, 0.6, 0.99])
 @pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
-def test_draws_follow_the_mixture(share, previous):
-    """Identity 11: a chi-square test on a million draws, and no draw outside; the Q that comes with each is right."""
+def test_draws_follow_the_mixture_distribution(share, previous):
+    """A million draws pass a chi-square test, none is outside the vocabulary, and each comes with its correct Q."""
     objective, n = built(), 1000
     objective.proposal.mixture[:] = share
     scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
@@ -126,13 +126,13 @@ def test_draws_follow_the_mixture(share, previous):
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_it_is_the_naive_twin(rng, exponent):
+def test_step_matches_the_naive_twin(rng, exponent):
     objective, H = built(ns_exponent=exponent, mixture_rate=0.1, **SOME), hidden(rng)
     mixture = objective.proposal.mixture
     mixture[:] = np.linspace(0.2, 0.8, len(mixture))
     loss, dH, d_output, draws, waiting, parts = naive(objective, H, TARGETS, PREVIOUS, exponent)
-    assert {10, 30} <= set(draws), "one batch is enough for some, others want all"
-    assert 0 < len(waiting) < draws.count(30), "of which some go on to the exact sum"
+    assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
+    assert 0 < len(waiting) < draws.count(30), "some of those must fall back to the exact sum"
     expected = mixture.copy()
     for previous, part in zip(PREVIOUS, parts, strict=True):
         if previous not in (-1, LONELY):
@@ -149,16 +149,16 @@ def test_it_is_the_naive_twin(rng, exponent):
 
 
 @pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
-def test_the_update_is_the_gradient(rng, options):
+def test_update_is_the_gradient_of_the_loss(rng, options):
     objective, H = built(**options), hidden(rng)
     objective.step(H, TARGETS, 0.0, in_text())
     assert (objective.proposal.mixture == 0.5).all()
-    assert objective.counts.sum() == 0, "a rate of 0 learns and counts nothing"
+    assert objective.counts.sum() == 0, "at rate 0, nothing is learned or counted"
     check_block_gradients(objective, H, TARGETS, tolerance=1e-8, work=in_text)
 
 
-def test_the_mean_tends_to_the_exact_expectation(rng):
-    """Identity 6, for this proposal: the bias falls with m."""
+def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
+    """The bias falls with the number of draws m, and is within the sampling error at large m."""
     exact = objectives.objective_class("softmax").build(problem_of(COUNTS, dim=5, bias=True, init=0.7, dtype=float))
     h, biases = hidden(rng)[4], []
     H, targets, previous = np.tile(h, (4000, 1)), np.full(4000, 3, np.int32), np.full(4000, 2, np.int32)
@@ -171,7 +171,7 @@ def test_the_mean_tends_to_the_exact_expectation(rng):
 
 
 def bigram_model(objective, previous, share):
-    """Make P(.|h) = share B(.|previous) + (1 - share) / V for h = (0, ..., 0, 1). Returns h and P."""
+    """Make P(.|h) = share B(.|previous) + (1 - share) / V for h = (0, ..., 0, 1). Return h and P."""
     objective.proposal.mixture[:] = 1.0
     p = share * q_of(objective, previous)[0] + (1 - share) / SIZE
     objective.proposal.mixture[:] = 0.5
@@ -182,8 +182,8 @@ def bigram_model(objective, previous, share):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.9])
-def test_the_mixture_descends_to_the_least_divergence(share):
-    """KL(P‖Q) by λ, on a grid, is least where the mixture ends, for the class of the word before alone."""
+def test_the_mixture_weight_converges_to_the_smallest_divergence(share):
+    """λ of the previous word's class ends where KL(P‖Q) is smallest on a grid; other classes do not change."""
     objective = built(samples=200, ess=0.0, cap=200, mixture_rate=0.02)
     h, p = bigram_model(objective, 2, share)
     H, targets = np.repeat(h, 100, axis=0), np.zeros(100, np.int32)
@@ -201,7 +201,7 @@ def test_the_mixture_descends_to_the_least_divergence(share):
     assert (rest == 0.5).all()
 
 
-def test_a_bigram_model_needs_fewer_draws_than_from_word_frequencies_alone():
+def test_bigrams_reduce_the_draws_that_a_bigram_like_model_needs():
     counts = []
     for tokens in (text(), []):
         objective = built(tokens, samples=10, ess=50.0, cap=10_000)
@@ -213,7 +213,7 @@ def test_a_bigram_model_needs_fewer_draws_than_from_word_frequencies_alone():
     assert counts[0] < 0.6 * counts[1]
 
 
-def test_without_a_text_it_draws_by_frequencies(rng):
+def test_words_are_drawn_by_frequency_if_there_is_no_text(rng):
     objective, H = built([], **SOME), hidden(rng)
     loss, _, _, draws, _, parts = naive(objective, H, TARGETS, np.full(len(H), -1, np.int32))
     assert objective.step(H, TARGETS, 0.01, in_text())[0] == pytest.approx(loss)
@@ -222,7 +222,7 @@ def test_without_a_text_it_draws_by_frequencies(rng):
     assert (objective.proposal.mixture == 0.5).all()
 
 
-def test_float32_and_chunks(rng):
+def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
     wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
     check_float32(wide, narrow, H, TARGETS, in_text)
     assert wide.step(H, TARGETS, 0.0, in_text(1))[0] != wide.step(H, TARGETS, 0.0, in_text(2))[0]
@@ -239,7 +239,7 @@ def test_float32_and_chunks(rng):
         {"mixture_rate": 1.5},
     ],
 )
-def test_options_out_of_range(options):
+def test_options_out_of_range_are_rejected(options):
     (name,) = options
     with pytest.raises(ConfigError, match=f"option {name} of objective adaptive-is"):
         built(**options)

@@ -1,4 +1,4 @@
-"""The softmax over letters: identity 10, against a network written out letter by letter in float64."""
+"""Softmax over letters, compared with a naive network in float64 that spells one letter at a time."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.letters import LONGEST, spell, tries
 from w2vtrain.probability.problem import Problem
 
-# Words of all lengths, the empty one too; the fourth and the fifth are cut to the same spelling.
+# Words of many lengths, also the empty word. The fourth and the fifth are truncated to the same spelling.
 WORDS = ["the", "a", "né", "x" * 40, "x" * 50, "then", "nation", "national", "日本", "", "nationals", "he", "b"]
 COUNTS = np.arange(len(WORDS), 0, -1)
 SIZE, DIM, BLOCK = len(WORDS), 5, 9
@@ -22,7 +22,7 @@ LAYERS = ["start", "embeddings", "inputs", "recurrent", "offsets", "readout", "p
 
 
 def built(rng, words=WORDS, bias=True, dtype=np.float64, **options):
-    """An objective with no parameter at 0."""
+    """Return an objective that has no parameter at 0."""
     problem = Problem(words, np.ones(len(words), np.int64), DIM, bias=bias, dtype=dtype)
     objective = CharSoftmax.build(problem, **{**SMALL, **options})
     for array in objective.parameters().values():
@@ -37,7 +37,7 @@ def block(rng, width, dtype=np.float64, size=SIZE):
 
 
 def log_prob_naively(theta, words, word, h):
-    """One letter after the other; the end is letter 0, bytes follow in their order."""
+    """Return log P(spelling of the word|h), one letter at a time. Letter 0 is the end; the sorted bytes follow."""
     alphabet = sorted({byte for w in words for byte in w.encode()[:LONGEST]})
     theta = {name: array.astype(np.float64) for name, array in theta.items()}
     state, total = np.tanh(h @ theta["start"]), 0.0
@@ -58,7 +58,7 @@ def table_naively(objective, words, H):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_loss_and_scores_are_those_of_the_naive_twin(rng, bias, dtype, tolerance):
+def test_loss_and_scores_match_the_naive_twin(rng, bias, dtype, tolerance):
     objective = built(rng, bias=bias, dtype=dtype)
     H, targets = block(rng, DIM + bias, dtype)
     table = table_naively(objective, WORDS, H.astype(np.float64))
@@ -74,11 +74,11 @@ def test_loss_and_scores_are_those_of_the_naive_twin(rng, bias, dtype, tolerance
 
 
 @pytest.mark.parametrize("layer", [*LAYERS, "H"])
-def test_gradients_of_every_layer(rng, layer):
-    """Identity 1: all entries against central differences of the returned loss."""
+def test_gradients_of_every_layer_match_finite_differences(rng, layer):
+    """Every element is compared with a central difference of the returned loss."""
     objective, work = built(rng), Workspace()
     H, targets = block(rng, DIM + 1)
-    targets[0] = 9  # the empty word has one letter, its end
+    targets[0] = 9  # the empty word has one letter: its end
     _, dH, slopes = objective.gradients(H, targets, work)
     assert set(slopes) == set(objective.parameters()) == set(LAYERS)
     array, got = (H, dH) if layer == "H" else (objective.parameters()[layer], slopes[layer])
@@ -94,8 +94,8 @@ def test_gradients_of_every_layer(rng, layer):
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
 
 
-def test_identity_10_all_strings_up_to_a_length_have_at_most_1_and_tend_to_it(rng):
-    """States are within -1 and 1, so that a word ends at every letter with a probability of at least `least`."""
+def test_probabilities_of_all_strings_up_to_a_length_sum_to_less_than_1_and_approach_it(rng):
+    """States are between -1 and 1, so a word ends at every letter with a probability of at least `least`."""
     words = ["a", "b"]
     objective = built(rng, words=words)
     theta = objective.theta
@@ -116,7 +116,7 @@ def test_identity_10_all_strings_up_to_a_length_have_at_most_1_and_tend_to_it(rn
     assert rest[-1].max() < 0.05
 
 
-def test_identity_10_renormalized_over_the_vocabulary_the_sum_is_1(rng):
+def test_log_probs_sum_to_1_over_the_vocabulary(rng):
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-6)):
         objective = built(rng, dtype=dtype)
         H, targets = block(rng, DIM + 1, dtype)
@@ -125,10 +125,10 @@ def test_identity_10_renormalized_over_the_vocabulary_the_sum_is_1(rng):
         raw, log_z = objective.scores(H, targets)
         np.testing.assert_allclose(raw - log_z, log_probs[np.arange(BLOCK), targets], rtol=1e-5)
         distinct = CharScorer(objective.theta, spell([word for word in WORDS if word != "x" * 50]))
-        assert (distinct.scores(H, np.minimum(targets, 3))[1] < 0).all(), "the vocabulary is a part of all strings"
+        assert (distinct.scores(H, np.minimum(targets, 3))[1] < 0).all(), "the vocabulary is not all strings"
 
 
-def test_words_that_are_cut_to_one_spelling_have_its_probability_each(rng):
+def test_words_truncated_to_one_spelling_each_have_its_full_probability(rng):
     objective = built(rng)
     H, _ = block(rng, DIM + 1)
     log_probs = objective.log_probs(H)
@@ -139,7 +139,7 @@ def test_words_that_are_cut_to_one_spelling_have_its_probability_each(rng):
 
 
 @pytest.mark.parametrize(("piece", "batch"), [(1, 1), (3, 2), (4, 100), (1000, 4)])
-def test_scores_do_not_depend_on_how_the_work_is_cut(rng, monkeypatch, piece, batch):
+def test_scores_do_not_depend_on_the_sizes_of_pieces_and_batches(rng, monkeypatch, piece, batch):
     objective = built(rng)
     H, targets = block(rng, DIM + 1)
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
@@ -153,7 +153,7 @@ def test_scores_do_not_depend_on_how_the_work_is_cut(rng, monkeypatch, piece, ba
     np.testing.assert_allclose(again.log_prob(H, targets), expected[2], rtol=1e-12)
 
 
-def test_a_prefix_is_computed_once_for_all_its_words(rng):
+def test_tries_contain_every_prefix_exactly_once(rng):
     words = ["".join(rng.choice(list("abc"), rng.integers(0, 6))) for _ in range(60)]
     spelling = spell(words)
     letters = np.maximum(spelling.letters[:, 1:], 2) - 2
@@ -171,7 +171,7 @@ def test_a_prefix_is_computed_once_for_all_its_words(rng):
     assert sorted(w for level in levels for w in level.words) == list(range(60))
 
 
-def test_a_step_is_adagrad_and_at_rate_0_nothing_changes(rng):
+def test_a_step_follows_adagrad_and_rate_0_changes_nothing(rng):
     objective = built(rng, net_rate=3.0)
     H, targets = block(rng, DIM + 1)
     before = {name: array.copy() for name, array in objective.parameters().items()}
@@ -191,8 +191,8 @@ def test_a_step_is_adagrad_and_at_rate_0_nothing_changes(rng):
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2 + again[name] ** 2)
 
 
-def test_it_learns_which_word_follows_which(rng):
-    """Every context has one word: the loss a word falls from what random letters cost to nearly nothing."""
+def test_training_learns_the_word_of_each_context(rng):
+    """Each context has one word; the loss per word falls from that of random letters to nearly 0."""
     problem = Problem(WORDS[:4] + WORDS[5:], COUNTS[:-1], DIM, dtype=np.float32)
     objective, work = CharSoftmax.build(problem, cell=32), Workspace()
     contexts = rng.normal(size=(SIZE - 1, DIM)).astype(np.float32)
@@ -209,7 +209,7 @@ def test_it_learns_which_word_follows_which(rng):
     assert np.exp(raw - log_z).min() > 0.8
 
 
-def test_a_model_file_holds_all_that_scoring_needs(rng):
+def test_arrays_of_the_model_file_suffice_for_scoring(rng):
     objective = built(rng, dtype=np.float32)
     H, targets = block(rng, DIM + 1, np.float32)
     assert objective.output.shape == (0, DIM + 1)
@@ -222,7 +222,7 @@ def test_a_model_file_holds_all_that_scoring_needs(rng):
     np.testing.assert_array_equal(scorer.log_prob(H, targets), objective.log_prob(H, targets))
 
 
-def test_the_size_does_not_depend_on_the_number_of_words():
+def test_parameter_sizes_do_not_depend_on_the_number_of_words():
     few, many = (Problem(["a", "b", *("ab" * k for k in range(1, n))], COUNTS, DIM) for n in (2, 16))
     sizes = [{name: a.shape for name, a in CharSoftmax.build(p).parameters().items()} for p in (few, many)]
     assert sizes[0] == sizes[1]
@@ -230,7 +230,7 @@ def test_the_size_does_not_depend_on_the_number_of_words():
 
 @pytest.mark.parametrize("words", [["a"], ["a", "b"], [""], ["", "日"]])
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_smallest_vocabularies_and_blocks(rng, words, count):
+def test_tiny_vocabularies_and_empty_blocks_work(rng, words, count):
     objective = built(rng, words=words, dtype=np.float32)
     H = np.zeros((count, DIM + 1), np.float32)
     targets = np.zeros(count, np.int32)
@@ -242,8 +242,8 @@ def test_smallest_vocabularies_and_blocks(rng, words, count):
 
 
 @pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
-def test_the_compiled_cell_is_that_of_numpy(rng, scale):
-    """Far out too, where tanh is flat; and what is not a number is passed on."""
+def test_the_compiled_recurrent_unit_matches_numpy(rng, scale):
+    """This includes large inputs, where tanh is flat. NaN is propagated."""
     k, n, B, cell, letters = 3, 5, 2, 13, 4
     shapes = [(k, B, cell), (k, B, 3 * cell), (letters, 3 * cell)]
     states, products, table = (rng.normal(size=shape) * scale for shape in shapes)
@@ -263,7 +263,7 @@ def test_the_compiled_cell_is_that_of_numpy(rng, scale):
     assert np.isnan(following).all()
 
 
-def test_divergence_is_seen(rng):
+def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
     objective = built(rng, dtype=np.float32)
     H, targets = block(rng, DIM + 1, np.float32)
     H[4, 0] = np.nan
@@ -274,6 +274,6 @@ def test_divergence_is_seen(rng):
     ("option", "value"),
     [("cell", 0), ("cell", 5000), ("char_dim", 0), ("char_dim", 5000), ("net_rate", -1.0), ("net_rate", np.nan)],
 )
-def test_options_are_checked(option, value):
+def test_options_out_of_range_are_rejected(option, value):
     with pytest.raises(ConfigError, match=f"option {option} of objective char-softmax: .* is not between"):
         CharSoftmax.build(Problem(WORDS, COUNTS, DIM), **{option: value})

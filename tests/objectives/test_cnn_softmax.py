@@ -1,4 +1,4 @@
-"""Softmax over rows read off spellings: identity 9, against a network written out word by word in float64."""
+"""Softmax over rows computed from spellings, compared with a naive network in float64 that reads one word at a time."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ LAYERS = ["embeddings", "filters", "offsets", "projection", "mixing", "correctio
 
 
 def built(rng, bias=True, dtype=np.float64, **options):
-    """An objective with no parameter at 0, and its problem."""
+    """Return an objective that has no parameter at 0, and its problem."""
     problem = Problem(WORDS, COUNTS, DIM, bias=bias, dtype=dtype)
     objective = CnnSoftmax.build(problem, **{**SMALL, **options})
     for name, array in objective.parameters().items():
@@ -33,7 +33,7 @@ def block(rng, width, dtype=np.float64):
 
 
 def rows_naively(objective, widths=(1, 2, 5)):
-    """Embed, convolve, ReLU, pool, project, correct: one word and one filter at a time."""
+    """Embed, convolve, apply ReLU, pool, project and correct, one word and one filter at a time."""
     theta = objective.theta
     alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
     rows = []
@@ -54,7 +54,7 @@ def rows_naively(objective, widths=(1, 2, 5)):
 
 
 def loss_naively(objective, rows, H, targets, drawn):
-    """-log softmax of the target among the words drawn and itself, scores less the log of the expected counts."""
+    """Return Σ -log softmax of the target among itself and the words drawn, with scores minus log expected counts."""
     q = np.maximum(COUNTS, 0.5) / np.maximum(COUNTS, 0.5).sum()
     expected = 1 - (1 - q) ** objective.samples
     total = 0.0
@@ -65,7 +65,7 @@ def loss_naively(objective, rows, H, targets, drawn):
 
 
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"correction": 0}])
-def test_rows_are_those_of_the_naive_network(rng, options):
+def test_rows_match_the_naive_network(rng, options):
     objective, _ = built(rng, **options)
     expected = rows_naively(objective)
     assert objective.output.shape == (SIZE, DIM + options.get("bias", True))
@@ -73,8 +73,8 @@ def test_rows_are_those_of_the_naive_network(rng, options):
     np.testing.assert_allclose(objective.rows(np.array([5, 2, 2])), expected[[5, 2, 2]], rtol=1e-12, atol=1e-12)
 
 
-def test_materialized_rows_are_those_of_training(rng):
-    """Identity 9: -dL/dh of a block are coefficients times the rows that a step computes; here from `output`."""
+def test_output_has_the_rows_that_training_uses(rng):
+    """A step computes rows and -dL/dh from them; rows taken from `output` give the same -dL/dh."""
     objective, _ = built(rng, samples=0)
     H, targets = block(rng, DIM + 1)
     rows = objective.output
@@ -85,20 +85,20 @@ def test_materialized_rows_are_those_of_training(rng):
     np.testing.assert_allclose(dH, (np.eye(SIZE)[targets] - p) @ rows, atol=1e-12)
 
 
-def test_without_correction_words_spelled_alike_share_all_but_the_bias(rng):
-    """Identity 9: twice "the", twice "a"; with correction rows they differ."""
+def test_words_with_the_same_spelling_share_rows_only_without_correction(rng):
+    """WORDS has "the" and "a" twice. Their biases differ in either case."""
     for correction in (0, 2):
         rows = built(rng, correction=correction)[0].output
         for one, other in ((0, 5), (1, 12)):
             assert np.allclose(rows[one, :DIM], rows[other, :DIM]) is (correction == 0)
             assert rows[one, DIM] != rows[other, DIM]
-        assert not np.allclose(rows[0, :DIM], rows[4, :DIM]), "the, then"
+        assert not np.allclose(rows[0, :DIM], rows[4, :DIM]), "rows of 'the' and 'then'"
 
 
 @pytest.mark.parametrize("samples", [0, 6])
 @pytest.mark.parametrize("name", ["H", *LAYERS])
-def test_slopes_of_every_layer(rng, name, samples):
-    """Identity 9: central differences of the loss, the same samples; zero for words that take no part."""
+def test_gradients_of_every_layer_match_finite_differences(rng, name, samples):
+    """The samples are the same at every evaluation. Words that are not in the block have zero gradients."""
     objective, _ = built(rng, samples=samples)
     H, targets = block(rng, DIM + 1)
     theta = H if name == "H" else objective.theta[name]
@@ -124,7 +124,7 @@ def test_slopes_of_every_layer(rng, name, samples):
 
 
 @pytest.mark.parametrize("chunk", range(4))
-def test_sampled_loss_is_that_of_the_definition(rng, chunk):
+def test_sampled_loss_matches_its_definition(rng, chunk):
     objective, _ = built(rng, samples=6)
     H, targets = block(rng, DIM + 1)
     words, own, shift = objective._candidates(targets, begun(chunk))
@@ -136,7 +136,7 @@ def test_sampled_loss_is_that_of_the_definition(rng, chunk):
     assert loss == pytest.approx(loss_naively(objective, objective.output, H, targets, drawn.tolist()), rel=1e-12)
 
 
-def test_words_are_drawn_as_often_as_their_correction_says(rng):
+def test_words_are_drawn_as_often_as_their_correction_assumes(rng):
     objective, _ = built(rng, samples=6)
     seen, blocks = np.zeros(SIZE), 4000
     for chunk in range(blocks):
@@ -148,15 +148,15 @@ def test_words_are_drawn_as_often_as_their_correction_says(rng):
 
 
 @pytest.mark.parametrize("name", ["embeddings", "filters", "offsets"])
-def test_what_is_not_a_number_is_seen(rng, name):
-    """The largest over the places of a word must not pass it over, wherever it stands."""
+def test_nan_in_a_parameter_makes_the_loss_nan(rng, name):
+    """The maximum over the positions in a word must not ignore a NaN, wherever it is."""
     objective, _ = built(rng, samples=0)
     H, targets = block(rng, DIM + 1)
     objective.theta[name].flat[-1] = np.nan
     assert np.isnan(objective.step(H, targets, 0.0, begun())[0])
 
 
-def test_many_samples_are_the_full_softmax(rng):
+def test_very_many_samples_equal_the_full_softmax(rng):
     sampled, full = built(rng, samples=100_000)[0], built(rng, samples=0)[0]
     full.theta = sampled.theta
     H, targets = block(rng, DIM + 1)
@@ -168,7 +168,7 @@ def test_many_samples_are_the_full_softmax(rng):
     np.testing.assert_array_equal(a[2]["bias"][0], b[2]["bias"][0])
 
 
-def test_a_step_is_sgd_for_words_and_adagrad_for_what_they_share(rng):
+def test_a_step_uses_sgd_for_words_and_adagrad_for_shared_parameters(rng):
     objective, _ = built(rng, samples=6, net_rate=0.5)
     H, targets = block(rng, DIM + 1)
     totals = dict.fromkeys(objective.state, 0.0)
@@ -188,7 +188,7 @@ def test_a_step_is_sgd_for_words_and_adagrad_for_what_they_share(rng):
 
 
 @pytest.mark.parametrize("options", [{}, {"correction": 0}, {"samples": 0}, {"bias": False}])
-def test_a_rate_of_zero_changes_nothing(rng, options):
+def test_rate_0_changes_nothing(rng, options):
     objective, _ = built(rng, **options)
     held = {**objective.parameters(), **{f"state.{name}": array for name, array in objective.state.items()}}
     before = {name: array.copy() for name, array in held.items()}
@@ -203,7 +203,7 @@ def test_a_rate_of_zero_changes_nothing(rng, options):
 
 @pytest.mark.parametrize("samples", [0, 8])
 def test_learning_in_float32_lowers_the_exact_loss(rng, samples):
-    """From initial values, zeros for rows: h says which of the words follows."""
+    """Training starts from initial values with zero rows; h determines the target."""
     problem = Problem(WORDS, COUNTS, DIM, bias=True)
     objective = CnnSoftmax.build(problem, samples=samples)
     H, targets = np.repeat(block(rng, DIM + 1, np.float32)[0], 4, axis=0), np.arange(4 * BLOCK, dtype=np.int32) // 4
@@ -218,7 +218,7 @@ def test_learning_in_float32_lowers_the_exact_loss(rng, samples):
     assert objective.output.dtype == np.float32
 
 
-def test_parameters_are_few_and_rows_begin_as_asked():
+def test_parameters_are_few_and_initial_rows_have_the_requested_distribution():
     words = [f"word{i}" for i in range(20_000)]
     counts = np.arange(30_000, 10_000, -1)
     objective = CnnSoftmax.build(Problem(words, counts, 100, bias=True, init=0.1))
@@ -233,7 +233,7 @@ def test_parameters_are_few_and_rows_begin_as_asked():
     np.testing.assert_allclose(again.rows(np.arange(9_000, 9_009)), rows[9_000:9_009], rtol=1e-4, atol=1e-5)
 
 
-def test_a_scorer_needs_the_rows_alone(rng):
+def test_scoring_needs_only_the_output_rows(rng):
     objective, problem = built(rng)
     H, targets = block(rng, DIM + 1)
     scorer = CnnSoftmax.scorer(problem, {}, objective.output, {})
@@ -246,7 +246,7 @@ def test_a_scorer_needs_the_rows_alone(rng):
     assert "correction" not in built(rng, correction=0)[0].parameters()
 
 
-def test_tiny_vocabularies(rng):
+def test_vocabularies_of_one_and_two_words_work(rng):
     for words in (["a"], ["a", "b"]):
         objective = CnnSoftmax.build(Problem(words, np.arange(len(words), 0, -1), DIM, init=0.5))
         H, targets = rng.normal(size=(3, DIM)).astype(np.float32), np.zeros(3, np.int32)
@@ -256,8 +256,8 @@ def test_tiny_vocabularies(rng):
         assert objective.rows().shape == (len(words), DIM)
 
 
-def test_memory_of_a_step_has_names_of_its_own(rng):
-    """The engine keeps a chunk's examples in the same workspace while steps run."""
+def test_workspace_arrays_of_a_step_are_all_prefixed_with_cnn(rng):
+    """The engine keeps the examples of a chunk in the same workspace during steps."""
     objective, _ = built(rng)
     work = begun()
     objective.step(*block(rng, DIM + 1), 0.1, work)
@@ -277,17 +277,17 @@ def test_filters_are_divided_in_proportion_to_their_widths(rng):
     [
         ({"char_dim": 0}, "option char_dim of objective cnn-softmax: 0 is not between 1 and 1000"),
         ({"filters": 0}, "option filters of objective cnn-softmax: 0 is not"),
-        ({"filters": 2}, "2 are too few for 3 widths"),
+        ({"filters": 2}, "2 filters are too few for 3 widths"),
         ({"correction": -1}, "option correction of objective"),
         ({"samples": -1}, "option samples of objective"),
         ({"net_rate": -0.1}, "option net_rate of objective"),
         ({"net_rate": float("nan")}, "option net_rate of objective"),
-        ({"widths": ""}, "option widths of objective cnn-softmax: expected whole numbers"),
-        ({"widths": "1,two"}, "expected whole numbers"),
+        ({"widths": ""}, "option widths of objective cnn-softmax: expected comma-separated whole numbers"),
+        ({"widths": "1,two"}, "expected comma-separated whole numbers"),
         ({"widths": "0,1"}, "from 1 to 16"),
         ({"widths": "1,17"}, "from 1 to 16"),
     ],
 )
-def test_options_are_checked(rng, given, message):
+def test_invalid_options_are_rejected(rng, given, message):
     with pytest.raises(ConfigError, match=message):
         built(rng, **given)

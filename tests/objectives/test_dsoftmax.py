@@ -1,4 +1,4 @@
-"""Differentiated softmax: its cut of words and columns, its twin with zeros written out, gradients, identities."""
+"""Differentiated softmax: its bands, agreement with full rows that contain the zeros, gradients, identities."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def block(rng, width=8, bias=True, n=9, dtype=np.float64):
 
 
 def whole(bands, bias):
-    """The output matrix with its structural zeros, (V, width), and where it may be other than zero."""
+    """Return the output matrix with its structural zeros, (V, width), and a mask of its other elements."""
     rows, width = sum(len(b) for b in bands), sum(b.shape[1] - bias for b in bands) + bias
     full, free = np.zeros((rows, width)), np.zeros((rows, width), bool)
     r = c = 0
@@ -57,8 +57,7 @@ def naive_step(full, free, H, targets, lr):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_step_is_the_gradient_of_its_loss(rng, bias):
-    """Identity 1."""
+def test_update_is_the_gradient_of_the_loss(rng, bias):
     objective = DSoftmax.build(problem(bias=bias), bands=BANDS)
     learned = check_block_gradients(objective, *block(rng, 7 + bias, bias))
     assert sorted(learned) == ["bands.0", "bands.1", "bands.2"]
@@ -67,7 +66,7 @@ def test_step_is_the_gradient_of_its_loss(rng, bias):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_agrees_with_rows_whose_zeros_are_written_out(rng, bias, dtype):
+def test_bands_agree_with_full_rows_padded_with_zeros(rng, bias, dtype):
     objective = DSoftmax.build(problem(dtype, bias=bias), bands=BANDS)
     assert [band.shape for band in objective.bands] == [(2, 4 + bias), (3, 2 + bias), (6, 1 + bias)]
     H, targets = block(rng, 7 + bias, bias, dtype=dtype)
@@ -87,7 +86,7 @@ def test_agrees_with_rows_whose_zeros_are_written_out(rng, bias, dtype):
     np.testing.assert_allclose(whole(objective.bands, bias)[0], expected[2], atol=tolerance)
 
 
-def test_scores_block_by_block_are_the_same(rng, monkeypatch):
+def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     objective = DSoftmax.build(problem(), bands=BANDS)
     H, targets = block(rng)
     whole_block = objective.scores(H, targets)
@@ -96,8 +95,7 @@ def test_scores_block_by_block_are_the_same(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_one_band_is_softmax(rng, bias):
-    """Identity 8."""
+def test_one_band_equals_the_softmax(rng, bias):
     banded = DSoftmax.build(problem(bias=bias), bands="100:100")
     softmax = Softmax.build(problem(bias=bias))
     np.testing.assert_array_equal(banded.bands[0], softmax.output)
@@ -105,18 +103,18 @@ def test_one_band_is_softmax(rng, bias):
         check_same_step(banded, softmax, *block(rng, 7 + bias, bias), 0.3, 1e-14)
 
 
-def test_starts_at_the_unigram(rng):
+def test_initial_probabilities_are_word_frequencies(rng):
     objective = DSoftmax.build(problem(init=0.0), bands=BANDS)
     log_probs = objective.log_probs(block(rng)[0])
     np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (9, 1)), atol=1e-7)
 
 
-def test_bands_do_not_start_alike():
+def test_bands_have_different_initial_values():
     first, second = DSoftmax.build(problem(dim=8), bands="50:50,50:50").bands
     assert not np.isclose(first[: len(second), :4], second[: len(first), :4]).any()
 
 
-def test_keeps_all_that_scoring_needs():
+def test_the_model_stores_the_bands_and_no_output_rows():
     objective = DSoftmax.build(problem(np.float32), bands=BANDS)
     assert objective.output.shape == (0, 8)
     assert objective.output.dtype == np.float32
@@ -124,7 +122,7 @@ def test_keeps_all_that_scoring_needs():
     assert all(a is b for a, b in zip(objective.arrays().values(), objective.bands, strict=True))
 
 
-def test_words_are_cut_by_their_share_of_the_text_and_columns_by_theirs():
+def test_bands_follow_the_given_shares_of_the_text_and_of_the_columns():
     counts = np.array([50, 20, 10, 10, 5, 5])
     assert cut("50:60,50:40", counts, 10) == [(1, 6), (5, 4)]
     assert cut("51:60,49:40", counts, 10) == [(2, 6), (4, 4)]
@@ -139,7 +137,7 @@ def test_words_are_cut_by_their_share_of_the_text_and_columns_by_theirs():
     st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), min_size=1, max_size=6),
     st.integers(0, 40),
 )
-def test_any_cut_covers_all_words_and_columns(counts, parts, more):
+def test_bands_cover_all_words_and_columns(counts, parts, more):
     text, columns = (np.array(p) * 100 / sum(p) for p in zip(*parts, strict=True))
     dim = len(parts) + more
     option = ",".join(f"{t:.12g}:{c:.12g}" for t, c in zip(text, columns, strict=True))
@@ -154,17 +152,17 @@ def test_any_cut_covers_all_words_and_columns(counts, parts, more):
     "bands",
     ["", "x", "100", "50:50", "50:50,50:49", "60:50,50:50", "150:50,-50:50", "100:100:1", "50:50,50", "nan:100"],
 )
-def test_options_are_checked(bands):
+def test_invalid_bands_are_rejected(bands):
     with pytest.raises(ConfigError, match="option bands of objective dsoftmax"):
         DSoftmax.build(problem(), bands=bands)
 
 
-def test_more_bands_than_columns_are_refused():
-    with pytest.raises(ConfigError, match="3 bands for vectors of 2 columns"):
+def test_more_bands_than_columns_are_rejected():
+    with pytest.raises(ConfigError, match="3 bands are too many for 2-dimensional vectors"):
         DSoftmax.build(problem(dim=2), bands=BANDS)
 
 
-def test_two_words_without_counts_leave_bands_empty():
+def test_two_words_with_zero_counts_can_leave_bands_empty():
     objective = DSoftmax.build(problem_of([0, 0], dim=3))
     assert isinstance(objective, BandScorer)
     targets = np.array([0, 1, 1, 0], np.int32)

@@ -1,4 +1,4 @@
-"""Hierarchical softmax: which tree its options choose, and the scores of a trained model."""
+"""Hierarchical softmax: the tree that its options select, and the scores of a trained model."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def same(objective, tree):
 
 
 def naive_log_probs(tree, output, h):
-    """log P of all words for one hidden vector, node by node."""
+    """Return log P of all words for one hidden vector, computed node by node."""
     found = []
     for first, last in zip(tree.start[:-1], tree.start[1:], strict=True):
         turns = zip(tree.nodes[first:last], tree.codes[first:last], strict=True)
@@ -52,7 +52,7 @@ def naive_log_probs(tree, output, h):
 # Options
 
 
-def test_options_choose_the_tree(tmp_path, tree_file, rng):
+def test_options_select_the_tree(tmp_path, tree_file, rng):
     assert objectives.option_defaults("hs") == {"tree": "huffman", "vectors": ""}
     file, matrix = vector_file(tmp_path, PROBLEM.words[::-1], rng)
     assert same(build(PROBLEM), huffman(COUNTS))
@@ -62,7 +62,7 @@ def test_options_choose_the_tree(tmp_path, tree_file, rng):
     assert build(PROBLEM, tree=tree_file).candidate_limit == len(COUNTS) - 1
 
 
-def test_candidates_are_the_path(tree_file):
+def test_candidates_are_the_nodes_of_the_path(tree_file):
     objective = build(PROBLEM, tree=tree_file)
     rows, labels = np.zeros(20, np.int32), np.zeros(20, np.float32)
     m = objective.candidates(np.array([3], np.int32), 0, np.zeros(1, np.uint64), rows, labels, labels.copy())
@@ -75,18 +75,18 @@ def test_candidates_are_the_path(tree_file):
     ("options", "message"),
     [
         ({"tree": "cluster"}, "option vectors of objective hs: tree cluster needs a file"),
-        ({"vectors": "v.bin"}, "only tree cluster takes vectors, not huffman"),
-        ({"tree": "tree.txt", "vectors": "v.bin"}, "only tree cluster takes vectors, not tree.txt"),
-        ({"tree": ""}, "option tree of objective hs: want huffman, balanced, cluster or the name of a file"),
+        ({"vectors": "v.bin"}, "only tree cluster uses vectors, not huffman"),
+        ({"tree": "tree.txt", "vectors": "v.bin"}, "only tree cluster uses vectors, not tree.txt"),
+        ({"tree": ""}, "option tree of objective hs: expected huffman, balanced, cluster or a file name"),
     ],
 )
-def test_options_that_contradict_one_another(use, options, message):
+def test_contradictory_options_are_rejected(use, options, message):
     with pytest.raises(ConfigError, match=message):
         use(options)
 
 
-def test_check_files_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree_file, rng):
-    """What can be told before the corpus is read; that words are missing cannot."""
+def test_check_files_reads_the_files_without_a_vocabulary(tmp_path, tree_file, rng):
+    """Errors are found before the corpus is read, except for words that are missing from a file."""
     check = hs.Hierarchical.check_files
     file, _ = vector_file(tmp_path, ["other", "words"], rng)
     for good in ({}, {"tree": "balanced"}, {"tree": tree_file}, {"tree": "cluster", "vectors": file}):
@@ -96,7 +96,7 @@ def test_check_files_looks_into_the_files_and_knows_no_vocabulary(tmp_path, tree
     with pytest.raises(InputMissing, match=r"none\.bin"):
         check({"tree": "cluster", "vectors": str(tmp_path / "none.bin")})
     (tmp_path / "bad.txt").write_text("a 0\nb 2\n")
-    with pytest.raises(DataError, match=r"bad\.txt:2: want a word"):
+    with pytest.raises(DataError, match=r"bad\.txt:2: expected a word"):
         check({"tree": str(tmp_path / "bad.txt")})
     with pytest.raises(DataError, match=r"paths\.txt is .*(vectors|numbers)"):
         check({"tree": "cluster", "vectors": tree_file})
@@ -109,7 +109,7 @@ def test_check_opens_no_file(tmp_path):
             hs.Hierarchical.check_files(options)
 
 
-def test_words_without_vectors_are_zeros_unless_most_are(tmp_path, rng):
+def test_missing_vectors_are_zeros_unless_more_than_half_are_missing(tmp_path, rng):
     problem = problem_of(np.arange(10, 0, -1))
     file, matrix = vector_file(tmp_path, ["zz", *problem.words[5:]], rng)
     np.testing.assert_array_equal(hs.vectors_of(problem.words, file), np.vstack([np.zeros((5, 5)), matrix[1:]]))
@@ -131,7 +131,7 @@ def tree(request, rng, tree_file):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scorer_is_the_naive_loop(rng, tree, dtype):
+def test_scores_match_the_naive_loop(rng, tree, dtype):
     objective = hs.Hierarchical.of(tree)
     output = rng.normal(size=(10, 6)).astype(dtype)
     H, targets = rng.normal(size=(33, 6)).astype(dtype) * 2, rng.integers(0, 11, 33).astype(np.int32)
@@ -148,8 +148,8 @@ def test_scorer_is_the_naive_loop(rng, tree, dtype):
 
 
 @given(st.integers(2, 200), st.sampled_from([0.0, 1.0, 30.0]), st.integers(0, 2**32 - 1))
-def test_scorer_is_normalized(size, scale, seed):
-    """Identity 3, of the scores that perplexity is made of: sum of P = 1 in float64."""
+def test_probabilities_sum_to_1(size, scale, seed):
+    """The probabilities that perplexity is computed from sum to 1 within 1e-12 in float64."""
     rng = np.random.default_rng(seed)
     counts = np.sort(rng.integers(1, 1000, size))[::-1]
     output, H = rng.normal(size=(size - 1, 4)) * scale, rng.normal(size=(3, 4))
@@ -157,7 +157,7 @@ def test_scorer_is_normalized(size, scale, seed):
         np.testing.assert_allclose(np.exp(hs.TreeScorer(tree, output).log_probs(H)).sum(axis=1), 1, atol=1e-12)
 
 
-def test_scores_of_certain_and_impossible_words_are_finite():
+def test_log_probabilities_of_certain_and_impossible_words_are_finite():
     output, H = np.array([[1.0], [1.0]]), np.array([[800.0], [-800.0]])
     scorer = hs.TreeScorer(huffman(np.array([3, 2, 1])), output)
     for found in (scorer.log_probs(H), scorer.log_probs(H.astype(np.float32))):
@@ -167,16 +167,16 @@ def test_scores_of_certain_and_impossible_words_are_finite():
     assert scorer.log_prob(H, np.array([0, 0], np.int32)).tolist() == scorer.log_probs(H)[:, 0].tolist()
 
 
-def test_scoring_many_lines_goes_block_by_block(rng, monkeypatch):
+def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     scorer = hs.TreeScorer(huffman(COUNTS), rng.normal(size=(10, 4)))
     H = rng.normal(size=(50, 4))
     whole = scorer.log_probs(H)
     monkeypatch.setattr(hs, "SCORED", 80)
-    assert dense.SCORED > 550, "else the first was in blocks, too"
+    assert dense.SCORED > 550, "the first call must not have been split into blocks"
     np.testing.assert_allclose(scorer.log_probs(H), whole, rtol=1e-12)
 
 
-def test_output_may_be_a_view_into_padded_rows(rng):
+def test_output_and_hidden_vectors_may_be_strided_views(rng):
     wide, H = rng.normal(size=(10, 16)), rng.normal(size=(5, 12))
     targets = np.arange(5)
     a = hs.TreeScorer(huffman(COUNTS), wide[:, :6]).log_prob(H[:, ::2], targets)
@@ -200,15 +200,15 @@ def test_output_may_be_a_view_into_padded_rows(rng):
         lambda t: Tree(*huffman(COUNTS[:-1])),
     ],
 )
-def test_damaged_trees_are_refused_before_a_kernel_follows_them(damage):
+def test_damaged_trees_are_rejected_before_a_kernel_follows_them(damage):
     tree = damage(huffman(COUNTS))
     arrays = {f"tree.{name}": array for name, array in tree._asdict().items()}
     with pytest.raises(DataError, match="tree does not fit"):
         hs.Hierarchical.scorer(PROBLEM, {}, np.zeros((10, 3)), arrays)
 
 
-def test_the_tree_can_be_named_on_the_command_line(tmp_path):
-    """`--tree` is short for an option of hs; what is no tree is told before anything is read."""
+def test_tree_option_selects_the_tree_and_a_missing_file_is_reported(tmp_path):
+    """`--tree` is an alias of an option of hs. An unknown tree is reported in one line."""
     text = tmp_path / "text.txt"
     text.write_text("a b c d e f g h\n" * 50)
     command = [sys.executable, "-m", "w2vtrain", "fit", text, "-o", tmp_path / "v.txt", "--objective", "hs"]

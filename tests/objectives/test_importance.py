@@ -27,12 +27,12 @@ def built(name="is", counts=COUNTS, dtype=np.float64, **options):
 
 
 def hidden(rng):
-    """Hidden vectors from small to large, so that P is from flat to peaked."""
+    """Return hidden vectors from short to long, for which P ranges from flat to peaked."""
     return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
 
 
 def naive(objective, H, targets, exponent=1.0):
-    """Loss, -dL/dH, -dL/d output, draws and fallbacks of a block, one example and one draw at a time."""
+    """Return loss, -dL/dH, -dL/d output, draws and fallbacks of a block, one example and one draw at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
     q = COUNTS**exponent / (COUNTS**exponent).sum()
     stream = Stream.of_step(begun())
@@ -63,11 +63,11 @@ def effective(output, h, drawn, q):
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_it_is_the_naive_twin(rng, exponent):
+def test_step_matches_the_naive_twin(rng, exponent):
     objective, H = built(ns_exponent=exponent, **SOME), hidden(rng)
     loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, exponent)
-    assert {10, 30} <= set(draws), "one batch is enough for some, others want all"
-    assert 0 < len(waiting) < draws.count(30), "of which some go on to the exact sum"
+    assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
+    assert 0 < len(waiting) < draws.count(30), "some of those must fall back to the exact sum"
     old = objective.output.copy()
     got, got_dH = objective.step(H, TARGETS, 0.01, begun())
     assert got == pytest.approx(loss, rel=1e-12)
@@ -78,22 +78,22 @@ def test_it_is_the_naive_twin(rng, exponent):
 
 
 @pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
-def test_the_update_is_the_gradient(rng, options):
+def test_update_is_the_gradient_of_the_loss(rng, options):
     objective, H = built(**options), hidden(rng)
     objective.step(H, TARGETS, 0.0, begun())
-    assert objective.counts.sum() == 0, "a rate of 0 counts nothing"
+    assert objective.counts.sum() == 0, "at rate 0, nothing is counted"
     check_block_gradients(objective, H, TARGETS, tolerance=1e-8)
 
 
-def test_examples_that_never_have_enough_take_the_exact_sum(rng):
+def test_examples_that_reach_the_cap_use_the_exact_sum(rng):
     objective, other, H = built(samples=10, ess=20.0, cap=20), built("softmax"), hidden(rng)
     for _ in range(2):
         check_same_step(objective, other, H, TARGETS)
     assert objective.fallbacks[0] == objective.examples[0] == 16
 
 
-def test_with_q_equal_to_p_every_draw_weighs_the_same():
-    """Identity 6: all r are 1, so the effective sample size is m, the loss exact, and the weights are all 1/m."""
+def test_all_draws_have_equal_weight_if_q_equals_p():
+    """All r are 1, so the effective sample size is m, the loss is exact, and every weight is 1/m."""
     m = 64
     objective = built(samples=m, ess=float(m) - 1e-6, cap=m)
     objective.output[:, -1] = np.log(COUNTS / COUNTS.sum())
@@ -109,8 +109,8 @@ def test_with_q_equal_to_p_every_draw_weighs_the_same():
     np.testing.assert_allclose((objective.output - old)[:, -1], expected, atol=1e-12)
 
 
-def test_the_mean_tends_to_the_exact_expectation(rng):
-    """Identity 6: the bias falls with m, and at large m nothing of it is left to see."""
+def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
+    """The bias falls with the number of draws m, and is within the sampling error at large m."""
     H = np.repeat(hidden(rng)[4:5], 2, axis=0)
     targets, exact = np.array([3, 3], np.int32), built("softmax")
     expected = exact.step(H, targets, 0.0, begun())[1][0]
@@ -126,8 +126,8 @@ def test_the_mean_tends_to_the_exact_expectation(rng):
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0])
-def test_draws_follow_q(exponent):
-    """Identity 11: a chi-square test on a million draws, and no draw outside the vocabulary."""
+def test_draws_follow_the_noise_distribution(exponent):
+    """A million draws pass a chi-square test, and none is outside the vocabulary."""
     objective = built(ns_exponent=exponent, **SOME)
     words = np.empty(1_000_000, np.int32)
     draw_words(np.array([5], np.uint64), objective.accept, objective.alias, words)
@@ -137,7 +137,7 @@ def test_draws_follow_q(exponent):
     np.testing.assert_allclose(np.exp(objective.log_noise), q, rtol=1e-12)
 
 
-def test_float32_and_chunks(rng):
+def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
     wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
     check_float32(wide, narrow, H, TARGETS)
     assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
@@ -155,7 +155,7 @@ def test_float32_and_chunks(rng):
         {"ns_exponent": 3.0},
     ],
 )
-def test_options_out_of_range(options):
+def test_options_out_of_range_are_rejected(options):
     (name,) = options
     with pytest.raises(ConfigError, match=f"option {name} of objective is"):
         built(**options)

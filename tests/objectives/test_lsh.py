@@ -1,4 +1,4 @@
-"""Softmax over what hashing retrieves: the tables, the retrieved rows, gradients, the softmax it becomes, threads."""
+"""Softmax over the rows that hashing retrieves: tables, retrieved rows, gradients, the softmax as a limit, threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,7 +34,7 @@ def address(x, columns):
 
 
 def naive_retrieved(output, h, columns, limit):
-    """Rows that share h's bucket in some table, by how many, then by which table found them first."""
+    """Return the rows that share a bucket with h, by falling number of tables, then by the order in which found."""
     hits = {}
     for part in columns:
         for r, row in enumerate(output):
@@ -56,11 +56,11 @@ def naive_step(output, H, targets, columns, limit, lr):
     return loss, dH, new
 
 
-def test_every_row_is_in_one_bucket_of_each_table_and_in_the_right_one():
+def test_each_table_has_every_row_once_and_in_the_right_bucket():
     objective = built()
     tables, columns = objective.tables, objective.tables.columns
     assert columns.shape == (5, 2, 3)
-    assert columns.max() < DIM, "the bias is not hashed"
+    assert columns.max() < DIM, "the bias must not be hashed"
     assert all(len(set(part.tolist())) == 3 for table in columns for part in table)
     for t in range(5):
         assert sorted(tables.rows[t].tolist()) == list(range(SIZE))
@@ -71,7 +71,7 @@ def test_every_row_is_in_one_bucket_of_each_table_and_in_the_right_one():
                 assert address(objective.output[r], columns[t]) == (code // 3, code % 3)
 
 
-def test_hashes_see_the_order_of_coordinates_only(rng):
+def test_hashes_depend_only_on_the_order_of_coordinates(rng):
     columns = built().tables.columns
     for x in rng.normal(size=(20, DIM)):
         for part in columns:
@@ -80,7 +80,7 @@ def test_hashes_see_the_order_of_coordinates_only(rng):
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_step_agrees_with_the_definition(rng, dtype, limit):
+def test_step_matches_the_naive_twin(rng, dtype, limit):
     objective = built(dtype, limit=limit)
     H, targets = block(rng, dtype=dtype)
     targets[3] = targets[4]
@@ -96,23 +96,23 @@ def test_step_agrees_with_the_definition(rng, dtype, limit):
     np.testing.assert_allclose(objective.output, expected[2], atol=tolerance)
 
 
-def test_step_is_the_gradient_of_its_loss(rng):
-    """Identity 1, with the tables as they are."""
+def test_update_is_the_gradient_of_the_loss(rng):
+    """The loss depends on fixed tables: steps at rate 0 do not rebuild them."""
     objective = built(rebuild=1, limit=15)
     H, targets = block(rng, n=4)
     learned = check_block_gradients(objective, H, targets)
     assert np.abs(learned["output"]).max() > 0.1
-    assert (learned["output"] == 0).all(axis=1).any(), "every row was retrieved"
+    assert (learned["output"] == 0).all(axis=1).any(), "some rows must not have been retrieved"
 
 
-def test_retrieving_all_rows_is_softmax(rng):
-    """Identity 8: no hash puts every row into one bucket."""
+def test_retrieving_all_rows_equals_the_softmax(rng):
+    """With hashes=0, all rows are in one bucket."""
     lsh, softmax = built(hashes=0), Softmax.build(problem())
     for _ in range(3):
         check_same_step(lsh, softmax, *block(rng), 0.3, 1e-13)
 
 
-def test_large_blocks_are_learned_in_parts(rng, monkeypatch):
+def test_large_blocks_are_processed_in_parts(rng, monkeypatch):
     whole, parts = built(limit=20), built(limit=20)
     H, targets = block(rng)
     loss, dH = whole.step(H, targets, 0.0, begun())
@@ -127,8 +127,8 @@ def test_large_blocks_are_learned_in_parts(rng, monkeypatch):
     np.testing.assert_array_equal(parts.output, again.output)
 
 
-def test_a_workspace_of_another_step_does_no_harm(rng):
-    """Arrays of a workspace hold anything, and blocks differ in size."""
+def test_old_contents_of_the_workspace_have_no_effect(rng):
+    """Workspace arrays can hold anything, and blocks differ in size."""
     fresh, used, work = built(limit=20), built(limit=20), begun()
     for name in ("hits", "found", "levels", "candidates"):
         work.array(name, (1000,), np.int32).fill(-3)
@@ -140,13 +140,13 @@ def test_a_workspace_of_another_step_does_no_harm(rng):
         np.testing.assert_array_equal(da, db)
 
 
-def test_tables_are_made_anew_after_so_many_examples(rng):
+def test_tables_are_rebuilt_after_the_given_number_of_examples(rng):
     objective = built(rebuild=20)
     first, rows = objective.tables, objective.tables.rows.copy()
     H, targets = block(rng)
     for rate in (0.0, 0.0, 0.0, 0.5, 0.5):
         objective.step(H, targets, rate, begun())
-        assert objective.tables is first, "a rate of 0 does not age tables"
+        assert objective.tables is first, "steps at rate 0 must not count"
     objective.step(H, targets, 0.5, begun())
     assert objective.tables is not first
     np.testing.assert_array_equal(first.rows, rows)
@@ -155,11 +155,11 @@ def test_tables_are_made_anew_after_so_many_examples(rng):
         assert codes == sorted(codes)
     newer = objective.tables
     objective.step(H, targets, 0.5, begun())
-    assert objective.tables is newer, "the count starts again"
+    assert objective.tables is newer, "the count must start over"
 
 
-def test_tables_that_are_older_than_the_rows_are_part_of_the_state(rng):
-    """What a checkpoint keeps is enough to go on: built anew, they would be of the rows as they are now."""
+def test_state_contains_the_tables_because_they_are_older_than_the_rows(rng):
+    """A checkpoint has all that is needed to resume. Tables rebuilt from the current rows would differ."""
     objective, (H, targets) = built(rebuild=50), block(rng, 30)
     for _ in range(3):
         objective.step(H, targets, 0.5, begun())
@@ -176,7 +176,7 @@ def test_tables_that_are_older_than_the_rows_are_part_of_the_state(rng):
         np.testing.assert_array_equal(again.tables.rows, objective.tables.rows)
 
 
-def test_threads_learn_while_one_makes_tables(rng):
+def test_threads_train_while_one_of_them_rebuilds_the_tables(rng):
     objective = built(np.float32, rebuild=10, limit=20)
     H, targets = block(rng, 32, np.float32)
 
@@ -194,7 +194,7 @@ def test_threads_learn_while_one_makes_tables(rng):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("limit", [0, 7])
-def test_scores_are_exact_and_the_cheap_probability_is_among_the_retrieved(rng, dtype, limit):
+def test_scores_are_exact_and_log_prob_uses_the_retrieved_rows_only(rng, dtype, limit):
     objective, H, targets = built(dtype, limit=limit), *block(rng, dtype=dtype)
     options = {**OPTIONS, "limit": limit}
     scorer = Lsh.scorer(problem(dtype), options, objective.output, objective.arrays())
@@ -211,15 +211,15 @@ def test_scores_are_exact_and_the_cheap_probability_is_among_the_retrieved(rng, 
     assert (got > exact[np.arange(9), targets]).all()
 
 
-def test_the_cheap_probability_is_exact_where_all_is_retrieved(rng):
+def test_log_prob_is_exact_if_all_rows_are_retrieved(rng):
     objective, H, targets = built(hashes=0), *block(rng)
     scorer = Lsh.scorer(problem(), {**OPTIONS, "hashes": 0}, objective.output, {})
     raw, log_z = scorer.scores(H, targets)
     np.testing.assert_allclose(scorer.log_prob(H, targets), raw - log_z, atol=1e-13)
 
 
-def test_a_vector_retrieves_rows_like_itself():
-    """What the hashing is for: rows near h are found far more often than others."""
+def test_a_vector_retrieves_similar_rows():
+    """This is the purpose of hashing: rows near h are found far more often than others."""
     rng = np.random.default_rng(2)
     objective = Lsh.build(problem_of(np.ones(2000), dim=50, init=0.5), tables=16, hashes=3, window=8)
     near = found = 0
@@ -246,30 +246,30 @@ def test_a_vector_retrieves_rows_like_itself():
         ({"hashes": 7, "window": 8}, "buckets"),
     ],
 )
-def test_options_are_checked(options, message):
+def test_options_out_of_range_are_rejected(options, message):
     with pytest.raises(ConfigError, match=message):
         built(**options)
 
 
-def test_tables_are_in_proportion_to_the_vectors(rng):
-    """At training and when a model is loaded; refused before anything is allocated."""
+def test_tables_far_larger_than_the_output_vectors_are_rejected(rng):
+    """This holds in training and when a model is loaded, and before any memory is allocated."""
     large = {**OPTIONS, "tables": 1000, "hashes": 5, "window": 16}
-    Lsh.check(large)  # with two million words there would be no objection
+    Lsh.check(large)  # two million words would allow them
     check_size(2_000_000, 100, large)
-    with pytest.raises(ConfigError, match=r"option tables of objective lsh: 1,000 tables of 16\^5 .*, and 60 words"):
+    with pytest.raises(ConfigError, match=r"option tables of objective lsh: 1,000 tables of 16\^5 .*, but 60 words"):
         built(**large)
-    with pytest.raises(ConfigError, match="ask for fewer tables"):
+    with pytest.raises(ConfigError, match="reduce option tables"):
         Lsh.scorer(problem(), large, built().output, {})
 
 
 @pytest.mark.parametrize(("words", "dim"), [(2, 1), (2, 100_000), (12_000, 50), (1_000_000, 100)])
-def test_tables_that_people_ask_for_are_allowed(words, dim):
+def test_tables_of_realistic_sizes_are_allowed(words, dim):
     check_size(words, dim, objectives.option_defaults("lsh"))
     for tables, hashes, window in ((100, 3, 8), (64, 4, 16)) if words > 2 else ():
         check_size(words, dim, {"tables": tables, "hashes": hashes, "window": window})
 
 
-def test_the_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
+def test_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     whole = first_entries(problem(), 7, 3, 5)
     monkeypatch.setattr("w2vtrain.objectives.lsh.DRAWN", 2 * DIM)
     np.testing.assert_array_equal(first_entries(problem(), 7, 3, 5), whole)
@@ -278,7 +278,7 @@ def test_the_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypa
     np.testing.assert_array_equal(whole, order[:, :5].reshape(7, 3, 5))
 
 
-def test_two_words_without_counts_and_fewer_columns_than_the_window(rng):
+def test_two_words_with_zero_counts_and_fewer_columns_than_the_window_work(rng):
     objective = Lsh.build(problem_of([0, 0], dim=3))
     assert objective.tables.columns.shape == (16, 3, 3)
     targets = np.array([0, 1, 1, 0], np.int32)
@@ -287,7 +287,7 @@ def test_two_words_without_counts_and_fewer_columns_than_the_window(rng):
     assert dH.shape == (4, 3)
 
 
-def test_not_a_number_is_seen(rng):
+def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
     objective = built(hashes=0)
     H, targets = block(rng)
     H[4, 2] = np.nan

@@ -1,4 +1,4 @@
-"""Every objective of the registry: gradients by finite differences, identities of the literature, options."""
+"""Tests of every registered objective: gradients by finite differences, identities from the literature, options."""
 
 import inspect
 import subprocess
@@ -25,13 +25,13 @@ CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [
 
 
 def test_every_window_objective_has_a_naive_twin():
-    """tests/training/test_predictor.py compares each with its own loss, in both kinds of step."""
+    """tests/training/test_predictor.py compares each objective with its twin's loss, in both kinds of step."""
     for name in WINDOWS:
         assert reference.twin_of("objectives", name), name
 
 
-def test_nce_with_uniform_noise_and_k_equal_v_is_neg(rng):
-    """Identity 4: log(k Q) = 0, so both give the same coefficients for the same draws."""
+def test_nce_equals_neg_with_uniform_noise_and_k_equal_to_the_vocabulary_size(rng):
+    """log(k Q) = 0, so both give the same coefficients for the same draws."""
     uniform = np.full(SIZE, 10)
     nce = objectives.objective_class("nce").build(problem_of(uniform), negative=SIZE)
     neg = objectives.objective_class("neg").build(problem_of(uniform), negative=SIZE)
@@ -47,8 +47,8 @@ def test_nce_with_uniform_noise_and_k_equal_v_is_neg(rng):
     np.testing.assert_allclose(logits[:, : SIZE + 1], other[:, : SIZE + 1], atol=1e-7)
 
 
-def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
-    """Identity 5, for a normalized model: the angle between the expected gradients shrinks with k, to 0."""
+def test_expected_nce_gradient_approaches_that_of_the_softmax_as_k_grows():
+    """With a normalized model, the angle between the expected gradients shrinks toward 0 as k grows."""
     scores = np.log(np.array([0.4, 0.3, 0.2, 0.1]))
     data, q = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.25, 0.3, 0.2])
     exact = data - np.exp(scores)
@@ -62,7 +62,7 @@ def test_nce_gradient_tends_to_that_of_softmax_as_k_grows():
     assert angles[-1] < 1e-3 < angles[0]
 
 
-def test_neighboring_targets_share_noise_where_asked():
+def test_share_noise_gives_neighboring_targets_the_same_noise_words():
     objective = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, share_noise=3)
     rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
     for position in range(9):
@@ -73,7 +73,7 @@ def test_neighboring_targets_share_noise_where_asked():
     assert drawn[0] != drawn[3] != drawn[6]
 
 
-def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():
+def test_noise_words_exclude_the_target_with_neg_but_not_with_nce():
     for name, expected in (("neg", False), ("nce", True)):
         objective = objectives.objective_class(name).build(problem_of(np.array([5, 3, 2])), negative=50)
         rng, rows = np.array([3], np.uint64), np.zeros(70, np.int32)
@@ -85,8 +85,8 @@ def test_noise_words_are_not_the_target_for_neg_and_may_be_for_nce():
         assert (0 in rows[1:51]) is expected
 
 
-def test_noise_that_is_nearly_all_the_target_ends():
-    """Drawing until another word comes would take for ever."""
+def test_neg_gives_up_redrawing_if_nearly_all_noise_is_the_target():
+    """Redrawing until another word comes up would take forever."""
     negative = objectives.objective_class("neg").build(problem_of([10**12, 1]), ns_exponent=2.0)
     arrays = np.zeros(2, np.uint64), np.zeros(32, np.int32), np.zeros(32, np.float32), np.zeros(32, np.float32)
     assert negative.candidates(np.array([0, 1]), 0, *arrays) == 1
@@ -95,18 +95,18 @@ def test_noise_that_is_nearly_all_the_target_ends():
 
 @pytest.mark.parametrize("name", ["neg", "nce"])
 @pytest.mark.parametrize("exponent", [2.1, -2.1, float("nan"), float("inf")])
-def test_exponents_of_noise_are_checked(name, exponent):
+def test_noise_exponent_out_of_range_is_rejected(name, exponent):
     with pytest.raises(ConfigError, match="ns_exponent of objective"):
         objectives.objective_class(name).build(problem_of(COUNTS), ns_exponent=exponent)
 
 
-def test_a_negative_exponent_prefers_rare_words():
+def test_a_negative_noise_exponent_favors_rare_words():
     assert objectives.objective_class("neg").build(problem_of([4, 2, 0]), ns_exponent=-1.0)
     np.testing.assert_allclose(noise_distribution(np.array([4, 2, 0]), -1.0), np.array([1, 2, 4]) / 7)
 
 
 @pytest.mark.parametrize("name", objectives.objectives())
-def test_every_objective_says_what_it_is(name):
+def test_every_objective_documents_its_formula_and_its_paper(name):
     cls = objectives.objective_class(name)
     text = inspect.getdoc(cls)
     assert "=" in text.splitlines()[0], "the first line is the formula"
@@ -120,8 +120,8 @@ def test_every_objective_says_what_it_is(name):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", objectives.objectives())
-def test_gradients_and_probabilities_of_every_objective(name, bias):
-    """Identity 1, and that probabilities sum to 1: a new objective is tested by being there."""
+def test_every_objective_passes_the_checks_of_objectives_check(name, bias):
+    """Gradients match the loss, and probabilities sum to 1. A new module in the folder is tested automatically."""
     findings = list(check(name, bias=bias))
     assert len(findings) >= 6
     assert not [finding for finding in findings if not finding.holds]
@@ -129,7 +129,7 @@ def test_gradients_and_probabilities_of_every_objective(name, bias):
 
 @pytest.fixture
 def entry_point(monkeypatch):
-    """Register a module as another package would."""
+    """Return a function that registers a module through an entry point, as another package would."""
 
     def register(name, module):
         entry = EntryPoint(name, module, objectives.REGISTRY.package)
@@ -141,20 +141,20 @@ def entry_point(monkeypatch):
     vars(objectives.REGISTRY).pop("loaders", None)
 
 
-def test_a_file_takes_no_other_modules_place(tmp_path):
+def test_an_objective_file_does_not_replace_a_module_of_the_same_name(tmp_path):
     (tmp_path / "json.py").write_text("from w2vtrain.objectives.softmax import *\nOBJECTIVE = Softmax\n")
     objectives.allow_code(str(tmp_path / "json.py"))
     assert objectives.objective_class(str(tmp_path / "json.py")) is objectives.objective_class("softmax")
     assert "loads" in vars(sys.modules["json"])
 
 
-def test_other_packages_bring_objectives(entry_point):
+def test_an_entry_point_of_another_package_registers_an_objective(entry_point):
     entry_point("mine", "w2vtrain.objectives.neg")
     assert objectives.objectives()["mine"] is objectives.objective_class("neg")
 
 
-def test_only_the_objective_that_is_asked_for_is_imported(entry_point):
-    """Of all others the name is enough, also where another package's cannot be imported."""
+def test_only_the_requested_objective_is_imported(entry_point):
+    """Other objectives are known by name only, so it does not matter if one of them cannot be imported."""
     code = (
         "import sys; from w2vtrain import objectives; objectives.checked_options('neg', {});"
         "print(*(name for name in sys.modules if name.startswith('w2vtrain.objectives.') and 'contract' not in name))"
@@ -167,7 +167,7 @@ def test_only_the_objective_that_is_asked_for_is_imported(entry_point):
         objectives.objective_class("softmacks")
 
 
-def test_options_are_checked():
+def test_options_are_converted_and_invalid_ones_are_rejected():
     assert objectives.checked_options("neg", {"negative": "7"}) == {"negative": 7, "ns_exponent": 0.75}
     assert objectives.checked_options("nce", {"learn_z": "yes"})["learn_z"] is True
     for name, given, message in [
@@ -196,7 +196,7 @@ def test_options_are_checked():
         ("selfnorm", {"penalty": float("nan")}, "option penalty of objective selfnorm: nan is not between 0 and 100"),
     ],
 )
-def test_the_first_option_out_of_its_range_is_told(name, given, message):
+def test_the_first_option_out_of_range_is_reported(name, given, message):
     with pytest.raises(ConfigError) as caught:
         objectives.objective_class(name).build(problem_of(COUNTS), **given)
     assert str(caught.value) == message

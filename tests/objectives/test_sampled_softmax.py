@@ -29,13 +29,13 @@ def hidden(rng):
 
 
 def draws_of(objective, chunk=0):
-    """The words that a block draws first in this chunk."""
+    """Return the words that the first block of a chunk draws."""
     stream = Stream.of_step(begun(chunk))
     return [stream.alias(objective.accept, objective.alias) for _ in range(objective.samples)]
 
 
 def naive(objective, H, targets, drawn, exponent=1.0):
-    """Loss, -dL/dH and -dL/d output of a block, one example and one candidate at a time."""
+    """Return loss, -dL/dH and -dL/d output of a block, computed one example and one candidate at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
     q = COUNTS**exponent / (COUNTS**exponent).sum()
     expected = [1 - (1 - p) ** len(drawn) for p in q]
@@ -52,12 +52,12 @@ def naive(objective, H, targets, drawn, exponent=1.0):
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_it_is_the_softmax_over_target_and_drawn_words(rng, exponent):
+def test_step_is_the_corrected_softmax_over_the_target_and_the_drawn_words(rng, exponent):
     objective, H = built(samples=6, ns_exponent=exponent), hidden(rng)
     drawn = draws_of(objective)
-    assert len(set(drawn)) < len(drawn), "a word is drawn twice and counts once"
-    assert set(drawn) & set(TARGETS.tolist()), "a target is drawn"
-    assert set(TARGETS.tolist()) - set(drawn), "another one is not"
+    assert len(set(drawn)) < len(drawn), "the draws must contain a word twice, which counts once"
+    assert set(drawn) & set(TARGETS.tolist()), "the draws must contain a target"
+    assert set(TARGETS.tolist()) - set(drawn), "the draws must miss another target"
     loss, dH, d_output = naive(objective, H, TARGETS, drawn, exponent)
     old = objective.output.copy()
     got, got_dH = objective.step(H, TARGETS, 0.01, begun())
@@ -67,24 +67,24 @@ def test_it_is_the_softmax_over_target_and_drawn_words(rng, exponent):
 
 
 @pytest.mark.parametrize("samples", [1, 6, 0])
-def test_the_update_is_the_gradient(rng, samples):
+def test_update_is_the_gradient_of_the_loss(rng, samples):
     check_block_gradients(built(samples=samples), hidden(rng), TARGETS, tolerance=1e-8)
 
 
-def test_with_all_words_it_is_the_softmax(rng):
-    """Identity 7, V' = V."""
+def test_zero_samples_equals_the_softmax(rng):
+    """With samples=0, all words are candidates."""
     objective, other, H = built(samples=0), built("softmax"), hidden(rng)
     for _ in range(2):
         check_same_step(objective, other, H, TARGETS)
 
 
-def test_with_very_many_draws_it_tends_to_the_softmax(rng):
+def test_loss_approaches_that_of_the_softmax_with_very_many_draws(rng):
     objective, other, H = built(samples=2000), built("softmax"), hidden(rng)
     assert objective.step(H, TARGETS, 0.0, begun())[0] == pytest.approx(other.step(H, TARGETS, 0.0, begun())[0])
 
 
-def test_with_a_uniform_q_it_is_target_on_the_same_words(rng):
-    """Identity 7: the corrections are the same for all words and cancel."""
+def test_uniform_noise_equals_target_sampling_over_the_same_words(rng):
+    """The correction terms are the same for all words and cancel."""
     objective, H = built(samples=8, ns_exponent=0.0), hidden(rng)
     words = np.unique(draws_of(objective)).astype(np.int32)
     targets = words[rng.integers(0, len(words), len(H))]
@@ -94,7 +94,7 @@ def test_with_a_uniform_q_it_is_target_on_the_same_words(rng):
     check_same_step(objective, other, H, targets)
 
 
-def test_expected_counts_are_how_often_words_are_in_the_set():
+def test_expected_counts_match_how_often_words_are_in_the_drawn_set():
     objective, rounds = built(samples=7), 100_000
     words = np.empty((rounds, 7), np.int32)
     draw_words(np.array([11], np.uint64), objective.accept, objective.alias, words.reshape(-1))
@@ -104,13 +104,13 @@ def test_expected_counts_are_how_often_words_are_in_the_set():
     assert (np.abs(found - expected) < 4.5 * deviation).all()
 
 
-def test_float32_and_chunks(rng):
+def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
     wide, narrow, H = built(samples=6), built(samples=6, dtype=np.float32), hidden(rng)
     check_float32(wide, narrow, H, TARGETS)
     assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
 
 
-def test_a_vocabulary_of_one_word_is_certain():
+def test_a_vocabulary_of_one_word_has_zero_loss():
     objective = built(counts=np.array([3]))
     loss, dH = objective.step(np.ones((2, WIDTH)), np.zeros(2, np.int32), 0.1, begun())
     assert loss == pytest.approx(0, abs=1e-12)
@@ -118,7 +118,7 @@ def test_a_vocabulary_of_one_word_is_certain():
 
 
 @pytest.mark.parametrize("options", [{"samples": -1}, {"samples": 2_000_000}, {"ns_exponent": -0.1}])
-def test_options_out_of_range(options):
+def test_options_out_of_range_are_rejected(options):
     (name,) = options
     with pytest.raises(ConfigError, match=f"option {name} of objective sampled-softmax"):
         built(**options)

@@ -1,4 +1,4 @@
-"""Self-normalization, on every example and on a share of them: gradients, naive twins, identities, options."""
+"""Self-normalization on every example (selfnorm) and on a fraction of them (infrequent-norm)."""
 
 import numpy as np
 import pytest
@@ -27,9 +27,10 @@ def block(rng, n=9, width=6, dtype=np.float64):
 
 
 def naive_step(output, H, targets, lr, slopes, full, bound):
-    """One example after the other: loss and gradients; slopes (B,) of the penalty at log Z = 1, bound of any slope.
+    """Return loss, -dL/dH and the new output rows, computed one example at a time.
 
-    The loss of the penalty is summed up in small steps: within the bound it is slope / 2 log² Z.
+    slopes (B,): the slope of each example's penalty at log Z = 1. bound: slope log Z is clipped to ±bound if `full`,
+    else to [0, 2 bound]. The penalty is integrated numerically; without clipping it is slope / 2 log² Z.
     """
     low, high = (-bound, bound) if full else (0, 2 * bound)
     start, new, dH, loss = output.copy(), output.copy(), np.zeros_like(H), 0.0
@@ -47,8 +48,7 @@ def naive_step(output, H, targets, lr, slopes, full, bound):
 
 
 @pytest.mark.parametrize(("cls", "options"), VARIANTS)
-def test_step_is_the_gradient_of_its_loss(rng, cls, options):
-    """Identity 1."""
+def test_update_is_the_gradient_of_the_loss(rng, cls, options):
     H, targets = block(rng)
     targets[3] = targets[4]
     learned = check_block_gradients(cls.build(problem(), **options), H, targets)
@@ -56,7 +56,7 @@ def test_step_is_the_gradient_of_its_loss(rng, cls, options):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_selfnorm_agrees_with_its_definition(rng, dtype):
+def test_selfnorm_matches_the_naive_twin(rng, dtype):
     objective = SelfNorm.build(problem(dtype), penalty=0.7)
     H, targets = block(rng, dtype=dtype)
     expected = naive_step(objective.output.astype(float), H.astype(float), targets, 0.1, np.full(9, 1.4), True, 1)
@@ -69,8 +69,8 @@ def test_selfnorm_agrees_with_its_definition(rng, dtype):
 
 @pytest.mark.parametrize("likelihood", ["full", "unnormalized"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_infrequent_norm_penalizes_some_subset_of_the_right_size(rng, likelihood, dtype):
-    """Which examples were sampled is found by trying all subsets: exactly one explains the loss, and all else."""
+def test_infrequent_norm_penalizes_exactly_one_subset_of_the_expected_size(rng, likelihood, dtype):
+    """All subsets are tried: exactly one explains the loss, and it explains the gradients, too."""
     options = {"gamma": 0.4, "penalty": 0.7, "likelihood": likelihood}
     objective = InfrequentNorm.build(problem(dtype), **options)
     before = objective.output.astype(float)
@@ -90,8 +90,8 @@ def test_infrequent_norm_penalizes_some_subset_of_the_right_size(rng, likelihood
     np.testing.assert_allclose(objective.output, naive_output, atol=tolerance)
 
 
-def test_every_example_is_sampled_as_often():
-    """Hence the expected loss is that of the penalty on all, though gamma B is not whole."""
+def test_every_example_is_sampled_with_probability_gamma():
+    """So the expected loss is that of a penalty on all examples, even if gamma B is not a whole number."""
     H, targets = block(np.random.default_rng(3), n=3)
     objective = InfrequentNorm.build(problem(), gamma=0.2, penalty=0.5, likelihood="full")
     assert (np.abs(logsumexp(H @ objective.output.T, axis=1)) > 0.1).all()
@@ -107,19 +107,17 @@ def same_step(a, b, rng):
     check_same_step(a, b, *block(rng), 0.1, 1e-14)
 
 
-def test_selfnorm_without_penalty_is_softmax(rng):
-    """Identity 8."""
+def test_zero_penalty_equals_the_softmax(rng):
     same_step(SelfNorm.build(problem(), penalty=0.0), Softmax.build(problem()), rng)
     same_step(InfrequentNorm.build(problem(), penalty=0.0, likelihood="full"), Softmax.build(problem()), rng)
 
 
-def test_full_infrequent_norm_on_all_examples_is_selfnorm(rng):
-    """Identity 8."""
+def test_full_infrequent_norm_with_gamma_1_equals_selfnorm(rng):
     infrequent = InfrequentNorm.build(problem(), gamma=1.0, penalty=0.3, likelihood="full")
     same_step(infrequent, SelfNorm.build(problem(), penalty=0.3), rng)
 
 
-def test_unsampled_blocks_touch_target_rows_only(rng):
+def test_a_block_without_sampled_examples_changes_target_rows_only(rng):
     objective = InfrequentNorm.build(problem(), gamma=1e-6)
     before = objective.output.copy()
     H, _ = block(rng, n=4)
@@ -133,7 +131,7 @@ def test_unsampled_blocks_touch_target_rows_only(rng):
 
 
 def trained(objective, steps=4000, rate=0.05, seed=0):
-    """Learn words that are drawn by their context, one of four fixed hidden vectors; returns those."""
+    """Train on words drawn given one of four fixed hidden vectors. Return these and the true distributions."""
     rng = np.random.default_rng(seed)
     H = np.concatenate([np.eye(4), np.zeros((4, 1)), np.ones((4, 1))], axis=1)
     truth = rng.dirichlet(np.full(len(COUNTS), 0.5), 4)
@@ -146,8 +144,8 @@ def trained(objective, steps=4000, rate=0.05, seed=0):
 
 
 @pytest.mark.parametrize(("cls", "options"), [*VARIANTS, (InfrequentNorm, {"gamma": 1.0, "penalty": 0.1})])
-def test_learned_scores_need_no_z_and_are_the_truth(cls, options):
-    """What the objectives are for: s alone is log P, and P is the text's."""
+def test_learned_scores_are_the_true_log_probabilities_without_z(cls, options):
+    """This is the purpose of these objectives: s alone is log P, and P is the distribution of the text."""
     objective = cls.build(problem(init=0.0), **options)
     H, truth = trained(objective)
     given = {"likelihood": "unnormalized", **options}
@@ -162,8 +160,8 @@ def test_learned_scores_need_no_z_and_are_the_truth(cls, options):
 
 
 @pytest.mark.parametrize("likelihood", ["full", "unnormalized", "unnormalised"])
-def test_log_z_starts_where_it_rests(likelihood):
-    """The British spelling is what models of earlier versions hold."""
+def test_log_z_starts_at_the_value_that_it_converges_to(likelihood):
+    """Models of earlier versions have the British spelling."""
     objective = InfrequentNorm.build(problem(init=0.0), penalty=0.2, likelihood=likelihood)
     given = {"penalty": 0.2, "likelihood": likelihood}
     H = np.eye(6)[[5]]
@@ -184,14 +182,14 @@ def test_log_z_starts_where_it_rests(likelihood):
         (InfrequentNorm, {"likelihood": "half"}, "unnormalized, full"),
     ],
 )
-def test_options_are_checked(cls, options, message):
+def test_options_out_of_range_are_rejected(cls, options, message):
     with pytest.raises(ConfigError, match=message):
         cls.build(problem(), **options)
 
 
 @pytest.mark.parametrize(("cls", "options"), VARIANTS)
-def test_a_log_z_far_off_pulls_no_harder_the_farther_it_is(rng, cls, options):
-    """The penalty is linear there, either way, and finite differences agree."""
+def test_the_penalty_on_log_z_is_linear_far_from_its_minimum(rng, cls, options):
+    """Its slope no longer grows, in either direction, and finite differences agree."""
     H, targets = block(rng)
     learned = []
     for far in (-60.0, -30.0, 0.0, 30.0, 60.0):
@@ -206,7 +204,7 @@ def test_a_log_z_far_off_pulls_no_harder_the_farther_it_is(rng, cls, options):
 
 
 @pytest.mark.parametrize("cls", [SelfNorm, InfrequentNorm])
-def test_two_words_without_counts_or_bias(cls):
+def test_two_words_with_zero_counts_and_no_bias_have_a_finite_loss(cls):
     objective = cls.build(problem_of([0, 0], dim=3))
     loss, dH = objective.step(np.zeros((4, 3), np.float32), np.array([0, 1, 1, 0], np.int32), 0.1, begun())
     assert np.isfinite(loss)

@@ -27,7 +27,7 @@ def block(rng, words, size=7):
 
 
 def naive_cut(tokens, starts, size, end=-1):
-    """The parts as sets, and the part of each chunk."""
+    """Return the parts as sets of words, and the part of each chunk."""
     parts, part_of = [], []
     for first, last in pairwise(starts):
         words = {end if w < 0 else w for w in tokens[first:last]} - {-1}
@@ -39,7 +39,7 @@ def naive_cut(tokens, starts, size, end=-1):
     return parts, part_of
 
 
-def test_parts_of_a_text():
+def test_consecutive_chunks_form_parts_of_at_most_size_distinct_words():
     objective = built(size=4)
     assert [p.tolist() for p in objective.parts] == [[0, 1, 2], [0, 3, 4], [5, 6, 7, 8], [0]]
     assert objective.part_of.tolist() == [0, 0, 1, 2, 3]
@@ -54,7 +54,7 @@ def test_parts_of_a_text():
     st.integers(2, SIZE),
     st.sampled_from([-1, 0]),
 )
-def test_parts_are_as_the_naive_twin_cuts_them(chunks, size, end):
+def test_parts_match_those_of_the_naive_twin(chunks, size, end):
     tokens = [w for chunk in chunks for w in [*chunk, -1]]
     starts = np.cumsum([0] + [len(chunk) + 1 for chunk in chunks])
     objective = built(tokens=tokens, starts=starts, end=end, size=size)
@@ -67,7 +67,7 @@ def test_parts_are_as_the_naive_twin_cuts_them(chunks, size, end):
 
 
 @pytest.mark.parametrize("chunk", [0, 1, 2, 3])
-def test_it_is_the_softmax_over_the_words_of_the_part(rng, chunk):
+def test_step_is_the_softmax_over_the_words_of_the_part(rng, chunk):
     objective = built(size=4)
     words = objective.parts[objective.part_of[chunk]]
     H, targets = block(rng, words)
@@ -83,7 +83,7 @@ def test_it_is_the_softmax_over_the_words_of_the_part(rng, chunk):
     np.testing.assert_allclose(output, expected, atol=1e-12)
 
 
-def test_the_update_is_the_gradient(rng):
+def test_update_is_the_gradient_of_the_loss(rng):
     objective = built(size=4)
     H, targets = block(rng, objective.parts[1])
     old = objective.output.copy()
@@ -92,15 +92,15 @@ def test_the_update_is_the_gradient(rng):
 
 
 @pytest.mark.parametrize(("tokens", "starts"), [(TOKENS, STARTS), ([], [])])
-def test_with_a_part_of_all_words_or_no_text_it_is_the_softmax(rng, tokens, starts):
-    """Identity 7, V' = V: a text whose words all fit in one part, and a model that is only scored."""
+def test_one_part_of_all_words_equals_the_softmax(rng, tokens, starts):
+    """V' = V if all words of the text fit into one part, or if a trained model is scored without a text."""
     objective, other = built(tokens=tokens, starts=starts, size=SIZE), built("softmax")
     H, targets = block(rng, np.arange(SIZE))
     for chunk in (0, 4):
         check_same_step(objective, other, H, targets, work=partial(begun, chunk))
 
 
-def test_a_target_that_is_not_the_chunks_joins_its_words(rng):
+def test_a_target_from_outside_the_chunk_is_added_to_its_words(rng):
     objective = built(size=4)
     H, targets = block(rng, [0, 1, 8])
     targets[:2] = [1, 8]
@@ -110,12 +110,12 @@ def test_a_target_that_is_not_the_chunks_joins_its_words(rng):
     np.testing.assert_allclose(objective.output, other.output, atol=1e-12)
 
 
-def test_float32(rng):
+def test_float32_agrees_with_float64(rng):
     wide, narrow = built(size=4), built(size=4, dtype=np.float32)
     check_float32(wide, narrow, *block(rng, wide.parts[2]), partial(begun, 3))
 
 
 @pytest.mark.parametrize("size", [1, -5, 2**31])
-def test_options_out_of_range(size):
+def test_size_out_of_range_is_rejected(size):
     with pytest.raises(ConfigError, match="option size of objective target"):
         built(size=size)

@@ -1,8 +1,9 @@
-"""Find the output objectives, which score hidden vectors against words: every module of this folder is one.
+"""Find the objectives, which score hidden vectors against words, and check their options.
 
-No objective is named here, and none knows an engine. contract.py states what each must have. A module has `OBJECTIVE`,
-the class, and `DEFAULTS`: by architecture the rate, the shuffling and the examples per block that were measured best.
-The keyword arguments of `build` are the options that the command line offers.
+Every module of this folder except contract.py is one objective; none is named here, and none knows an engine. A module
+has two attributes. `OBJECTIVE` is the class, which contract.py describes. `DEFAULTS` maps each architecture to the
+settings that measured best: learning rate, shuffling and examples per block. The keyword arguments of `build` are the
+options that the command line offers.
 """
 
 import inspect
@@ -24,22 +25,22 @@ allow_code, require_allowed = REGISTRY.allow_code, REGISTRY.require_allowed
 
 
 def objectives() -> dict[str, Any]:
-    """Name -> class, of every objective there is: all are imported."""
+    """Import all objectives; return the classes by name."""
     return {name: module.OBJECTIVE for name, module in REGISTRY.modules().items()}
 
 
 def objective_class(name: str) -> Any:
-    """Return the class of an objective; ConfigError if there is none of that name."""
+    """Return the class of an objective. Raise ConfigError if no objective has that name."""
     return REGISTRY.module(name).OBJECTIVE
 
 
 def engine_of(name: str) -> str:
-    """Which engine an objective is made for, "windows" or "blocks"."""
+    """Return the engine that an objective needs: "windows" or "blocks"."""
     return str(objective_class(name).engine)
 
 
 def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
-    """Return an objective for a problem. ConfigError if `build` returns something that does not keep the contract."""
+    """Build an objective for a problem. Raise ConfigError if its `build` fails or returns an invalid instance."""
     cls, what = objective_class(name), f"objective {name}"
     made = built(cls, what, problem, **options)
     verify_built(made, cls.engine, what)
@@ -47,20 +48,20 @@ def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
-    """By architecture the settings that were measured best: alpha, shuffle, and perhaps block."""
+    """Return the settings that measured best, by architecture: alpha, shuffle and optionally block."""
     return dict(REGISTRY.module(name).DEFAULTS)
 
 
 def option_defaults(name: str) -> dict[str, Any]:
-    """The options of an objective and their defaults: the keywords of its `build`."""
+    """Return the options of an objective with their defaults: the keyword arguments of its `build`."""
     parameters = inspect.signature(objective_class(name).build).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """All options of an objective, with those given in the place of defaults and in the defaults' types.
+    """Return all options of an objective: the given values, converted to the types of the defaults, or the defaults.
 
-    ConfigError for an option that the objective does not have, or that cannot be what its default is.
+    Raise ConfigError for an unknown option, or for a value that cannot be converted.
     """
     options = option_defaults(name)
     for key, value in given.items():
@@ -84,10 +85,12 @@ def _like(default: Any, value: Any, what: str) -> Any:
 
 
 def check_options(settings: Settings, files: bool = True) -> bool:
-    """Return whether the objective has output rows, once it has checked all its options.
+    """Check the options of the objective in `settings`. Return True if the objective has output rows.
 
-    Raises ConfigError for an option that is out of its range or contradicts another; if `files`, also InputMissing and
-    DataError for files that options name. Without `files` nothing is opened: so a model's options are checked.
+    files: if True, also check the files that options name. If False, open no file, as for the options of a model.
+
+    Raise ConfigError for an option that is out of range or contradicts another; with `files`, also InputMissing and
+    DataError.
     """
     cls = objective_class(settings.objective)
     if cls.check is None:

@@ -1,6 +1,7 @@
-"""Importance sampling from a mixture of unigram and bigram that follows the model (Bengio & Senécal 2008).
+"""Importance sampling from a mixture of unigrams and bigrams that adapts to the model (Bengio & Senécal 2008).
 
-Only the mixture learns, by frequency class of the word before; the bigrams are the text's, counted once.
+Only the mixture weights are learned, one for each frequency class of the preceding word. The bigrams are counted once
+and do not change.
 """
 
 import math
@@ -23,14 +24,17 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.04, "shuffle": True},
 }
 LEAST = 0.01
-"""Both parts of the mixture keep this much of it: the bigram knows no word that never followed, and λ = 0 stays 0."""
+"""λ stays between LEAST and 1 - LEAST: bigrams cannot draw a word that never followed, and λ = 0 would stay 0."""
 _32 = uint64(32)
 
 
 class Proposal(NamedTuple):
-    """Q(v|p) = λ B(v|p) + (1 - λ) U(v): λ = mixture[class_of[p]], 0 where no word or none with followers is before.
+    """The proposal distribution Q(v|p) = λ B(v|p) + (1 - λ) U(v), where p is the word before the target.
 
-    accept, alias: U's table; unigram (V,) float64: U; class_of (V,) int32; mixture (classes,) float64.
+    λ is mixture[class_of[p]], or 0 if the target is the first word of its sentence or no word ever followed p.
+
+    accept, alias: the alias table of U. unigram (V,) float64: U. bigrams: the counts behind B. class_of (V,) int32: the
+    frequency class of each word. mixture (classes,) float64: λ of each class.
     """
 
     accept: np.ndarray
@@ -42,10 +46,11 @@ class Proposal(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What was drawn for a block: words (B, cap) int32, weights (B, cap), of which example b has drawn[b].
+    """The words drawn for a block and the estimates made from them.
 
-    log_z (B,): log(mean r); bigram (B,) float64: Σ weight_v λ B(v|p) / Q(v|p), the bigram's part in what the
-    samples stand for; enough (B,) bool: whether the effective sample size was reached.
+    words (B, cap) int32 and weights (B, cap): the draws of example b are the first drawn[b] of line b. log_z (B,):
+    log(mean r). bigram (B,) float64: Σ weight_v λ B(v|p) / Q(v|p), the share of P that the bigrams account for.
+    enough (B,) bool: true if the effective sample size was reached.
     """
 
     words: np.ndarray
@@ -57,7 +62,11 @@ class Estimate(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Of a batch of draws, (n,) each: λ B and Q float64, places among the bigrams and what is searched int64."""
+    """Working memory for a batch of n draws, (n,) each.
+
+    parts float64: λ B. q float64: Q. places int64: indices into the bigram table. least int64: cumulative counts to
+    search for in that table.
+    """
 
     parts: np.ndarray
     q: np.ndarray
@@ -69,13 +78,17 @@ class AdaptiveImportanceSampling(RowObjective):
     """∇L = -∇s_w + Σ_v (r_v / Σ r) ∇s_v, v ~ Q(v|p), r_v = exp(s_v) / Q(v|p): g_v = [v=w] - r_v / Σ r.
 
     Bengio & Senécal 2008, "Adaptive importance sampling to accelerate training of a neural probabilistic language
-    model". Q(v|p) = λ B(v|p) + (1 - λ) U(v) mixes the bigrams of the text, p being the word before the target, with
-    word frequencies. Each class of p, by log2 of its count, has its λ, which descends KL(P‖Q) as the weights estimate
-    it: λ += mixture_rate · (Σ_v weight_v λ B(v|p) / Q(v|p) - λ), the gradient by the logit of λ.
+    model". The proposal Q(v|p) = λ B(v|p) + (1 - λ) U(v) mixes the bigrams of the text with word frequencies, where p
+    is the word before the target. Words p are grouped into classes by log2 of their counts, and each class has its own
+    λ. It is learned to minimize KL(P‖Q): λ += mixture_rate · (Σ_v weight_v λ B(v|p) / Q(v|p) - λ). The term in
+    parentheses, with weight_v = r_v / Σ r, estimates minus the gradient with respect to the logit of λ.
 
-    Each example draws for itself. samples: draws at a time; ess: the effective sample size (Σ r)² / Σ r² at which it
-    stops; cap: draws, in whole batches, at which it takes the exact sum over all words instead, as `fallbacks` of
-    `examples` did; ns_exponent: U is counts to this power; mixture_rate: see above.
+    Each example draws its own words, in batches, until its effective sample size (Σ r)² / Σ r² reaches `ess`. If that
+    takes more than `cap` draws, it uses the exact sum over all words instead. `examples` counts all examples,
+    `fallbacks` those that used the exact sum.
+
+    samples: draws per batch. ess: effective sample size to reach. cap: most draws per example, rounded down to whole
+    batches. ns_exponent: U is proportional to the counts to this power. mixture_rate: see above.
     """
 
     def __init__(
@@ -98,7 +111,7 @@ class AdaptiveImportanceSampling(RowObjective):
         ns_exponent: float = 1.0,
         mixture_rate: float = 0.001,
     ) -> "AdaptiveImportanceSampling":
-        """Biases, if there are any, start at the words' log-frequencies. Without a text there are no bigrams."""
+        """Start biases, if any, at the log-frequencies of the words. Without a text there are no bigrams."""
         check_ranges(
             "adaptive-is",
             samples=(samples, 1, 1_000_000),
@@ -116,13 +129,13 @@ class AdaptiveImportanceSampling(RowObjective):
         return cls(output, proposal, samples, ess, cap, mixture_rate)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """λ by class; how many examples were learned, how many by the exact sum, how many draws were made for them."""
+        """Return "is.mixture", λ of each class, and "is.counts": examples, fallbacks to the exact sum, and draws."""
         return {"is.mixture": self.proposal.mixture, "is.counts": self.counts}
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width).
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width).
 
-        Words before are work.previous (B,). All is estimated from the old rows, then they learn.
+        work.previous (B,): the word before each target. All estimates are made from the old rows, before any changes.
         """
         size, dtype = len(H), H.dtype
         dH = self.output[targets]
@@ -153,14 +166,14 @@ class AdaptiveImportanceSampling(RowObjective):
 
 @inline
 def _mixture(proposal, previous):
-    """(λ, how often the word before was followed by any) for a word before, -1 for none."""
+    """Return λ for the word before the target, -1 for none, and how often any word followed it."""
     pairs = followers(proposal.bigrams, previous) if previous >= 0 else int64(0)
     return (proposal.mixture[proposal.class_of[previous]] if pairs else 0.0), pairs
 
 
 @inline
 def _draw(stream, proposal, previous, share, pairs, scratch, words):
-    """Fill words (n,) with draws from Q(.|previous), their λ B and their Q; those of the bigram come first."""
+    """Fill words (n,) with draws from Q(.|previous), those from the bigrams first, and scratch with their λ B and Q."""
     table, least, places = proposal.bigrams, scratch.least, scratch.places
     size = len(words)
     n = 0
@@ -187,12 +200,12 @@ def draw_proposal(stream, proposal, previous, scratch, words):
 
 @kernel()
 def _estimate(H, previous, output, proposal, stream, samples, ess, scratch, out, dH):
-    """Fill `out`; dH (B, width) loses Σ weight_v o_v."""
+    """Fill `out`. Subtract Σ weight_v o_v from the lines of dH (B, width) whose examples have enough draws."""
     parts, q = scratch.parts, scratch.q
     for b in range(len(H)):
         h, words, r, n = H[b], out.words[b], out.weights[b], 0
         share, pairs = _mixture(proposal, previous[b])
-        # Sums of r, r² and of r λB/Q; all r are multiples of exp(top), the largest exp(s) so far.
+        # Sums of r, r² and r λB/Q. To avoid overflow, each r is divided by exp(top), the largest exp(s) so far.
         top, total, squares, bigram = -np.inf, 0.0, 0.0, 0.0
         while n == 0 or (n < len(words) and total * total < ess * squares):
             _draw(stream, proposal, previous[b], share, pairs, scratch, words[n : n + samples])
@@ -225,7 +238,7 @@ def _score(h, row):
 
 @inline
 def _take(words, r, total, output, d):
-    """Make weights of r; d (width,) loses their sum of rows."""
+    """Normalize r to weights, and subtract the weighted sum of the output rows from d (width,)."""
     for k in range(len(words)):
         r[k] /= total
         row, weight = output[words[k]], r[k]
@@ -235,7 +248,7 @@ def _take(words, r, total, output, d):
 
 @kernel()
 def _learn(H, targets, previous, output, proposal, found, lr, mixture_rate):
-    """Move the output rows, except by what the exact sum has to say, and the mixture."""
+    """Update the output rows and the mixture. `learn_all` has already applied the exact sums."""
     for b in range(len(H)):
         h = H[b]
         for k in range(found.drawn[b] if found.enough[b] else 0):

@@ -1,7 +1,8 @@
-"""The softmax over letters: a small recurrent network spells the word. It keeps no row for any word.
+"""Softmax over letters: a small recurrent network spells the target word. It stores no output row for any word.
 
-The steps of a block lie one after the other, the longest words first in each: what a step needs of the one before is
-then the beginning of that one's rows, and nothing is computed for words that have ended.
+In memory, the rows of a block are ordered by step: all first letters, then all second letters, and so on, each with the
+longest words first. A step then needs only the first rows of the step before it, and nothing is computed for words that
+have ended.
 """
 
 from functools import cached_property
@@ -23,27 +24,28 @@ DEFAULTS = {
 }
 
 DAMPING = 100.0
-"""Added to AdaGrad's sums of squares, where gradients are sums over a block: less, and the first steps lead astray."""
+"""Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps go astray."""
 PIECE, BATCH = 256, 16
-"""Words and hidden vectors that are scored together: PIECE * BATCH states at once, whatever the vocabulary."""
+"""Words and hidden vectors scored together. They limit memory to PIECE * BATCH states, however large the vocabulary."""
 AT_ONCE = 256
-"""Hidden vectors whose own words are spelled together at scoring."""
+"""Hidden vectors whose target words are spelled together in scoring."""
 
 HALF, ONE = np.float32(0.5), np.float32(1)
 FLAT = np.float32(7.9053111)
-"""From here on tanh is 1 in float32."""
+"""tanh is 1 in float32 from here on."""
 P1, P3, P5, P7 = (np.float32(p) for p in (4.89352456e-3, 6.37261929e-4, 1.48572236e-5, 5.12229709e-8))
 P9, P11, P13 = (np.float32(p) for p in (-8.60467152e-11, 2.00018790e-13, -2.76076848e-16))
 Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.18534706e-4, 1.19825839e-6))
-"""tanh x = (P1 x + P3 x³ + ...) / (Q0 + Q2 x² + ...), error below 3e-7: Eigen's, which LLVM makes SIMD code of."""
+"""tanh x = (P1 x + P3 x³ + ...) / (Q0 + Q2 x² + ...), error below 3e-7. Eigen's formula, which LLVM can vectorize."""
 
 
 class Packed(NamedTuple):
-    """The letters of a block's B words, step by step: N in all, ends included, of which the first B are first letters.
+    """The N letters of a block's B words, including the end of each word. All first letters come first (see above).
 
-    order (B,): examples by falling length; sizes (T,): words that have a letter at a step; firsts (T,): where the step
-    begins; outputs (N,): the letters; lines (N,): the places in `order` that they belong to; inputs (N - B,): the
-    letters before those that are not first ones, and previous (N - B,): where these stand.
+    order (B,): the examples by falling length. sizes (T,): the number of words with a letter at each step. firsts (T,):
+    the index of each step's first letter. outputs (N,): the letters. lines (N,): the word of each letter, an index into
+    `order`. Of all letters but the B first ones: inputs (N - B,) is the letter before it in its word, and previous
+    (N - B,) the index of that letter.
     """
 
     order: np.ndarray
@@ -56,21 +58,22 @@ class Packed(NamedTuple):
 
 
 class CharScorer:
-    """Probabilities of spelled words, by the arrays of a trained network.
+    """Probabilities of spelled words, computed by a trained network.
 
-    affordable: of so many hidden vectors log Z can be computed in reasonable time, each spelling the whole vocabulary.
+    affordable: the number of hidden vectors for which log Z can be computed in reasonable time. Each log Z requires the
+    network to spell the whole vocabulary.
     """
 
     affordable = 512
 
     def __init__(self, theta: dict[str, np.ndarray], spelling: Spelling) -> None:
         self.theta = theta
-        # The network's letters: 0, the end, which is written and never read, then the bytes.
+        # Letter 0 of the network is the end of a word, which is an output but never an input. The bytes follow.
         self.letters = np.maximum(spelling.letters[:, 1:], END) - np.uint8(END)
         self.lengths = spelling.lengths - 1
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width), targets (B,): log P(spelling) (B,), and of all V words log Σ P(spelling)."""
+        """Return log P(spelling of the target|h), (B,), and log Σ_v P(spelling of v|h) over the V words, (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         for first in range(0, len(H), BATCH):
             block = slice(first, first + BATCH)
@@ -84,7 +87,7 @@ class CharScorer:
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P(spelling of the target|h), (B,): normalized over all strings, of which the vocabulary is a part."""
+        """Return log P(spelling of the target|h), (B,), which is normalized over all strings, not the vocabulary."""
         result, work = np.empty(len(H), H.dtype), Workspace()
         for first in range(0, len(H), AT_ONCE):
             block = slice(first, first + AT_ONCE)
@@ -95,7 +98,7 @@ class CharScorer:
         return result
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), normalized over the vocabulary."""
+        """Return log P(w|h) for all words, (B, V), normalized over the vocabulary."""
         result = np.empty((len(H), len(self.lengths)), H.dtype)
         for first in range(0, len(H), BATCH):
             spelled = self._all_words(H[first : first + BATCH])
@@ -114,11 +117,14 @@ class CharScorer:
         return Packed(order, sizes, firsts, letters[there], lines, letters[:-1][there[1:]], previous)
 
     def _table(self) -> np.ndarray:
-        """What each letter brings to the gates, (letters, 3 cell): there are fewer letters than places."""
+        """Return each letter's input to the gates, (letters, 3 cell), computed once for all its occurrences."""
         return np.asarray(self.theta["embeddings"] @ self.theta["inputs"] + self.theta["offsets"])
 
     def _forward(self, H: np.ndarray, packed: Packed, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of H (B, width) in order: states (N, cell), and of all after the first gates and products (N - B, 3 cell)."""
+        """Compute the states (N, cell) for H (B, width) in packed order, and the gates and products of later steps.
+
+        gates and products (N - B, 3 cell): see `advance`. The first step has none.
+        """
         recurrent, B = self.theta["recurrent"], len(H)
         states = work.array("char.states", (len(packed.outputs), len(recurrent)), H.dtype)
         gates = work.array("char.gates", (len(packed.inputs), recurrent.shape[1]), H.dtype)
@@ -128,13 +134,13 @@ class CharScorer:
         table = self._table()
         for before, here, rows in _steps(packed):
             np.dot(states[before], recurrent, out=products[rows])
-            same = packed.lines[here]  # 0, 1, 2, ...: each goes on from its own row of the step before
+            same = packed.lines[here]  # 0, 1, 2, ...: each word continues from the same row of the previous step
             inputs, gate, following = packed.inputs[rows], gates[rows, None], states[here, None]
             advance(states[before, None], products[rows, None], same, table, inputs, gate, following)
         return states, gates, products
 
     def _logits(self, states: np.ndarray, work: Workspace) -> np.ndarray:
-        """Scores of the next letter, (n, letters)."""
+        """Return the scores of all possible next letters, (n, letters)."""
         readout = self.theta["readout"]
         logits = work.array("char.logits", (len(states), readout.shape[1]), states.dtype)
         np.dot(states, readout, out=logits)
@@ -146,7 +152,7 @@ class CharScorer:
         return tries(self.letters, self.lengths - 1, PIECE)
 
     def _all_words(self, H: np.ndarray) -> np.ndarray:
-        """log P(spelling|h), (B, V): a prefix that words share is computed once."""
+        """Return log P(spelling|h) of all words, (B, V). A prefix that words share is computed once."""
         spelled, work = np.empty((len(self.lengths), len(H)), H.dtype), Workspace()
         start, table = np.tanh(H @ self.theta["start"]), self._table()
         for levels in self._tries:
@@ -162,7 +168,7 @@ class CharScorer:
         return np.ascontiguousarray(spelled.T)
 
     def _children(self, states: np.ndarray, level: Level, table: np.ndarray, work: Workspace) -> np.ndarray:
-        """States (n, B, cell) of the next level's prefixes; the product is computed once for those with one parent."""
+        """Return the states (n, B, cell) of the next level's prefixes. Children of one parent share its product."""
         recurrent, B = self.theta["recurrent"], states.shape[1]
         inner = states[level.inner]
         products = work.array("char.products", (*inner.shape[:2], recurrent.shape[1]), states.dtype)
@@ -176,21 +182,22 @@ class CharScorer:
 class CharSoftmax(CharScorer):
     """L = -log P(w|h), P(w|h) = Π_t P(c_t|c_<t, h) over the letters c_1 ... c_T of w, the last of which is its end.
 
-    Ling, Trancoso, Dyer & Black 2015, "Character-based neural machine translation", who spell words by a recurrent
+    Ling, Trancoso, Dyer & Black 2015, "Character-based neural machine translation", which spells words with a recurrent
     network; Ling et al. 2016, "Latent predictor networks for code generation"; Ruder 2016, "Approximating the softmax".
 
-    Letters are bytes of UTF-8. The network is a gated recurrent unit (Cho et al. 2014; the reset gate is applied to
-    the product, so that one product a step is enough): s_1 = tanh(W h), s_t+1 = GRU(s_t, c_t), P(c_t|...) = softmax of
-    U s_t + b. Handing h in again at every step was tried and gains nothing.
+    Letters are bytes of UTF-8. The network is a gated recurrent unit (Cho et al. 2014): s_1 = tanh(W h),
+    s_t+1 = GRU(s_t, c_t), P(c_t|...) = softmax(U s_t + b). Its reset gate is applied after the matrix product rather
+    than before, so that each step needs only one product. Feeding h in again at every step was tried and gains nothing.
 
-    cell: units of the state; char_dim: dimensions of a letter; net_rate: the network's step, by AdaGrad, as a multiple
-    of the learning rate (its sums of squares are in `state`).
+    cell: units of the state. char_dim: dimensions of a letter. net_rate: AdaGrad's learning rate for the network, as a
+    multiple of the learning rate (its sums of squared gradients are in `state`).
 
-    P is normalized over all strings, and the strings outside the vocabulary have a part of it: `log_prob` leaves it to
-    them, `scores` and `log_probs` divide by the vocabulary's part, exactly. That takes a step of the network for each
-    beginning that words have, 28,000 a hidden vector for 10,000 English words. Words that are alike in their first
-    spelling.LONGEST bytes share a spelling: each of them has the spelling's whole probability, which is not split
-    among them, and the vocabulary's part counts it once for each.
+    P is normalized over all strings, so strings outside the vocabulary have some of the probability. `log_prob` leaves
+    it to them; `log_probs`, and the log Z of `scores`, normalize exactly over the vocabulary. That takes one step of
+    the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
+
+    Words with the same first letters.LONGEST bytes share a spelling. Each has the full probability of the spelling,
+    which is not divided among them, and log Z counts it once for each.
     """
 
     engine, rowless = "blocks", True
@@ -202,7 +209,7 @@ class CharSoftmax(CharScorer):
 
     @classmethod
     def build(cls, problem: Problem, *, cell: int = 128, char_dim: int = 32, net_rate: float = 4.0) -> "CharSoftmax":
-        """What h does starts near 0, so that the network first learns to spell words in general."""
+        """Start the weights of h near 0, so that the network first learns to spell words in general."""
         cls.check({"cell": cell, "char_dim": char_dim, "net_rate": net_rate})
         spelling = spell(problem.words)
         letters = spelling.size - END
@@ -224,23 +231,23 @@ class CharSoftmax(CharScorer):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for an option that is out of its range."""
+        """Raise ConfigError for an option that is out of range."""
         check_ranges("char-softmax", cell=(options["cell"], 1, 4096), char_dim=(options["char_dim"], 1, 4096))
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Everything that is learned: how much does not depend on the number of words."""
+        """Return all learned arrays by name. Their size does not depend on the number of words."""
         return self.theta
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the model file keeps: the network, whose letters follow from the words."""
+        """Return the network for the model file. Its letters need not be stored, because the words determine them."""
         return {f"char.{name}": array for name, array in self.theta.items()}
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> CharScorer:
-        """Score by a trained model's arrays. DataError where they do not fit its options, words and vectors."""
+        """Return a scorer for a trained model. Raise DataError if its arrays do not fit its options and words."""
         theta, spelling = (
             {name[5:]: array for name, array in arrays.items() if name.startswith("char.")},
             spell(problem.words),
@@ -248,11 +255,11 @@ class CharSoftmax(CharScorer):
         expected = _shapes(problem.width, options["cell"], options["char_dim"], spelling.size - END)
         found = {name: array.shape for name, array in theta.items()}
         if found != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
-            raise DataError("the model's network does not fit its options: the file is damaged, train it again")
+            raise DataError("the model's network does not fit its options: the file is damaged; train the model again")
         return CharScorer(theta, spelling)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name, slope in slopes.items():
@@ -263,7 +270,7 @@ class CharSoftmax(CharScorer):
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
-        """Of a block: the summed loss, -dL/dH (B, width), and -dL/dtheta by name."""
+        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name."""
         theta, packed = self.theta, self._pack(targets)
         H = H[packed.order]
         states, gates, products = self._forward(H, packed, work)
@@ -286,9 +293,9 @@ class CharSoftmax(CharScorer):
         return float((log_z - hit).sum(dtype=np.float64)), dH, slopes
 
     def _slopes_of_table(self, by_gates: np.ndarray, inputs: np.ndarray, work: Workspace) -> dict[str, np.ndarray]:
-        """-dL/dtheta of all that makes the letters' table, from -dL/dgates (N - B, 3 cell)."""
+        """Return -dL/dtheta for the parameters behind the table of letters, given -dL/dgates (N - B, 3 cell)."""
         theta = self.theta
-        # Rows of equal letters are added up by a product: letters are few, and numpy.add.at is slow.
+        # A matrix product adds up the rows of equal letters: letters are few, and numpy.add.at is slow.
         one_hot = work.array("char.one_hot", (len(inputs), len(theta["embeddings"])), by_gates.dtype)
         one_hot[:] = 0
         one_hot[np.arange(len(inputs)), inputs] = 1
@@ -301,7 +308,7 @@ class CharSoftmax(CharScorer):
 
 
 def _shapes(width: int, cell: int, char_dim: int, letters: int) -> dict[str, tuple[int, ...]]:
-    """The network's arrays by name; kernels look at no bounds, and rely on these."""
+    """Return the shapes of the network's arrays by name. Kernels rely on them, since they check no bounds."""
     return {
         "start": (width, cell),
         "embeddings": (letters, char_dim),
@@ -314,7 +321,7 @@ def _shapes(width: int, cell: int, char_dim: int, letters: int) -> dict[str, tup
 
 
 def _steps(packed: Packed) -> list[tuple[slice, slice, slice]]:
-    """Of each step after the first: rows of the states that it goes on from, its own, and its own among the gates."""
+    """Return, for each step after the first, the rows of the states before it, of its own states and of its gates."""
     starts, B = packed.firsts.tolist(), len(packed.order)
     return [
         (slice(before, before + n), slice(first, first + n), slice(first - B, first - B + n))
@@ -331,10 +338,11 @@ def advance(
     gates: np.ndarray,
     following: np.ndarray,
 ) -> None:
-    """Fill the states that follow, (n, B, cell), and the gates (n, B, 3 cell): reset r, update z, candidate c.
+    """Advance the recurrent unit by one letter: fill following (n, B, cell) and gates (n, B, 3 cell).
 
-    states (k, B, cell) are those before, products (k, B, 3 cell) theirs with the recurrent matrix; parents (n,): which
-    of the k each goes on from, and letters (n,): by which rows of the table.
+    states (k, B, cell): the states before. products (k, B, 3 cell): states times the recurrent matrix. parents (n,):
+    which of the k states each new state follows. letters (n,): the rows of table (letters, 3 cell) that it reads.
+    gates: reset gate r, update gate z and candidate state c, cell columns each.
     """
     if gates.dtype == np.float32:
         _advance(states, products, parents, table, letters, gates, following)
@@ -349,7 +357,7 @@ def advance(
 
 @inline
 def _tanh(x):
-    x = FLAT if x > FLAT else x  # but what is not a number stays that
+    x = FLAT if x > FLAT else x  # written so that NaN remains NaN
     x = -FLAT if x < -FLAT else x
     y = x * x
     odd = (((((P13 * y + P11) * y + P9) * y + P7) * y + P5) * y + P3) * y + P1
@@ -363,7 +371,7 @@ def _advance(states, products, parents, table, letters, gates, following):
         read = table[letters[i]]
         for b in range(B):
             state, kept, gate, new = states[parents[i], b], products[parents[i], b], gates[i, b], following[i, b]
-            # Four times faster than one loop, or one with gate[j - 2 * cell]: LLVM must see what doesn't overlap.
+            # Four times faster than one loop, or one over gate[j - 2 * cell]: LLVM must see that nothing overlaps.
             for j in range(2 * cell):
                 gate[j] = HALF + HALF * _tanh(HALF * (read[j] + kept[j]))
             for j in range(cell):
@@ -375,9 +383,10 @@ def _advance(states, products, parents, table, letters, gates, following):
 
 @kernel()
 def _retreat(errors, states, by_states, gates, products):
-    """Of one step, errors (n, cell) = -dL/d following: add to by_states -dL/d states less what goes by the products.
+    """Propagate errors (n, cell) = -dL/d following back through one step of `advance`.
 
-    In place: gates and products (n, 3 cell), as `advance` has them, to -dL/d of what was added up in them.
+    Add -dL/d states to by_states (n, cell), without the part that flows through the products. Replace gates and
+    products (n, 3 cell) in place: gates by -dL/d of the table rows that were read, products by -dL/d products.
     """
     n, cell = errors.shape
     for i in range(n):

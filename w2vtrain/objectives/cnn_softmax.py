@@ -1,6 +1,6 @@
-"""Softmax whose output rows a small convolutional network reads off the spelling of words.
+"""Softmax whose output rows a small convolutional network computes from the spelling of the words.
 
-It keeps no table of rows: those that a block needs are computed, and all of them once a model is done.
+Training stores no table of rows: each step computes the rows that its block needs. A model file has all rows.
 """
 
 from typing import Any
@@ -22,10 +22,11 @@ DEFAULTS = {
 }
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")
-"""What all words share, and what AdaGrad therefore learns: its gradients are sums over all words of a block."""
+"""The parameters that all words share. They use AdaGrad, since their gradients are sums over all words of a block."""
 TINY = 1e-12
+"""Added to AdaGrad's sums of squared gradients, to avoid division by zero."""
 BATCH = 2048
-"""Words whose rows are computed at once."""
+"""Words whose rows are computed at a time."""
 
 
 class CnnSoftmax:
@@ -34,19 +35,21 @@ class CnnSoftmax:
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling"; the network is that
     of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models".
 
-    char_dim: dimensions of a letter, which is a byte of UTF-8. widths: of the filters, in letters, with commas.
-    filters: how many there are, divided in proportion to their widths. correction: dimensions of c_v, 0 for none: then
-    words that are spelled alike share a row. net_rate: the step of all that words share, by AdaGrad, as a multiple of
-    the learning rate (its accumulators are in `state`). samples: draws a block, 0 for the sum over all words.
+    char_dim: dimensions of a letter, which is a byte of UTF-8. widths: widths of the filters in letters, separated by
+    commas. filters: total number of filters, divided among the widths in proportion to them. correction: dimensions of
+    the correction vector c_v; with 0 there is none, and words with the same spelling share a row. net_rate: AdaGrad's
+    learning rate for the shared parameters, as a multiple of the learning rate (its accumulators are in `state`).
+    samples: draws per block; 0 sums over all words.
 
-    With samples m > 0 a block draws m words from the unigram distribution Q with replacement. The candidates of an
-    example are the set S of the words drawn, less its own target w, and w. Each candidate's score is lowered by the
-    logarithm of its expected count in S, 1 - (1 - Q(v))^m, the target's as well: then, were S drawn word by word
-    with these probabilities, the softmax over the candidates would be exactly P(w | h, candidates) (Jean et al.
-    2015; TensorFlow's candidate sampling). Other examples' targets are no candidates unless drawn: they come by the
-    text's distribution given h, not by Q, and no correction is known for them.
+    With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of
+    words drawn, and the candidates of an example are its target w and the other words in S. The logarithm of a word's
+    expected count in S, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If each
+    word were in S independently with that probability, the softmax over the candidates would then be exactly
+    P(w | h, candidates) (Jean et al. 2015; TensorFlow's candidate sampling). The targets of other examples are
+    candidates only if drawn, because they follow the distribution of the text given h, not Q, and no correction for
+    that is known.
 
-    With biases each word has its own number; the network gives the columns before.
+    With biases, each word has a bias of its own, and the network computes the other columns of its row.
     """
 
     engine = "blocks"
@@ -66,9 +69,9 @@ class CnnSoftmax:
         self.words = np.arange(len(self.lengths), dtype=np.int32)
         self.widths, self.sizes = np.array(list(sizes)), np.array(list(sizes.values()))
         total = np.cumsum(noise)
-        self.cumulative = total / total[-1]  # ends at 1: no draw lies beyond
+        self.cumulative = total / total[-1]  # ends at exactly 1, above every draw
         self.samples, self.net_rate = samples, net_rate
-        with np.errstate(divide="ignore"):  # a vocabulary of one word; all words where samples is 0
+        with np.errstate(divide="ignore"):  # log(0): a vocabulary of one word, or samples=0 (all words)
             self.log_expected = np.log(-np.expm1(samples * np.log1p(-noise))).astype(theta["projection"].dtype)
 
     @classmethod
@@ -83,12 +86,12 @@ class CnnSoftmax:
         samples: int = 512,
         net_rate: float = 0.2,
     ) -> "CnnSoftmax":
-        """Correction rows start at 0, biases at the words' log-frequencies."""
+        """Start correction vectors at 0 and biases, if any, at the log-frequencies of the words."""
         given = {"char_dim": char_dim, "filters": filters, "correction": correction, "samples": samples}
         cls.check({**given, "widths": widths, "net_rate": net_rate})
         sizes = _sizes(widths, filters)
         spelling = spell(problem.words)
-        beyond = max(0, max(sizes) - spelling.letters.shape[1])  # the widest filter reaches there on short words
+        beyond = max(0, max(sizes) - spelling.letters.shape[1])  # how far the widest filter reads past a short word
         spelling = spelling._replace(letters=np.pad(spelling.letters, ((0, 0), (0, beyond))))
         theta = _start(problem, spelling.size, char_dim, sizes, correction)
         noise = noise_distribution(np.maximum(problem.counts, 0.5), 1.0)
@@ -96,7 +99,7 @@ class CnnSoftmax:
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of their ranges."""
+        """Raise ConfigError for options that are out of range."""
         check_ranges(
             "cnn-softmax",
             char_dim=(options["char_dim"], 1, 1000),
@@ -108,27 +111,27 @@ class CnnSoftmax:
         _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Everything that is learned: far less than V rows of `width`."""
+        """Return all learned arrays by name. They are far smaller than V rows of `width`."""
         return {name: array for name, array in self.theta.items() if array.size}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the model file keeps so that the network could go on learning, less the biases: they are in the rows."""
+        """Return the network, so that training could continue from a model. The biases are in the output rows."""
         return {f"cnn.{name}": array for name, array in self.parameters().items() if name != "bias"}
 
     @property
     def output(self) -> np.ndarray:
-        """All rows (V, width), computed anew each time."""
+        """All output rows (V, width), computed at each access."""
         return self.rows()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by the rows alone."""
+        """Return a scorer that uses the output rows; it does not need the network."""
         return RowScorer(output)
 
     def rows(self, words: np.ndarray | None = None) -> np.ndarray:
-        """Output rows (n, width) of words (n,), by default of all."""
+        """Compute the output rows (n, width) of words (n,), or of all words."""
         words = self.words if words is None else words.astype(np.int32, copy=False)
         work, out = Workspace(), np.empty((len(words), self.width), self.theta["projection"].dtype)
         for first in range(0, len(words), BATCH):
@@ -136,11 +139,14 @@ class CnnSoftmax:
         return out
 
     def _forward(self, words: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of words (n,): rows (n, width), pooled features X (n, filters), and where each has its maximum, -1 for 0."""
+        """Return the rows (n, width) of words (n,), their pooled features X (n, filters), and the places of the maxima.
+
+        A place (n, filters) is the position in the word at which the filter is largest, or -1 if the feature is 0.
+        """
         theta, dtype = self.theta, self.theta["projection"].dtype
         filters, dim = theta["projection"].shape
-        # What each filter makes of each letter at each of its places: convolving adds up rows of this table, which is
-        # char_dim times less work than gathering embeddings for a product with all filters.
+        # The product of each letter's embedding with each position of each filter. A convolution then only adds up rows
+        # of this table, which is char_dim times less work than multiplying gathered embeddings by all filters.
         table = work.array("cnn.table", (len(theta["embeddings"]), theta["filters"].shape[1]), dtype)
         np.dot(theta["embeddings"], theta["filters"], out=table)
         X = work.array("cnn.pooled", (len(words), filters), dtype)
@@ -155,9 +161,10 @@ class CnnSoftmax:
         return rows, X, places
 
     def _candidates(self, targets: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Distinct words (n,) that a block needs, where in them its targets are, what to subtract of scores (n,).
+        """Return the distinct words (n,) of a block, the positions of its targets among them, (B,), and shifts (n,).
 
-        Infinity is subtracted of those that are candidates of no example but their own.
+        Shifts are to be subtracted from the scores. Words that were not drawn have an infinite shift: they are
+        candidates only of examples whose target they are.
         """
         words = work.array("cnn.words", (self.samples + len(targets),), np.int32)
         words[: self.samples] = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right")
@@ -170,9 +177,9 @@ class CnnSoftmax:
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, Any]]:
-        """Of a block: its summed loss, -dL/dH (B, width), and -dL/dtheta by name.
+        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name.
 
-        Of "correction" and "bias" it is (words (n,), theirs), for the distinct words that took part.
+        For "correction" and "bias", -dL/dtheta is a pair: the distinct words (n,) of the block, and their gradients.
         """
         words, own = self.words, targets
         if self.samples:
@@ -192,7 +199,7 @@ class CnnSoftmax:
     def _backward(
         self, words: np.ndarray, X: np.ndarray, places: np.ndarray, by_rows: np.ndarray, work: Workspace
     ) -> dict[str, Any]:
-        """-dL/dtheta by name, from that by rows (n, width)."""
+        """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
         theta, dim = self.theta, self.theta["projection"].shape[1]
         inner = by_rows[:, :dim]
         by_pooled = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_pooled", X.shape, X.dtype))
@@ -210,7 +217,7 @@ class CnnSoftmax:
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name in NETWORK:
@@ -224,16 +231,19 @@ class CnnSoftmax:
 
 
 def _sizes(widths: str, filters: int) -> dict[int, int]:
-    """How many filters of each width there are: in proportion to the width, at least one, `filters` in all."""
+    """Return the number of filters of each width: at least one, in proportion to the width, `filters` in total.
+
+    Raise ConfigError if an option is invalid.
+    """
     try:
         found = sorted({int(width) for width in widths.split(",")})
     except ValueError:
         found = [0]
     what = "of objective cnn-softmax"
     if not 1 <= found[0] <= found[-1] <= 16:
-        raise ConfigError(f"option widths {what}: expected whole numbers from 1 to 16 with commas, got {widths!r}")
+        raise ConfigError(f"option widths {what}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
     if filters < len(found):
-        raise ConfigError(f"option filters {what}: {filters} are too few for {len(found)} widths")
+        raise ConfigError(f"option filters {what}: {filters} filters are too few for {len(found)} widths")
     spare = filters - len(found)
     ends = [spare * sum(found[:n]) // sum(found) for n in range(len(found) + 1)]
     return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(found)}
@@ -242,7 +252,7 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
 def _start(
     problem: Problem, alphabet: int, char_dim: int, sizes: dict[int, int], correction: int
 ) -> dict[str, np.ndarray]:
-    """Initial values by name."""
+    """Return the initial values of all parameters, by name."""
     rng = np.random.default_rng([problem.seed, 1])
     filters = sum(sizes.values())
 
@@ -263,7 +273,10 @@ def _start(
 
 @kernel()
 def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, places):
-    """Pooled (n, filters) = max over places of ReLU(convolution), and the place of each, -1 where that is 0."""
+    """Set pooled (n, filters) to the maximum of ReLU(convolution) over the positions in each word.
+
+    places (n, filters): the position of each maximum, -1 if it is 0. line (filters,) is working memory.
+    """
     for i in range(len(words)):
         spelled, length = letters[words[i]], lengths[words[i]]
         first = column = 0
@@ -281,7 +294,7 @@ def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, 
                     for f in range(size):
                         z[f] += part[f]
                 for f in range(size):
-                    better = z[f] > best[f] or z[f] != z[f]  # what is not a number must be seen
+                    better = z[f] > best[f] or z[f] != z[f]  # NaN must not be ignored
                     best[f] = z[f] if better else best[f]
                     where[f] = t if better else where[f]
             first += size
@@ -290,7 +303,10 @@ def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, 
 
 @kernel()
 def _unpool(words, letters, widths, sizes, places, by_pooled, by_table, by_offsets):
-    """Slopes of the table (alphabet, columns), overwritten, and of the offsets (filters,), from those of the pooled."""
+    """Compute the gradients of the table and the offsets from by_pooled (n, filters), those of the pooled features.
+
+    by_table (alphabet, columns) is overwritten; by_offsets (filters,) is added to.
+    """
     by_table[:] = 0
     for i in range(len(words)):
         spelled = letters[words[i]]

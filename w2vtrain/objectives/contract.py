@@ -1,10 +1,16 @@
-"""What an objective must have and may have, as two Protocols whose bodies are the defaults.
+"""The interface of an objective: the attributes and methods that its class must have, and those that it may have.
 
-`verify` checks a class against its Protocol and gives it the defaults of the members that it leaves out. Nothing here
-computes a loss, and no objective is named here.
+There are two Protocols, one for each engine: `WindowObjective` and `BlockObjective`. A method whose body raises
+NotImplementedError is required. Every other member is optional, and the Protocol's own body or value is its default.
+`verify` checks a class against its Protocol and adds the defaults of the members that it omits. This module computes
+no loss and names no objective.
 
-Methods that are marked "compiled" become part of the window kernel. Numba matches their arguments by name, so an
-objective must name them as the Protocol does.
+Methods marked "Compiled" become part of the window kernel. Numba matches their arguments by name, so an objective must
+use the argument names given here.
+
+Notation: h (width,) is a hidden vector, o_v (width,) the output row of word v, and s_v = o_v·h its score or logit. Z is
+the sum of exp(s_v) over the V words of the vocabulary. An example is one hidden vector and its target word; B is the
+number of examples in a block. With biases, width is one more than the vector size.
 """
 
 import inspect
@@ -22,16 +28,17 @@ from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import Contract, check_names, described
 
 ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
-"""The architectures for which every objective names its rate in DEFAULTS; others may take one of theirs."""
+"""The architectures that DEFAULTS must list. Any other architecture may reuse the settings of one of these."""
 
 NEEDED = ("alpha", "shuffle")
-"""The settings that every objective names for each of them; `block` is optional."""
+"""The settings that DEFAULTS must give for each architecture; `block`, the examples per step, is optional."""
 
 
 class Window(NamedTuple):
-    """The context of one target: the words context (n,) int32, of which the first `left` come before the target.
+    """The context of one target word.
 
-    More elements than n may follow in the array; they have no meaning.
+    context (n,) int32: the context words; the first `left` of them come before the target, the others after it. The
+    array may be longer than n; the extra elements have no meaning.
     """
 
     context: np.ndarray
@@ -40,10 +47,10 @@ class Window(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The output rows that one target is scored against, m of them; all arrays are longer than m.
+    """The m output rows that one target is scored against, as `candidates` wrote them. All arrays are longer than m.
 
-    rows int32: row numbers; labels float32; shifts float32: what is subtracted from each logit, zeros unless the
-    objective's `candidates` sets them.
+    rows int32: row indices. labels float32: usually 1 for the target and 0 for a noise word. shifts float32: what
+    `errors` subtracts from each logit; zeros unless `candidates` sets them.
     """
 
     rows: np.ndarray
@@ -53,42 +60,44 @@ class Candidates(NamedTuple):
 
 
 class Objective(Protocol):
-    """What both kinds of objective have. Options are the keyword arguments of `build`, with their defaults."""
+    """The members that both kinds of objective share. The keyword arguments of `build` are the objective's options."""
 
     engine: str = "windows"
     rowless: bool = False  # True if there are no output rows
 
     check: Callable[[dict[str, Any]], None] | None = None
-    """Class method (options): raise ConfigError for wrong options. It opens no file and takes no memory, since models
-    may come from anywhere. By default options are checked by building for a vocabulary of two words."""
+    """Class method (options): raise ConfigError for invalid options. It must not open files or allocate memory in
+    proportion to an option, because a model file from an untrusted source names its own options. If this is None,
+    options are checked by building the objective for a vocabulary of two words."""
     check_files: Callable[[dict[str, Any]], None] | None = None
-    """Class method (options): read the files that options name; InputMissing or DataError."""
+    """Class method (options): read the files that options name; raise InputMissing or DataError if that fails."""
 
     @classmethod
     def build(cls, problem: Problem, **options: Any) -> Any:
-        """Return an instance for a problem; ConfigError for an option that is out of its range."""
+        """Return an instance for a problem. Raise ConfigError for an option that is out of range."""
         raise NotImplementedError
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> Any:
-        """Return what scores targets with a trained model: see training.perplexity.score.
+        """Return a `Scorer` for a trained model.
 
-        output (rows, width) and arrays are the model's. By default each word has one output row: s_w = o_w·h.
+        output (rows, width): the model's output rows. arrays: its other arrays, among them those that `arrays`
+        returned in training. By default each word has one output row, and s_w = o_w·h.
         """
         return RowScorer(output)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that the model file keeps beside the output rows, by name; by default none."""
+        """Return the arrays that the model file stores besides the output rows, by name. Default: none."""
         return {}
 
 
 class WindowObjective(Objective, Protocol):
-    """An objective that scores a handful of output rows per target; a NamedTuple of arrays and numbers.
+    """An objective that scores a handful of output rows per target: a NamedTuple of arrays and numbers.
 
-    Its type decides what is compiled, so that the loop over windows has no branch. `self` must not keep state that
-    threads would share, except in the arrays that `learned` names.
+    Its type determines what is compiled, so the loop over windows does not branch on the objective. All threads share
+    one instance, so its methods must not change any array except those that `learned` returns.
     """
 
     @property
@@ -97,104 +106,112 @@ class WindowObjective(Objective, Protocol):
         raise NotImplementedError
 
     def output_rows(self, size: int) -> int:
-        """Return the number of output rows for a vocabulary of `size` words; by default one per word."""
+        """Return the number of output rows for a vocabulary of `size` words. Default: one per word."""
         return size
 
     def learned(self) -> dict[str, np.ndarray]:
-        """Return the arrays that `errors` changes, by name; by default none."""
+        """Return the arrays that `errors` changes, by name. Default: none."""
         return {}
 
     def initial_bias(self, problem: Problem) -> np.ndarray | None:
-        """Return what biases start from, (rows,), or None for zeros."""
+        """Return the initial biases (rows,), or None for zeros."""
         return None
 
     def hot_rows(self, rows: int) -> range:
-        """Return the output rows that change all the time, the hottest first; each thread gets replicas of them."""
+        """Return the hot rows: the output rows that change most often, as a range with the hottest first.
+
+        Each thread gets its own replicas of them. The rows must be consecutive (step 1 or -1). Default: none.
+        """
         return range(0)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """Compiled. Write the candidates of the target sentence[position], and return their number m.
+        """Compiled. Write the candidates of the target sentence[position]; return their number m.
 
-        rows int32, labels float32, shifts float32 (they start as zeros): at least candidate_limit elements each. rng:
-        rng[0] is the state of the random stream, rng[1] is for the objective's own use within a chunk.
+        rows int32, labels float32 and shifts float32 have at least candidate_limit elements each; shifts are zeros at
+        first. rng[0] is the state of the random stream; rng[1] is for the objective's own use within a chunk.
         """
         raise NotImplementedError
 
     def errors(self, logits, window, candidates, lr):
         """Compiled. Replace each logit by lr times its coefficient, in place; return the summed loss.
 
-        logits (lines, more than m) float32, one line per hidden vector: with skip-gram line i is that of the context
-        word window.context[i], with CBOW the one line is that of all window.n. The coefficient of row r is -dL/ds_r.
+        logits float32 has one line per hidden vector and more than m columns. With skip-gram, line i belongs to the
+        context word window.context[i]; with CBOW, the only line belongs to all window.n context words. The coefficient
+        of row r is -dL/ds_r.
         """
         raise NotImplementedError
 
     def distinct(self):
-        """Compiled. Return True if no row appears twice among a target's candidates; by default False."""
+        """Compiled. Return True if a target's candidates never contain a row twice. Default: False."""
         return False
 
     def in_turn(self):
-        """Compiled. Return True to learn the hidden vectors of a window one after the other.
+        """Compiled. Return True to update a window's hidden vectors in sequence rather than all at once.
 
-        By default False: all of them learn from the old values.
+        In sequence, each hidden vector is updated from the output rows that the previous one has changed. Default:
+        False, which updates all of them from the old values.
         """
         return False
 
     def prefetch_from(self, rows, m):
-        """Compiled. Return the first of the candidates rows (m,) whose row is hardly in the cache; by default 0."""
+        """Compiled. Return the index in rows (m,) from which on candidates are worth prefetching. Default: 0."""
         return 0
 
 
 class BlockObjective(Objective, Protocol):
-    """An objective that scores many output rows or all of them; it learns blocks of examples as matrix products.
+    """An objective that scores many output rows, or all of them, with matrix products over blocks of examples.
 
-    Threads share an instance: `step` keeps nothing on `self` but parameters and `state`.
+    All threads share one instance, so `step` must not change anything on `self` except parameters and `state`.
     """
 
     engine: str = "blocks"
-    state: Mapping[str, np.ndarray] = MappingProxyType({})  # what learning adds up beside parameters (accumulators)
+    state: Mapping[str, np.ndarray] = MappingProxyType({})  # what `step` accumulates besides parameters
     gradients: Callable[..., Any] | None = None
-    """(H, targets, work) -> (loss, -dL/dH, -dL/dparameter by name), if a step is not -lr times the slope (AdaGrad)."""
+    """Method (H, targets, work) -> (loss, -dL/dH, -dL/dparameter by name), for checking gradients. It is needed only if
+    a step is not -lr dL/dparameter, as with AdaGrad."""
 
     @property
     def output(self) -> np.ndarray:
-        """The output rows for the model file, (rows, width); no rows if it has none."""
+        """The output rows for the model file, (rows, width); zero rows if there are none. May be a plain attribute."""
         raise NotImplementedError
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block; return its summed loss and -dL/dH (B, width), by the old parameters.
+        """Train on one block; return its summed loss and -dL/dH (B, width), both computed from the old parameters.
 
-        H (B, width) are the hidden vectors, targets (B,) the words. Parameters change by -lr dL/dparameter. `work`
-        has the random stream, the words before the targets, and memory to use again.
+        H (B, width): hidden vectors. targets (B,): target words. Each parameter changes in place by -lr dL/dparameter.
+        work: the thread's random stream, the word before each target, and reusable memory.
         """
         raise NotImplementedError
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return everything that is learned, by name: the arrays themselves."""
+        """Return all learned arrays by name: the arrays themselves, not copies."""
         raise NotImplementedError
 
     def decayed(self) -> list[np.ndarray]:
-        """Return the matrices that weight decay shrinks, but for a last column of biases; by default "output"."""
+        """Return the matrices that weight decay shrinks, except for a last column of biases. Default: "output"."""
         return [array for name, array in self.parameters().items() if name == "output"]
 
 
 class Scorer(Protocol):
-    """What scores targets with a trained model: training.perplexity.score."""
+    """An object that scores targets with a trained model; training.perplexity.score uses it."""
 
     raw: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    """(H, targets) -> log-scores (B,) alone. With it, text is scored much faster if log Z is known by context word."""
+    """Method (H, targets) -> unnormalized log-scores (B,) without log Z. It makes scoring with skip-gram much faster,
+    because log Z is then computed only once per context word."""
     affordable: int = 0
-    """If log Z is dear: the number of examples for which it is computed in reasonable time. 0: it is not dear."""
+    """If log Z is expensive: the number of examples for which it can be computed in reasonable time. Its mean over a
+    text is then estimated from a random sample of that size. 0 if log Z is cheap."""
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return unnormalized log-scores (B,) and log Z (B,) of hidden vectors H (B, width) and targets (B,)."""
+        """Return the unnormalized log-scores (B,) of targets (B,) and log Z (B,), for hidden vectors H (B, width)."""
         raise NotImplementedError
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), in the cheapest way that the objective has."""
+        """Return log P(target|h), (B,), computed in the cheapest way that the objective has."""
         raise NotImplementedError
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) of all words, (B, V), exactly normalized."""
+        """Return log P(w|h) for all words, (B, V), exactly normalized."""
         raise NotImplementedError
 
 
@@ -208,31 +225,34 @@ compile_methods(WindowObjective, COMPILED)
 
 
 def verify(module: Any, what: str) -> None:
-    """ConfigError for a module whose OBJECTIVE or DEFAULTS are not as this contract says."""
+    """Check a module's OBJECTIVE and DEFAULTS, and add defaults to the class. Raise ConfigError for a violation.
+
+    what: how messages name the module.
+    """
     cls, defaults = module.OBJECTIVE, module.DEFAULTS
     engine = getattr(cls, "engine", "windows")
     if engine not in tuple(CONTRACTS):
-        raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; it can be {' or '.join(CONTRACTS)}")
+        raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, what)
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
             raise ConfigError(
-                f"{described(cls, what)} needs build(cls, problem, *, ...) with a number, a text, True or False as the"
-                f" default of {option.name}"
+                f"{described(cls, what)} needs build(cls, problem, *, ...) with a number, a string, True or False as"
+                f" the default of {option.name}"
             )
     _verify_defaults(defaults, what)
 
 
 def _verify_defaults(defaults: Any, what: str) -> None:
-    """ConfigError for a table that lacks a setting, or has one that no settings file could have."""
+    """Raise ConfigError if a required setting is missing, unknown or invalid."""
     if not (isinstance(defaults, Mapping) and all(isinstance(chosen, Mapping) for chosen in defaults.values())):
-        raise ConfigError(f"{what}: DEFAULTS must be a table of settings by architecture")
+        raise ConfigError(f"{what}: DEFAULTS must map each architecture to its settings")
     for name in dict.fromkeys([*ARCHITECTURES, *defaults]):
         chosen = defaults.get(name, {})
         if missing := [key for key in NEEDED if key not in chosen]:
             raise ConfigError(f"{what}: DEFAULTS[{name!r}] has no {missing[0]!r}")
         if unknown := chosen.keys() - {*NEEDED, "block"}:
-            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has {min(unknown)!r}; it can have alpha, shuffle and block")
+            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has {min(unknown)!r}; expected alpha, shuffle or block")
         try:
             validated(chosen)
         except ConfigError as error:
@@ -240,9 +260,9 @@ def _verify_defaults(defaults: Any, what: str) -> None:
 
 
 def verify_built(instance: Any, engine: str, what: str) -> None:
-    """ConfigError for an instance that is not as this contract says."""
+    """Raise ConfigError if an instance that `build` returned violates the contract of its engine."""
     CONTRACTS[engine].verify_built(instance, what)
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
-        raise ConfigError(f"{described(type(instance), what)} has candidate_limit {shown(limit)}, not a number from 1")
+        raise ConfigError(f"{described(type(instance), what)} has candidate_limit {shown(limit)}; expected 1 or more")
     check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], what)

@@ -1,4 +1,7 @@
-"""The full softmax with narrow rows for rare words. It sums over all words; what it saves is columns."""
+"""Differentiated softmax: the full softmax with shorter output rows for rarer words (Chen, Grangier & Auli 2015).
+
+It still sums over all words; it saves columns, not rows.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +22,10 @@ DEFAULTS = {
 
 
 def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
-    """(words, columns) of each band; an option like "70:60,30:40", percent of the text and of the columns."""
+    """Return (words, columns) of each band. Raise ConfigError if `bands` is invalid or has more bands than columns.
+
+    bands: like "70:60,30:40", each band's percentage of the text and of the `dim` columns. counts (V,), descending.
+    """
     try:
         shares = np.array([[float(share) for share in band.split(":")] for band in bands.split(",")])
     except ValueError:
@@ -27,14 +33,16 @@ def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
     if shares.ndim != 2 or shares.shape[1] != 2 or not (shares > 0).all() or abs(shares.sum(axis=0) - 100).max() > 1e-6:
         raise ConfigError(
             f"option bands of objective dsoftmax: {bands!r} is not TEXT:COLUMNS,TEXT:COLUMNS,... in percent, "
-            "each column of numbers adding up to 100"
+            "with all TEXT and all COLUMNS adding up to 100"
         )
     if len(shares) > dim:
-        raise ConfigError(f"option bands of objective dsoftmax: {len(shares)} bands for vectors of {dim} columns")
+        raise ConfigError(
+            f"option bands of objective dsoftmax: {len(shares)} bands are too many for {dim}-dimensional vectors"
+        )
     text, columns = shares[:-1].cumsum(axis=0).T / 100
     mass = np.cumsum(np.maximum(counts, 1))
     last = np.searchsorted(mass, text * mass[-1] * (1 - 1e-12)) + 1
-    # Every band keeps a column, however small its share.
+    # Every band gets at least one column, however small its share.
     place = np.arange(1, len(shares))
     edge = np.clip(np.rint(columns * dim).astype(int), place, dim - len(shares) + place)
     edge = np.maximum.accumulate(edge - place) + place
@@ -43,14 +51,17 @@ def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
 
 
 class BandScorer:
-    """Scores by bands of rows, each over columns of h of its own: s_w = o_w·h[columns of w's band] (+ b_w)."""
+    """Scores by bands of words, each of which uses its own columns of h: s_w = o_w·h[columns of w's band] (+ b_w).
+
+    bands: one matrix of output rows per band. bias: whether each row ends with a bias.
+    """
 
     def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
         self.bands, self.bias = bands, int(bias)
         self.size = sum(len(band) for band in bands)
 
     def places(self) -> Iterator[tuple[np.ndarray, slice, slice]]:
-        """Each band, its words and its columns of h, the bias not among them."""
+        """Yield each band with the slice of its words and the slice of its columns of h, without the bias."""
         word = column = 0
         for band in self.bands:
             words, columns = len(band), band.shape[1] - self.bias
@@ -58,11 +69,11 @@ class BandScorer:
             word, column = word + words, column + columns
 
     def seen(self, H: np.ndarray, columns: slice) -> np.ndarray:
-        """What a band sees of H (B, width): its columns, and the 1 that its biases are multiplied by."""
+        """Return the part of H (B, width) that a band uses: its columns and, with biases, the last column of ones."""
         return np.concatenate([H[:, columns], H[:, H.shape[1] - self.bias :]], axis=1)
 
     def logits(self, H: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """s of all words, (B, V)."""
+        """Return the scores of all words, (B, V)."""
         if out is None:
             out = np.empty((len(H), self.size), H.dtype)
         for band, words, columns in self.places():
@@ -70,7 +81,7 @@ class BandScorer:
         return out
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width) and targets (B,): unnormalized log-scores (B,) and exact log Z (B,)."""
+        """Return the unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         step = max(1, SCORED // self.size)
         for first in range(0, len(H), step):
@@ -81,7 +92,7 @@ class BandScorer:
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the unnormalized log-scores of targets (B,), by the rows of their bands alone."""
+        """Return the unnormalized log-scores of targets (B,), computed from the targets' rows only."""
         found = np.empty(len(H), H.dtype)
         for band, words, columns in self.places():
             mine = (targets >= words.start) & (targets < words.stop)
@@ -89,12 +100,12 @@ class BandScorer:
         return found
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P(target|h), (B,)."""
+        """Return log P(target|h), (B,)."""
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """log P(w|h) of all words, (B, V), exactly normalized."""
+        """Return log P(w|h) for all words, (B, V), exactly normalized."""
         logits = self.logits(H)
         logits -= log_sum_exp(logits.copy())[:, None]
         return logits
@@ -104,12 +115,13 @@ class DSoftmax(BandScorer):
     """L = -log P(w|h), s_w = o_w·h[band of w], P(w|h) = exp(s_w) / Σ_v exp(s_v): g_v = [v=w] - P(v|h).
 
     Chen, Grangier & Auli 2015, "Strategies for training large vocabulary neural language models": differentiated
-    softmax. Words are sorted by count and cut in bands; a band's rows have the columns of its own slice of h, the rest
-    of them is 0 and not stored. The frequent words get the wide rows, the many rare ones, which have few examples to
-    learn from, narrow ones; learning and scoring are faster by as much.
+    softmax. The words are sorted by count and cut into bands. Each band uses its own slice of h, and its output rows
+    have only the columns of that slice; all other columns are 0 and not stored. Frequent words get long rows. The many
+    rare words, which have few examples to learn from, get short ones. Training and scoring get faster in proportion to
+    the columns saved.
 
-    bands: TEXT:COLUMNS of each, from the most frequent words on, in percent: which share of the text its words make
-    up, and which share of h they see. 100:100 is the softmax.
+    bands: TEXT:COLUMNS for each band, in percent, from the most frequent words to the rarest: the share of the text
+    that its words make up, and the share of h that they use. 100:100 is the softmax.
     """
 
     engine, rowless = "blocks", True
@@ -121,7 +133,7 @@ class DSoftmax(BandScorer):
 
     @classmethod
     def build(cls, problem: Problem, *, bands: str = "80:60,15:25,5:15") -> "DSoftmax":
-        """Biases, if there are any, start at the words' log-frequencies."""
+        """Start biases, if any, at the log-frequencies of the words."""
         first, matrices, bias = 0, [], problem.log_unigram()
         for i, (words, columns) in enumerate(cut(bands, problem.counts, problem.dim)):
             part = replace(problem, dim=columns, seed=problem.seed + i)
@@ -130,7 +142,7 @@ class DSoftmax(BandScorer):
         return cls(matrices, problem.bias)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         g = self.logits(H, work.array("logits", (len(H), self.size), H.dtype))
         log_z, hit = softmax_errors(g, targets)
         dH = np.zeros_like(H)
@@ -142,28 +154,30 @@ class DSoftmax(BandScorer):
         return float((log_z - hit).sum(dtype=np.float64)), dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Everything that is learned, by name: the arrays themselves, changed in place by `step`."""
+        """Return the bands by name: the arrays themselves, which `step` changes in place."""
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
     def decayed(self) -> list[np.ndarray]:
-        """All bands lose weight."""
+        """Return all bands: weight decay shrinks each of them."""
         return list(self.bands)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the model file keeps beside `output`."""
+        """Return the bands, which the model file stores instead of output rows."""
         return self.parameters()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> BandScorer:
-        """Score by a trained model's bands. DataError where they do not make up all words and columns."""
+        """Return a scorer for a trained model. Raise DataError if its bands do not cover all words and columns."""
         count = len(cut(options["bands"], problem.counts, problem.dim))
         bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
         words, columns = len(problem.counts), problem.dim + count * problem.bias
         shapes = [band.shape for band in bands if band.ndim == 2 and band.dtype.kind == "f"]
         if len(shapes) < count or tuple(map(sum, zip(*shapes, strict=True))) != (words, columns):
-            raise DataError("the model's bands do not fit its words and vectors: the file is damaged, train it again")
+            raise DataError(
+                "the model's bands do not fit its words and vectors: the file is damaged; train the model again"
+            )
         return BandScorer(bands, problem.bias)
 
 

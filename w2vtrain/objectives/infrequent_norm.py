@@ -1,6 +1,6 @@
-"""Self-normalization that looks at Z for a share of the examples only. What it saves is learning's sum over all words.
+"""Self-normalization that computes Z for a random fraction of the examples only (Andreas & Klein 2015).
 
-It decides by chance which examples those are, not by what they are.
+This saves most of the sums over all words in training. The fraction is chosen at random, whatever the examples are.
 """
 
 from typing import Any
@@ -30,24 +30,24 @@ LIKELIHOODS = ("unnormalized", "full")
 
 
 def rest(penalty: float, likelihood: str) -> float:
-    """Return the value that log Z converges to: the unnormalized likelihood pulls it up until 2 penalty log Z = 1."""
+    """Return the value that log Z converges to: the unnormalized likelihood raises it until 2 penalty log Z = 1."""
     return 0.0 if likelihood == "full" else 1 / (2 * penalty)
 
 
 class ShiftedScorer(RowScorer):
-    """Scores less a constant, trusted as log-probabilities."""
+    """Scores minus a constant, used as log-probabilities."""
 
     def __init__(self, output: np.ndarray, shift: float) -> None:
         super().__init__(output, normalized=False)
         self.shift = output.dtype.type(shift)
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of hidden vectors H (B, width) and targets (B,): shifted log-scores (B,) and their exact log Z (B,)."""
+        """Return the shifted log-scores (B,) and their exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = super().scores(H, targets)
         return raw, log_z - self.shift
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """o_w·h less the constant, (B,)."""
+        """Return o_w·h minus the constant, (B,)."""
         return np.asarray(super().raw(H, targets) - self.shift)
 
 
@@ -55,17 +55,20 @@ class InfrequentNorm(RowObjective):
     """L = -s_w + penalty/gamma [sampled] log² Z(h): g_v = [v=w] - 1/gamma [sampled] (2 penalty log Z(h)) P(v|h).
 
     Andreas & Klein 2015, "When and why are log-linear models self-normalizing?". An example is sampled with
-    probability gamma. Those that are not touch the target's row alone, so that a step costs about gamma of the full
-    softmax's; with likelihood "full" the first term is -log P(w|h), which needs Z for every example.
+    probability gamma, and [sampled] is 1 or 0. An example that is not sampled changes only the target's row, so a step
+    costs about gamma times as much as with the full softmax. With likelihood "full", the first term is -log P(w|h)
+    instead of -s_w, which needs Z for every example.
 
-    Scored without Z, as selfnorm is. Unnormalized, the coefficients sum to 0 not at log Z = 0 but where log Z is
-    1 / (2 penalty) on average, and are those of the softmax there: the scorer takes that much off each score.
+    Scoring needs no Z, as with selfnorm. With the unnormalized likelihood, log Z settles around 1 / (2 penalty), not
+    0: there the expected coefficients sum to 0 and equal those of the softmax. The scorer subtracts this constant from
+    every score.
 
-    2 penalty log Z is kept within ±1 of where it rests, so that the penalty is linear far from there, as selfnorm's is:
-    learning diverged at a quarter of the rate that it bears so.
+    2 penalty log Z is clipped to within 1 of its final value, which is 0 for the full likelihood and 1 for the
+    unnormalized one. This makes the penalty linear far from that value, as in selfnorm; without it, training diverged
+    at a quarter of the learning rate.
 
-    gamma: share of examples that are penalized; penalty: α in the papers, at least 0.01 where the likelihood is
-    unnormalized; likelihood: unnormalized or full.
+    gamma: fraction of the examples that are penalized. penalty: α in the papers; at least 0.01 if the likelihood is
+    unnormalized. likelihood: unnormalized or full.
     """
 
     def __init__(self, output: np.ndarray, penalty: float, gamma: float, likelihood: str) -> None:
@@ -76,21 +79,21 @@ class InfrequentNorm(RowObjective):
     def build(
         cls, problem: Problem, *, gamma: float = 0.1, penalty: float = 0.1, likelihood: str = "unnormalized"
     ) -> "InfrequentNorm":
-        """Biases, if there are any, start at the words' log-frequencies, hence log Z where it rests."""
-        if likelihood == "unnormalised":  # as models of earlier versions spell it
+        """Start biases, if any, at the log-frequencies of the words plus the value that log Z converges to."""
+        if likelihood == "unnormalised":  # spelling in models of earlier versions
             likelihood = "unnormalized"
         if likelihood not in LIKELIHOODS:
             raise ConfigError(
                 f"option likelihood of objective infrequent-norm: {likelihood!r} is not one of {', '.join(LIKELIHOODS)}"
             )
-        least = 0 if likelihood == "full" else 0.01  # nothing else keeps the scores from growing
+        least = 0 if likelihood == "full" else 0.01  # only the penalty limits the scores
         check_ranges("infrequent-norm", gamma=(gamma, 1e-6, 1), penalty=(penalty, least, 100))
         bias = problem.log_unigram() + np.float32(rest(penalty, likelihood))
         return cls(problem.initial_rows(bias=bias), penalty, gamma, likelihood)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
-        # As many in every block: chance in their number made log Z drift, and divergence come at a lower rate.
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
+        # The same number in every block: a random number made log Z drift and training diverge at lower rates.
         count = int(self.gamma * len(H) + work.rng.random())
         sampled = np.sort(work.rng.permutation(len(H))[:count])
         learn = self._full if self.likelihood == "full" else self._unnormalized
@@ -122,7 +125,7 @@ class InfrequentNorm(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by a trained model's output rows, less what log Z comes to rest at, trusted as log-probabilities."""
+        """Return a scorer that uses s_w minus the value that log Z converges to as log P(w|h), without Z."""
         return ShiftedScorer(output, rest(options["penalty"], options["likelihood"]))
 
 

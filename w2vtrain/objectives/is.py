@@ -1,5 +1,8 @@
 # ruff: noqa: N999 -- named as on the command line
-"""The softmax's gradient by importance sampling from word frequencies (Bengio & Senécal 2003). Q does not learn."""
+"""Softmax gradient estimated by importance sampling from word frequencies (Bengio & Senécal 2003).
+
+The proposal distribution Q is fixed; adaptive_is.py has one that learns.
+"""
 
 from typing import NamedTuple
 
@@ -19,9 +22,10 @@ DEFAULTS = {
 
 
 class Batch(NamedTuple):
-    """Words drawn for some examples: words (n,) different ones, their old rows (n, width), the examples lines (b,).
+    """One batch of draws, shared by b examples of a block.
 
-    shares (b, n): of each word in its example's Σ r over this batch; log_sum (b,): the logarithm of that sum.
+    words (n,): the distinct words drawn. rows (n, width): their output rows before the step. lines (b,): the examples.
+    shares (b, n): each word's share of the example's Σ r over this batch. log_sum (b,): the logarithm of that sum.
     """
 
     words: np.ndarray
@@ -34,13 +38,15 @@ class Batch(NamedTuple):
 class ImportanceSampling(RowObjective):
     """∇L = -∇s_w + Σ_v (r_v / Σ r) ∇s_v, v ~ Q, r_v = exp(s_v) / Q(v): g_v = [v=w] - r_v / Σ r.
 
-    Bengio & Senécal 2003, "Quick training of probabilistic neural nets by importance sampling". Its own loss is
-    L = -s_w + log(mean r): both are biased, the less the more is drawn. A batch of draws serves all examples of a
-    block that need it; an example needs another one while its effective sample size (Σ r)² / Σ r² is below `ess`. At
-    `cap` draws it takes the exact sum over all words instead: `fallbacks` of `examples` did.
+    Bengio & Senécal 2003, "Quick training of probabilistic neural nets by importance sampling". The reported loss is
+    L = -s_w + log(mean r). Both the gradient and the loss are biased; the bias shrinks as more words are drawn.
 
-    samples: draws in a batch, with replacement; ess: effective sample size, 0 for one batch and nothing else; cap: in
-    whole batches; ns_exponent: Q is counts to this power.
+    Words are drawn in batches. A batch is shared by all examples of the block that still need draws, that is, whose
+    effective sample size (Σ r)² / Σ r² is below `ess`. An example still below it after `cap` draws uses the exact sum
+    over all words instead. `examples` counts all examples, `fallbacks` those that used the exact sum.
+
+    samples: draws per batch, with replacement. ess: effective sample size to reach; 0 draws exactly one batch. cap:
+    most draws per example, rounded down to whole batches. ns_exponent: Q is proportional to the counts to this power.
     """
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, ess: float, cap: int) -> None:
@@ -55,7 +61,7 @@ class ImportanceSampling(RowObjective):
     def build(
         cls, problem: Problem, *, samples: int = 2048, ess: float = 200.0, cap: int = 8192, ns_exponent: float = 1.0
     ) -> "ImportanceSampling":
-        """Biases, if there are any, start at the words' log-frequencies."""
+        """Start biases, if any, at the log-frequencies of the words."""
         check_ranges(
             "is",
             samples=(samples, 1, 1_000_000),
@@ -67,18 +73,18 @@ class ImportanceSampling(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, ess, cap)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """How many examples were learned, how many of them by the exact sum, how many draws were made for them."""
+        """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""
         return {"is.counts": self.counts}
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         dH = self.output[targets]
         hit = np.einsum("bd,bd->b", H, dH)
         batches, log_sum, drawn, few = self._draw(H, work)
         log_z = log_sum - np.log(drawn).astype(H.dtype)
         if len(few):
             log_z[few], change = learn_all(self.output, H[few], lr, work)
-            log_sum[few], dH[few] = np.inf, dH[few] + change  # their draws count for nothing
+            log_sum[few], dH[few] = np.inf, dH[few] + change  # discard their draws
         for batch in batches:
             g = batch.shares
             g *= -np.exp(batch.log_sum - log_sum[batch.lines])[:, None]
@@ -90,7 +96,10 @@ class ImportanceSampling(RowObjective):
         return float((log_z - hit).sum(dtype=np.float64)), dH
 
     def _draw(self, H: np.ndarray, work: Workspace) -> tuple[list[Batch], np.ndarray, np.ndarray, np.ndarray]:
-        """Batches; of each example log Σ r and the number of draws, (B,); the examples with too few at the cap."""
+        """Draw batches until every example has enough or has reached the cap.
+
+        Return the batches, each example's log Σ r and number of draws, (B,), and the examples that need the exact sum.
+        """
         log_sum, inverse = np.full(len(H), -np.inf, H.dtype), np.zeros(len(H), H.dtype)
         drawn, few = np.zeros(len(H), np.int64), np.arange(len(H))
         stream = work.stream()
@@ -109,7 +118,7 @@ class ImportanceSampling(RowObjective):
     def _batch(
         self, H: np.ndarray, lines: np.ndarray, stream: np.ndarray, work: Workspace, name: str
     ) -> tuple[Batch, np.ndarray]:
-        """A batch for these examples, and Σ r² / (Σ r)² of each (b,)."""
+        """Draw one batch for the examples `lines` (b,); return it and Σ r² / (Σ r)² of each example, (b,)."""
         drawn = work.array("drawn", (self.samples,), np.int32)
         draw_words(stream, self.accept, self.alias, drawn)
         words, times = np.unique(drawn, return_counts=True)

@@ -1,6 +1,7 @@
-"""Softmax over the rows that winner-take-all hashing finds for a hidden vector. It never sums over all words.
+"""Softmax over the output rows that winner-take-all hashing retrieves for a hidden vector.
 
-Its exact score does; what is found is only as good as the hashing, which ranks by the order of coordinates.
+Training never sums over all words; exact scoring does. Retrieval is only as good as the hashing, which depends on
+nothing but the order of a vector's coordinates.
 """
 
 import math
@@ -21,20 +22,21 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.07, "shuffle": True},
 }
 BUCKETS = 1 << 20
-"""Most buckets a table may have."""
+"""The largest number of buckets per table."""
 PROPORTION, FLOOR = 16, 1 << 23
-"""Cells of all tables may be this many times the values of the output vectors, or FLOOR (32 MB) if that is more."""
+"""Limit on the entries of all tables: PROPORTION times the size of the output vectors, but at least FLOOR (32 MB)."""
 DRAWN = 1 << 18
-"""Columns that are permuted at a time."""
+"""Elements that are permuted at a time."""
 CELLS = 1 << 22
-"""Candidates that are held at once: 32 MB with their coefficients."""
+"""Candidates that are held in memory at once: 32 MB with their coefficients."""
 
 
 class Tables(NamedTuple):
-    """Every output row is in one bucket a table.
+    """Hash tables in which every output row is in one bucket per table.
 
-    columns (tables, hashes, window) int32: the first entries of each permutation; rows (tables, V) int32: the output
-    rows, bucket after bucket; starts (tables, buckets + 1) int32: where each begins; limit: most rows retrieved.
+    columns (tables, hashes, window) int32: the columns that each hash compares. rows (tables, V) int32: the output
+    rows, sorted by bucket. starts (tables, buckets + 1) int32: where each bucket begins in rows. limit: the largest
+    number of rows to retrieve.
     """
 
     columns: np.ndarray
@@ -44,7 +46,11 @@ class Tables(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What retrieving needs: hits (V,), of each row, zeros before and after; found (V,); levels (tables + 1,)."""
+    """Working memory of `retrieve`.
+
+    hits (V,): the number of tables in which each row was found; zeros before and after. found (V,): the distinct rows
+    found. levels (tables + 1,): how many rows have each number of hits.
+    """
 
     hits: np.ndarray
     found: np.ndarray
@@ -53,7 +59,7 @@ class Scratch(NamedTuple):
 
 @inline
 def bucket(x, columns):
-    """The code of a vector: of each hash, which of the first entries of its permutation is the largest."""
+    """Return the bucket of a vector: in base `window`, one digit per hash, the index of the largest of its columns."""
     code, window = 0, columns.shape[1]
     for i in range(len(columns)):
         best = 0
@@ -66,7 +72,7 @@ def bucket(x, columns):
 
 @kernel()
 def fill(tables, output, codes):
-    """Put every output row into its buckets; codes (V,) int32 is overwritten."""
+    """Put every output row into its bucket of each table. codes (V,) int32 is working memory."""
     for t in range(len(tables.rows)):
         starts, rows = tables.starts[t], tables.rows[t]
         starts[:] = 0
@@ -82,7 +88,7 @@ def fill(tables, output, codes):
 
 @inline
 def retrieve(tables, h, target, scratch, candidates):
-    """Rows of the buckets of h, those in the most of them first if there are too many, then the target. How many."""
+    """Write the target and the rows that share a bucket with h, chosen by `choose`. Return how many."""
     m = 0
     for t in range(len(tables.rows)):
         code = bucket(h, tables.columns[t])
@@ -97,7 +103,7 @@ def retrieve(tables, h, target, scratch, candidates):
 
 @inline
 def choose(limit, m, target, scratch, candidates):
-    """Of m rows found: the `limit` that were hit most, those found first among equals, and the target."""
+    """Write the target and the `limit` rows with the most hits, of m found, earlier ones on ties. Return how many."""
     least, ties, n = 1, m, 1
     if m > limit:
         levels = scratch.levels
@@ -128,7 +134,7 @@ def choose(limit, m, target, scratch, candidates):
 
 @inline
 def shares(output, h, candidates, p):
-    """Fill p (n,) with the softmax over candidates (n,), and return -log of the first one's."""
+    """Fill p (n,) with the softmax over candidates (n,), and return -log p[0]."""
     top = -math.inf
     for i in range(len(candidates)):
         row, score = output[candidates[i]], p.dtype.type(0)
@@ -148,7 +154,7 @@ def shares(output, h, candidates, p):
 
 @kernel()
 def log_prob(tables, output, H, targets, scratch, candidates, p, out):
-    """Fill out (B,) with log P of the targets among what H (B, width) retrieves; candidates, p (cap,)."""
+    """Fill out (B,) with log P of the targets among what H (B, width) retrieves; candidates, p (cap,) are scratch."""
     for b in range(len(H)):
         n = retrieve(tables, H[b], targets[b], scratch, candidates)
         out[b] = -shares(output, H[b], candidates[:n], p[:n])
@@ -156,7 +162,10 @@ def log_prob(tables, output, H, targets, scratch, candidates, p, out):
 
 @kernel()
 def learn(tables, output, H, targets, lr, scratch, candidates, g, dH):
-    """Learn examples from the old values of all of them; candidates, g (B, cap), dH (B, width) zeros. The loss."""
+    """Train on B examples, all from the old rows; add -dL/dH to dH (B, width) and return the summed loss.
+
+    candidates and g (B, cap) are working memory.
+    """
     loss, width = 0.0, H.shape[1]
     for b in range(len(H)):
         n = retrieve(tables, H[b], targets[b], scratch, candidates[b])
@@ -179,7 +188,7 @@ def learn(tables, output, H, targets, lr, scratch, candidates, g, dH):
 
 
 def make_tables(output: np.ndarray, columns: np.ndarray, limit: int) -> Tables:
-    """Hash all output rows."""
+    """Hash all output rows, and return the tables."""
     size, (count, hashes, window) = len(output), columns.shape
     starts = np.empty((count, window**hashes + 1), np.int32)
     tables = Tables(columns, np.empty((count, size), np.int32), starts, limit)
@@ -188,7 +197,7 @@ def make_tables(output: np.ndarray, columns: np.ndarray, limit: int) -> Tables:
 
 
 def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np.ndarray:
-    """The first entries of random permutations of the columns, without the bias: (tables, hashes, window) int32."""
+    """Return the first entries of random permutations of all columns but the bias: (tables, hashes, window) int32."""
     rng = np.random.default_rng([problem.seed, 2])
     window = min(window, problem.dim)
     found = np.empty((tables * hashes, window), np.int32)
@@ -201,27 +210,27 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
 
 
 def check_size(words: int, dim: int, options: dict[str, Any]) -> None:
-    """Raise ConfigError for tables far larger than the output vectors (words, dim) that they are of."""
+    """Raise ConfigError if the tables would be far larger than the output vectors (words, dim)."""
     tables, hashes, window = options["tables"], options["hashes"], options["window"]
     cells, most = tables * (words + window**hashes + hashes * dim), max(FLOOR, PROPORTION * words * dim)
     if cells > most:
         raise ConfigError(
-            f"option tables of objective lsh: {tables:,} tables of {window}^{hashes} buckets have {cells:,} cells, and "
-            f"{words:,} words of {dim:,} dimensions allow {most:,}: ask for fewer tables, hashes or a smaller window"
+            f"option tables of objective lsh: {tables:,} tables of {window}^{hashes} buckets need {cells:,} entries, "
+            f"but {words:,} words of {dim:,} dimensions allow {most:,}: reduce option tables, hashes or window"
         )
 
 
 class LshScorer(RowScorer):
-    """Exact scores by the output rows; cheap ones among what hashing retrieves, by tables made once."""
+    """Exact scores from all output rows, and cheap ones from the retrieved rows; the tables are built once."""
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, limit: int) -> None:
         super().__init__(output)
         self.tables = make_tables(output, columns, limit)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Log of the target's share in the softmax over what h retrieves and the target, (B,).
+        """Return log P of the targets in the softmax over the target and the retrieved rows, (B,).
 
-        That is too high by what the words that were not retrieved have of P.
+        This is an overestimate, because the words that were not retrieved are missing from Z.
         """
         cap = self.tables.limit + 1
         p, out = np.empty(cap, H.dtype), np.empty(len(H), H.dtype)
@@ -231,7 +240,7 @@ class LshScorer(RowScorer):
 
 
 def make_scratch(work: Workspace, tables: Tables) -> Scratch:
-    """The workspace's arrays for retrieving."""
+    """Return working memory for `retrieve`, taken from the workspace."""
     count, size = tables.rows.shape
     scratch = Scratch(
         work.array("hits", (size,), np.int32),
@@ -246,16 +255,19 @@ class Lsh(RowObjective):
     """L = -log (exp(s_w) / Σ_{v in R(h) ∪ {w}} exp(s_v)), R(h) by hashing: g_v = [v=w] - exp(s_v) / Σ exp(s).
 
     Vijayanarasimhan, Shlens, Monga & Yagnik 2015, "Deep networks with large output spaces". A winner-take-all hash of a
-    vector is which of the first `window` entries of a random permutation of it is the largest; so many of them make a
-    bucket's address. Every output row is in one bucket a table; h retrieves the rows that share a bucket with it. A
-    block is learned from the old values of all its examples, in parts where they retrieve millions of rows.
+    vector is the position of the largest of the first `window` entries of a random permutation of its coordinates.
+    `hashes` of them form the address of a bucket. Every output row is in one bucket per table, and h retrieves the rows
+    that share a bucket with it in any table. All examples of a block are trained from the old rows, except that a block
+    that retrieves millions of rows is processed in parts.
 
-    The gain is in scoring, where the tables are there already and a few hundred rows stand for all. In learning they
-    grow old, are made again and again, and rows are fetched one by one: measure it against the full softmax, which
-    multiplies matrices. Biases are not hashed. Rows that start at zero all share a bucket until the first rebuilding.
+    Hashing pays off in scoring, where the tables already exist and a few hundred rows replace all V. In training, the
+    tables become outdated and are rebuilt again and again, and rows are fetched one at a time: compare the speed with
+    that of the full softmax, which multiplies matrices. Biases are not hashed. Rows that start at zero all share one
+    bucket until the tables are rebuilt for the first time.
 
-    tables; hashes: of an address, 0 puts all rows into one bucket; window; rebuild: examples after which tables are
-    made anew; limit: most rows retrieved, those in the most buckets first; 0 is no limit.
+    tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: columns that a
+    hash compares. rebuild: examples after which the tables are rebuilt. limit: most rows retrieved, those found in the
+    most tables first; 0 is no limit.
     """
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
@@ -265,7 +277,7 @@ class Lsh(RowObjective):
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """The tables as they are and their age in examples, for they are older than the rows."""
+        """Return the tables and their age in examples: a checkpoint needs them, as they are older than the rows."""
         return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
 
     @classmethod
@@ -279,7 +291,7 @@ class Lsh(RowObjective):
         rebuild: int = 50_000,
         limit: int = 1000,
     ) -> "Lsh":
-        """Biases, if there are any, start at the words' log-frequencies."""
+        """Start biases, if any, at the log-frequencies of the words."""
         options = {"tables": tables, "hashes": hashes, "window": window, "rebuild": rebuild, "limit": limit}
         cls.check(options)
         check_size(len(problem.counts), problem.dim, options)
@@ -289,7 +301,7 @@ class Lsh(RowObjective):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of their ranges."""
+        """Raise ConfigError for options that are out of range."""
         hashes, window = options["hashes"], options["window"]
         check_ranges(
             "lsh",
@@ -300,10 +312,10 @@ class Lsh(RowObjective):
             limit=(options["limit"], 0, 1 << 31),
         )
         if window**hashes > BUCKETS:
-            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets are more than {BUCKETS}")
+            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets exceed {BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
         cap, scratch = tables.limit + 1, make_scratch(work, tables)
         for first in range(0, len(H), max(1, CELLS // cap)):
@@ -317,7 +329,7 @@ class Lsh(RowObjective):
         return loss, dH
 
     def _grow_old(self, examples: int) -> None:
-        """Make the tables anew when it is time: one thread does, the others go on with the old ones."""
+        """Rebuild the tables if they are due. One thread does so; the others continue with the old tables."""
         self.age[0] += examples
         if self.age[0] >= self.rebuild and self.lock.acquire(blocking=False):
             try:
@@ -330,7 +342,7 @@ class Lsh(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Score by a trained model's output rows, hashed as in training. ConfigError as `check_size` raises it."""
+        """Return a scorer that hashes the output rows as in training. Raise ConfigError if the tables are too large."""
         check_size(len(output), problem.dim, options)
         columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
         return LshScorer(output, columns, _most(options["limit"], len(output)))

@@ -1,4 +1,7 @@
-"""Noise-contrastive estimation (Gutmann & Hyvärinen 2010). Its scores tend to be normalized; nothing forces them to."""
+"""Noise-contrastive estimation (Gutmann & Hyvärinen 2010).
+
+Its scores tend toward normalized log-probabilities, but nothing enforces that.
+"""
 
 from typing import Any, NamedTuple
 
@@ -23,10 +26,13 @@ class NoiseContrastive(NamedTuple):
     """P(D=1|v,h) = σ(s_v - log(k·Q(v)) - log Z(h)), L = -log P(D=1|w,h) - Σ_k log P(D=0|v_i,h): g = D - P(D=1).
 
     Gutmann & Hyvärinen 2010, "Noise-contrastive estimation"; Mnih & Teh 2012, "A fast and simple algorithm for
-    training neural probabilistic language models", who fix Z = 1. learn_z learns one log Z a context word instead;
-    CBOW takes the mean over its context. Noise is drawn for each target, whose context words share it, or with
-    share_noise for that many neighboring targets at once (Zoph et al. 2016); a draw that hits the target is kept, as
-    the theory asks.
+    training neural probabilistic language models". A logistic classifier separates the target word (D=1) from k noise
+    words (D=0) drawn from Q; its optimal scores are log-probabilities.
+
+    Z is fixed at 1, as in Mnih & Teh. With learn_z, one log Z per context word is learned instead, and CBOW uses the
+    mean over its context. The noise words are drawn once per target and shared by its context words; with share_noise,
+    they are drawn once per that many neighboring targets (Zoph et al. 2016). A draw that hits the target is kept, as
+    the theory requires.
     """
 
     accept: np.ndarray
@@ -47,7 +53,10 @@ class NoiseContrastive(NamedTuple):
         learn_z: bool = False,
         share_noise: int = 1,
     ) -> "NoiseContrastive":
-        """negative: k; ns_exponent: Q is counts to this power; learn_z and share_noise: see the class."""
+        """negative: k, the noise words per target. ns_exponent: Q is proportional to the counts to this power.
+
+        learn_z: learn one log Z per context word. share_noise: neighboring targets that share their noise words.
+        """
         check_ranges("nce", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
         check_ranges("nce", "{} is not between {} and {:,}", share_noise=(share_noise, 1, 10_000))
         noise = noise_distribution(problem.counts, ns_exponent)
@@ -57,20 +66,20 @@ class NoiseContrastive(NamedTuple):
         )
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
-        """log P(w) by counts alone: scores are to be log-probabilities, and so they are near them from the start."""
+        """Return log P(w) by counts alone: scores should be log-probabilities, so this starts them near their goal."""
         return problem.log_unigram()
 
     def hot_rows(self, rows: int) -> range:
-        """The most frequent words: noise, most of all."""
+        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT, rows))
 
     @property
     def candidate_limit(self) -> int:
-        """The target and its noise words."""
+        """One target and its noise words."""
         return self.negative + 1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The noise distribution's alias table, log kQ, and log Z where it is learned."""
+        """Return the alias table of the noise distribution, log kQ, and log Z if it is learned."""
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
         return {**noise, "log_z": self.log_z} if self.learn_z else noise
 
@@ -78,19 +87,19 @@ class NoiseContrastive(NamedTuple):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by a trained model's arrays; they tend to be log-probabilities as they are."""
+        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
     def learned(self) -> dict[str, np.ndarray]:
-        """What learning changes beside the matrices: log Z."""
+        """Return log Z if it is learned."""
         return {"log_z": self.log_z} if self.learn_z else {}
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """The target, then k noise words."""
+        """Write the target, then k noise words."""
         rows[0], labels[0] = sentence[position], float32(1)
         stream, again = rng[0], self.share_noise > 1 and position % self.share_noise > 0
         if again:
-            rng[0] = rng[1]  # where the group's first target began to draw
+            rng[0] = rng[1]  # the stream where the first target of the group began to draw
         elif self.share_noise > 1:
             rng[1] = stream
         for j in range(1, self.negative + 1):
@@ -102,7 +111,10 @@ class NoiseContrastive(NamedTuple):
         return self.negative + 1
 
     def errors(self, logits, window, candidates, lr):
-        """Coefficients g = D - σ(s - log kQ - log Z); log Z is the context word's, or the mean for CBOW's one line."""
+        """Compute the coefficients g = D - σ(s - log kQ - log Z), and learn log Z if learn_z is set.
+
+        log Z is the context word's own with skip-gram, and the mean over the context words with CBOW.
+        """
         n, m, context = len(logits), candidates.m, window.context
         if self.learn_z:
             share = window.n // n

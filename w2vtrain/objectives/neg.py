@@ -1,4 +1,7 @@
-"""Negative sampling (Mikolov et al. 2013). Not a language model: its scores are not normalized in any sense."""
+"""Negative sampling (Mikolov et al. 2013).
+
+It is not a language model: nothing ties its scores to normalized probabilities.
+"""
 
 from typing import NamedTuple
 
@@ -18,14 +21,17 @@ DEFAULTS = {
 }
 
 REDRAWS = 1000
+"""How often a draw that hits the target is repeated, per window."""
 
 
 class Negative(NamedTuple):
     """L = -log σ(o_w·h) - Σ_k log σ(-o_v·h), v ~ Q: g = label - σ(s), Q = counts^0.75.
 
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
-    compositionality". The noise words are drawn once a window and shared by its context words (Ji et al. 2016); a draw
-    that hits the target is drawn again, up to REDRAWS times a window: Q may have next to nothing else.
+    compositionality". A logistic classifier separates the target word (label 1) from k noise words (label 0).
+
+    The noise words are drawn once per window and shared by its context words (Ji et al. 2016). A draw that hits the
+    target is repeated, but at most REDRAWS times per window, because the target may have nearly all of Q's probability.
     """
 
     accept: np.ndarray
@@ -34,26 +40,26 @@ class Negative(NamedTuple):
 
     @classmethod
     def build(cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
-        """negative: noise words a target. ns_exponent: Q is counts to this power."""
+        """negative: noise words per target. ns_exponent: Q is proportional to the counts to this power."""
         check_ranges("neg", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
         accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(accept, alias, negative)
 
     def hot_rows(self, rows: int) -> range:
-        """The most frequent words: noise, most of all."""
+        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT, rows))
 
     @property
     def candidate_limit(self) -> int:
-        """The target and its noise words."""
+        """One target and its noise words."""
         return self.negative + 1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The noise distribution's alias table."""
+        """Return the alias table of the noise distribution."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """The target, then `negative` noise words, if they are found, other than the target."""
+        """Write the target, then up to `negative` noise words other than the target."""
         target = sentence[position]
         rows[0], labels[0] = target, float32(1)
         m, left = 1, REDRAWS
@@ -67,7 +73,7 @@ class Negative(NamedTuple):
         return m
 
     def errors(self, logits, window, candidates, lr):
-        """Coefficients g = label - σ(s)."""
+        """Compute the coefficients g = label - σ(s)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

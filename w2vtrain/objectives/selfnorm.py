@@ -1,4 +1,7 @@
-"""The full softmax with a penalty on log Z, so that scores can do without Z. It still sums over all words to learn."""
+"""Self-normalization: the full softmax with a penalty on log Z, so that scoring can skip Z (Devlin et al. 2014).
+
+Training still sums over all words.
+"""
 
 from typing import Any
 
@@ -19,13 +22,15 @@ class SelfNorm(RowObjective):
     """L = -log P(w|h) + penalty log² Z(h): g_v = [v=w] - P(v|h) (1 + 2 penalty log Z(h)), the last term within ±1.
 
     Devlin, Zbib, Huang, Lamar, Schwartz & Makhoul 2014, "Fast and robust neural network joint models for statistical
-    machine translation". Learning costs what the full softmax costs; scoring trusts exp(s_w) alone, without Z.
+    machine translation". A training step costs as much as with the full softmax. Scoring uses exp(s_w) as the
+    probability, without Z.
 
-    The penalty's slope is no steeper than the likelihood's own: beyond |log Z| = 1 / (2 penalty) it is linear. As a
-    square, its gradients add up over a block's examples, and learning diverged at a quarter of the softmax's rate.
+    The penalty is quadratic up to |log Z| = 1 / (2 penalty) and linear beyond, so its slope never exceeds that of the
+    likelihood. A purely quadratic penalty diverged at a quarter of the learning rate that the softmax tolerates,
+    because its gradients add up over the examples of a block.
 
-    penalty: α in the paper, 0.1 there; 0 is the softmax. With 1 the perplexity without Z is 2% off that with Z on the
-    Penn Treebank, with 0.1 it is 20%, and either is as good.
+    penalty: α in the paper, which uses 0.1; 0 is the softmax. On the Penn Treebank, the perplexity without Z differs
+    from the exact one by 2% with penalty 1 and by 20% with 0.1; the exact perplexity is about the same with both.
     """
 
     def __init__(self, output: np.ndarray, penalty: float) -> None:
@@ -34,19 +39,19 @@ class SelfNorm(RowObjective):
 
     @classmethod
     def build(cls, problem: Problem, *, penalty: float = 1.0) -> "SelfNorm":
-        """Biases, if there are any, start at the words' log-frequencies, hence Z near 1."""
+        """Start biases, if any, at the log-frequencies of the words, so that Z starts near 1."""
         check_ranges("selfnorm", penalty=(penalty, 0, 100))
         return cls(problem.initial_rows(bias=problem.log_unigram()), penalty)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         return learn_softmax(self.output, H, targets, lr, work, np.full(len(H), 2 * self.penalty, H.dtype), 1.0)
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Scores by a trained model's output rows, trusted as log-probabilities."""
+        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
 

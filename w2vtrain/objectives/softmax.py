@@ -1,4 +1,7 @@
-"""The full softmax over the vocabulary, what all others approximate. It samples nothing and leaves out no word."""
+"""The full softmax over the vocabulary, which the other normalized objectives approximate.
+
+It samples nothing and leaves out no word.
+"""
 
 import numpy as np
 
@@ -16,17 +19,17 @@ DEFAULTS = {
 class Softmax(RowObjective):
     """L = -log P(w|h), P(w|h) = exp(s_w) / Σ_v exp(s_v): g_v = [v=w] - P(v|h).
 
-    Bridle 1990, "Probabilistic interpretation of feedforward classification network outputs". A block of examples is
-    three matrix products.
+    Bridle 1990, "Probabilistic interpretation of feedforward classification network outputs". A step on a block of
+    examples takes three matrix products.
     """
 
     @classmethod
     def build(cls, problem: Problem) -> "Softmax":
-        """Biases, if there are any, start at the words' log-frequencies."""
+        """Start biases, if any, at the log-frequencies of the words."""
         return cls(problem.initial_rows(bias=problem.log_unigram()))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block: H (B, width), targets (B,). Returns the summed loss and -dL/dH (B, width)."""
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         return learn_softmax(self.output, H, targets, lr, work)
 
 

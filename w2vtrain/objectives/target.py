@@ -1,4 +1,7 @@
-"""Softmax over the target words of one part of the text (Jean et al. 2015). It draws nothing at random."""
+"""Softmax over the words that occur in one part of the text (Jean et al. 2015).
+
+It draws nothing at random.
+"""
 
 import numpy as np
 
@@ -18,11 +21,12 @@ DEFAULTS = {
 class Target(RowObjective):
     """L = -log(exp(s_w) / Σ_{v in V'} exp(s_v)), V' the words of the part of the text: g_v = [v=w] - softmax(s)_v.
 
-    Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation",
-    Eq. 6. Consecutive chunks of the text make a part as long as they hold at most `size` different words; a chunk with
-    more is a part of its own. Q is uniform over V', so that the corrections of importance sampling cancel.
+    Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation", Eq. 6.
+    The text is cut into parts, each of as many consecutive chunks as contain at most `size` distinct words together. A
+    chunk with more distinct words is a part by itself. The proposal Q is uniform over V', so the correction terms of
+    importance sampling cancel.
 
-    size: τ, different words in a part.
+    size: τ in the paper, the largest number of distinct words in a part.
     """
 
     def __init__(self, output: np.ndarray, part_of: np.ndarray, parts: list[np.ndarray]) -> None:
@@ -31,17 +35,17 @@ class Target(RowObjective):
 
     @classmethod
     def build(cls, problem: Problem, *, size: int = 8192) -> "Target":
-        """Biases, if there are any, start at the words' log-frequencies. Without a text, all words are one part."""
+        """Start biases, if any, at the log-frequencies of the words. Without a text, all words form one part."""
         check_ranges("target", size=(size, 2, 2**31 - 1))
         part_of, parts = cut(problem.tokens, problem.starts, len(problem.counts), size, problem.end)
         return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Learn a block of chunk work.chunk: H (B, width), targets (B,). Returns the summed loss and -dL/dH."""
+        """Train on one block of chunk work.chunk: H (B, width), targets (B,). Return the summed loss and -dL/dH."""
         rows = self.parts[self.part_of[work.chunk]] if len(self.part_of) else np.arange(len(self.output))
         places = np.searchsorted(rows, targets)
         strange = rows[np.minimum(places, len(rows) - 1)] != targets
-        if strange.any():  # words that are not the chunk's: the engine's trial before it starts
+        if strange.any():  # targets from outside the chunk: the engine's trial step before training
             rows = np.union1d(rows, targets[strange])
             places = np.searchsorted(rows, targets)
         return learn_subset(self.output, rows, H, places, lr, work)
@@ -50,10 +54,11 @@ class Target(RowObjective):
 def cut(
     tokens: np.ndarray, starts: np.ndarray, vocabulary: int, size: int, end: int = -1
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Parts of consecutive chunks with at most `size` different words each, if the chunk alone has not more.
+    """Cut a text into parts of consecutive chunks; a part of several chunks has at most `size` distinct words.
 
-    tokens (n,) int32, of which -1 stands for the word `end`, if that is one; starts (chunks + 1,) int64. Returns the
-    part of each chunk (chunks,) int32, and the words of each part, ascending int32.
+    tokens (n,) int32: word indices; -1 ends a sentence and stands for the word `end`, unless `end` is -1, too. starts
+    (chunks + 1,) int64: where chunks begin. vocabulary: the number of words. Return the part of each chunk (chunks,)
+    int32, and the words of each part, int32 in ascending order.
     """
     part_of = np.zeros(max(len(starts) - 1, 0), np.int32)
     seen, words = np.full(vocabulary, -1, np.int32), np.empty(vocabulary, np.int32)
@@ -69,7 +74,7 @@ def cut(
 
 @kernel()
 def _part(tokens, starts, chunk, size, end, number, seen, words):
-    """Fill words with those of part `number`, whose first chunk is `chunk`. Returns (chunk behind it, words)."""
+    """Write the words of part `number`, which begins with `chunk`. Return (first chunk after it, number of words)."""
     first, found = chunk, 0
     while chunk < len(starts) - 1:
         before = found

@@ -1,4 +1,4 @@
-"""The command line without installing: `python cli.py fit corpus.txt -o vectors.txt`."""
+"""Run the command line without installing the package: `python cli.py fit corpus.txt -o vectors.txt`."""
 
 from w2vtrain.__main__ import main
 

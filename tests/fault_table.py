@@ -1,6 +1,6 @@
-"""The faults: how each is made, what w2vtrain must do about it and what counts as surviving it for others.
+"""The faults: how to cause each one, what w2vtrain must do about it, and what the other systems must do to survive it.
 
-Data for tests/faults.py, which runs w2vtrain and its peers on them, and tests/test_faults.py, which tests w2vtrain.
+tests/faults.py runs w2vtrain and its peers on these faults, and tests/test_faults.py tests w2vtrain on them.
 """
 
 import gzip
@@ -37,9 +37,9 @@ from w2vtrain.formats.model import Model, save_model
 
 ROOT = Path(__file__).parent.parent
 LINE = 64 << 20
-"""Bytes of the one long line."""
+"""Length of the fault "one line of 64 MiB" in bytes."""
 
-# What users write where the usual program of faults.py does not do. Arguments: text, output, settings in JSON.
+# Programs for faults that the usual programs of faults.py do not cover. Arguments: text, output, settings as JSON.
 GENSIM_LINES = """
 import json, logging, sys
 from gensim.models import Word2Vec
@@ -97,37 +97,37 @@ OBJECTIVE = Broken
 
 
 class Executes:
-    """Pickled, it makes a file when it is loaded."""
+    """An object that creates a file when it is unpickled."""
 
     def __reduce__(self):
         return os.mknod, ("executed",)
 
 
 def some_text(folder: Path) -> None:
-    """The first lines of the demo corpus."""
+    """Write the first lines of the demo corpus."""
     with (ROOT / "data/simplewiki.txt").open("rb") as file:
         (folder / "corpus.txt").write_bytes(b"".join(file.readline() for _ in range(300)))
 
 
 def some_text_and(name: str, content: str) -> Callable[[Path], object]:
-    """The same and another file."""
+    """Return a function that writes the demo text and another file."""
     return lambda folder: (some_text(folder), (folder / name).write_text(content))
 
 
 def evil_code(name: str, content: str) -> Callable[[Path], object]:
-    """The demo text, settings that name an objective in a file, and that file, which leaves a trace when it runs."""
+    """Return a function that writes the demo text, settings and evil.py, an objective that creates a file when run."""
     code = "import os\nos.mknod('executed')\nfrom w2vtrain.objectives.softmax import *\n"
     return lambda folder: (some_text_and(name, content)(folder), (folder / "evil.py").write_text(code))
 
 
 def edit_settings(path: Path) -> None:
-    """Change the learning rate in a run's folder; path: of a state in it."""
+    """Change the learning rate in the settings of a run folder; path: a state in that folder."""
     config = path.parent.parent / "config.json"
     config.write_text(config.read_text().replace('"alpha": 0.05', '"alpha": 0.5'))
 
 
 def lock_that_is_a_link(folder: Path) -> None:
-    """The demo text, and a run's folder whose lock is a link to a file of the user's."""
+    """Write the demo text and a run folder whose lock is a symbolic link to a file of the user."""
     some_text(folder)
     (folder / "good").write_text("precious")
     (folder / "out.txt.run").mkdir()
@@ -135,7 +135,7 @@ def lock_that_is_a_link(folder: Path) -> None:
 
 
 def greedy_model(folder: Path) -> None:
-    """A model of a few kilobytes whose options ask for a thousand tables of a million buckets."""
+    """Write a model of a few kilobytes whose options request a thousand tables of a million buckets."""
     options = {"tables": 1000, "hashes": 5, "window": 16, "rebuild": 1000, "limit": 10}
     words, ones = [f"word{i}" for i in range(50)], np.ones((50, 16), np.float32)
     settings = {"objective": "lsh", "vector_size": 16, "options": options}
@@ -144,73 +144,73 @@ def greedy_model(folder: Path) -> None:
 
 
 def file_of(data: bytes, name: str = "corpus.txt") -> Callable[[Path], object]:
-    """A file of these bytes."""
+    """Return a function that writes a file with these bytes."""
     return lambda folder: (folder / name).write_bytes(data)
 
 
 def folder_called(name: str) -> Callable[[Path], object]:
-    """The demo text, but where it would stand: a folder."""
+    """Return a function that creates a folder with this name, such as that of the corpus."""
     return lambda folder: (folder / name).mkdir()
 
 
 def nothing(_: Path) -> None:
-    """No file at all."""
+    """Write no file."""
 
 
 def long_line(folder: Path) -> None:
-    """A thousand words again and again, without a line end."""
+    """Write a line of LINE bytes: a thousand words, repeated, without a newline."""
     line = b" ".join(b"word%03d" % i for i in range(1000)) + b" "
     with (folder / "corpus.txt").open("wb") as file:
         for _ in range(LINE // len(line)):
             file.write(line)
 
 
-# What must hold after a case has run, for every system: each gives a complaint, "" for none.
+# A condition that must hold for every system after a case has run. It returns a complaint, or "" if it holds.
 Check = Callable[[Case, list[Run]], str]
 
 
 def no_half_file(case: Case, runs: list[Run]) -> str:
-    """A run that failed leaves no output."""
-    return "half a file" if runs[-1].code != 0 and (case.folder / case.output).is_file() else ""
+    """Check that a failed run left no output file."""
+    return "partial output file" if runs[-1].code != 0 and (case.folder / case.output).is_file() else ""
 
 
 def good_file_is_whole(case: Case, _: list[Run]) -> str:
-    """What was there before is there still."""
+    """Check that the output of the first run is unchanged."""
     now, good = ((case.folder / name).read_bytes() for name in (case.output, "good"))
     return "" if now == good else f"the good file is destroyed, {len(now) / len(good):.0%} left"
 
 
-def goes_on(after: int) -> Check:
-    """A run that was stopped, with this exit code, goes on to the bytes of one that was not."""
+def resumes(after: int) -> Check:
+    """Check that a run stopped with exit code `after` resumes to the same bytes as an uninterrupted run."""
 
     def check(case: Case, runs: list[Run]) -> str:
         if len(runs) == 1:
-            return "all work lost" if (runs[0].code or 0) < 0 else "not tried: it ended too soon"
+            return "all work lost" if (runs[0].code or 0) < 0 else "not tested: the run ended too soon"
         if runs[0].code != after:
             return f"exit code {runs[0].code} when it was stopped"
         same = (case.folder / case.output).read_bytes() == (case.folder / "whole" / case.output).read_bytes()
-        return "" if same else "goes on to other vectors"
+        return "" if same else "resumes to different vectors"
 
     return check
 
 
 def one_is_refused(_: Case, runs: list[Run]) -> str:
-    """Of two runs only one may think that the file is its own."""
-    return "silent: the last to end wins" if all(run.code == 0 for run in runs) else ""
+    """Check that of two runs with the same output, one is refused."""
+    return "silent: the last to finish wins" if all(run.code == 0 for run in runs) else ""
 
 
 def runs_no_code(case: Case, _: list[Run]) -> str:
-    """What a file says is not done."""
+    """Check that no code from a file has run."""
     return "runs the file's code" if (case.folder / "executed").exists() else ""
 
 
 def good_file_is_untouched(case: Case, _: list[Run]) -> str:
-    """The file behind a link is as it was."""
+    """Check that the file behind a symbolic link is unchanged."""
     return "" if (case.folder / "good").read_text() == "precious" else "the file behind the link is destroyed"
 
 
 def anything(_: Case, __: list[Run]) -> str:
-    """Nothing more than the exit code and the message."""
+    """Check nothing beyond the exit code and the message."""
     return ""
 
 
@@ -227,16 +227,17 @@ STATES = "out.txt.run/ckpt-*/state.safetensors"
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault.
+    """One fault, how to cause it, and the outcomes that count as surviving it.
 
-    name: also what the table shows. code, says: w2vtrain's exit code and a pattern of its one error line, or of all it
-    says where the code is 0. ours: arguments of `fit` behind those that all have. gensim, fasttext: settings, a program
-    that trains, or None where it has no such thing. names: a pattern of what a peer's message must name. loads: how to
-    load the output, by system, if not as usual: arguments of w2vtrain, or a program. make: fills the folder; drive:
-    runs the case; check: what must hold after it, for all. words: the vocabulary that must come out, and `may` what
-    else may be in it; None where there is none. note: what to say of w2vtrain beside a code of 0. memory: limit of the
-    peak in bytes. refused: peers must refuse it, and otherwise may, if they say what is wrong; early: before training.
-    tested: the test that is as strong, if there is one elsewhere.
+    name: row name in the table. code, says: w2vtrain's exit code, and a regular expression for its error line, or for
+    all of its stderr if the code is 0. ours: additional arguments of `fit`. gensim, fasttext: settings or a training
+    program for that system; None if the fault does not apply to it. names: a regular expression for what a peer's
+    message must name. loads: how to load the output, by system, if not in the usual way: arguments of w2vtrain, or a
+    program. make: fills the folder. drive: runs the commands. check: condition for all systems. words: the words that
+    the vocabulary must have, None for no check; may: further words that it may have. note: what the table shows after a
+    code of 0. memory: limit of the peak memory in bytes. refused: peers must refuse the input; if False, they may, with
+    a message that names the problem. early: the error must come before training. corpus, output: file names. states: a
+    glob pattern of what w2vtrain saves during training. tested: another test that is as strong as this row, if any.
     """
 
     name: str
@@ -263,7 +264,7 @@ class Fault:
 
 
 def setting(flag: str, value: object, gensim: str, fasttext: str, says: str, **more: Any) -> Fault:
-    """A setting with a value that makes no sense, by the names that the three have for it."""
+    """Return a fault: an invalid value of a setting, which the three systems know by these names."""
     about = {"gensim": {gensim: value}, "fasttext": {fasttext: value}, "names": rf"\b({gensim}|{fasttext})\b"}
     return Fault(
         f"`{flag} {value}`", says=says, ours=(flag, str(value)), **{"code": 78, "early": True, **about, **more}
@@ -271,23 +272,23 @@ def setting(flag: str, value: object, gensim: str, fasttext: str, says: str, **m
 
 
 def trains(name: str, data: bytes, words: frozenset[bytes] = FIVE, says: str = "output ", **more: Any) -> Fault:
-    """A text out of which this vocabulary must come."""
+    """Return a fault: an unusual text that must be read, with this vocabulary."""
     return Fault(name, 0, says, **{"make": file_of(data), "words": words, "refused": False, "check": anything, **more})
 
 
 def refuses(name: str, data: bytes, says: str, **more: Any) -> Fault:
-    """A text that must be refused, with exit code 65."""
+    """Return a fault: a text that must be refused with exit code 65."""
     return Fault(name, 65, says, **{"make": file_of(data), **more})
 
 
 def unloadable(name: str, data: bytes, says: str, **more: Any) -> Fault:
-    """Vectors that must be refused, with exit code 65; fastText does not load this format."""
+    """Return a fault: vectors that must be refused with exit code 65. fastText does not load this format."""
     about = {"make": file_of(data, "vectors.txt"), "output": "vectors.txt", "fasttext": None, "drive": load}
     return Fault(name, 65, says, **{**about, "check": runs_no_code, **more})
 
 
 def ours_alone(name: str, code: int, says: str, **more: Any) -> Fault:
-    """A fault of something that the others do not have."""
+    """Return a fault of a feature that only w2vtrain has."""
     return Fault(name, code, says, **{"gensim": None, "fasttext": None, **more})
 
 
@@ -311,7 +312,7 @@ SETTINGS = [
         make=some_text_and("settings.toml", "epocs = 3\n"),
     ),
     Fault(
-        "100,000 dimensions where 1.5 GiB may be used", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
+        "100,000 dimensions with 1.5 GiB of address space", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
         ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
         drive=limited(3 << 29), early=True, tested="commands/test_cli.py::test_too_little_memory",
     ),
@@ -319,18 +320,19 @@ SETTINGS = [
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
     ),
     ours_alone(
-        "settings that name code, but no option that does", 78, r"says --objective \./evil\.py", early=True,
+        "code named only in a settings file", 78, r"add --objective \./evil\.py", early=True,
         ours=("--config", "evil.toml"), make=evil_code("evil.toml", 'objective = "./evil.py"\n'), check=runs_no_code,
     ),
 ]  # fmt: skip
 
 TEXTS = [
     refuses("empty file", b"", r"no tokens in corpus\.txt \(0 bytes\)", names=r"corpus\.txt|(?i:empty)"),
-    refuses("only blanks", b" \n\t \n" * 50, r"no tokens in corpus\.txt", names=r"corpus\.txt|(?i:empty)"),
+    refuses("only white space", b" \n\t \n" * 50, r"no tokens in corpus\.txt", names=r"corpus\.txt|(?i:empty)"),
     refuses("one distinct word", b"alpha " * 100, "only one word in corpus.txt, 100 times"),
     refuses(
-        "all words below the minimum count", LINES, r"highest count is 200(?=.* min_count 200 would keep 5)",
-        ours=("--min-count", "1000"), gensim={"min_count": 1000}, fasttext={"minCount": 1000}, names="(?i)min_?count",
+        "all words below the minimum count", LINES, r"highest count is 200(?=.* --min-count 200 would keep 5)",
+        ours=("--min-count", "1000"), gensim={"min_count": 1000}, fasttext={"minCount": 1000},
+        names="(?i)min[_-]?count",
     ),
     refuses(
         "every word subsampled away", b"one two three\n" * 3, "nothing to learn from(?=.*--sample 0.*--min-count)",
@@ -340,9 +342,9 @@ TEXTS = [
     refuses("NUL byte", LINES + b"a\0b\n", r"NUL at byte 6201 of the text"),
     refuses("UTF-16", LINES.decode().encode("utf-16"), r"corpus\.txt: UTF-16 or UTF-32 at byte 0"),
     trains("byte order mark", b"\xef\xbb\xbf" + LINES),
-    trains("CR LF line ends", LINES.replace(b"\n", b"\r\n")),
-    trains("CR line ends", LINES.replace(b"\n", b"\r")),
-    trains("no line end at the end", LINES + b"alpha last", FIVE | {b"last"}),
+    trains("CR LF line endings", LINES.replace(b"\n", b"\r\n")),
+    trains("CR line endings", LINES.replace(b"\n", b"\r")),
+    trains("no newline at the end", LINES + b"alpha last", FIVE | {b"last"}),
     trains("U+2028 in a word", LINES + "new\u2028york\n".encode(), FIVE | {"new\u2028york".encode()}),
     trains("`</s>` as a word", LINES + b"alpha </s> beta\n", FIVE | {b"</s>"}),
     trains(
@@ -350,7 +352,7 @@ TEXTS = [
         may=frozenset(LONG_TOKENS),
     ),
     trains(
-        "one line of 64 MiB", b"", frozenset(b"word%03d" % i for i in range(1000)), "sentences cut at --max-sentence",
+        "one line of 64 MiB", b"", frozenset(b"word%03d" % i for i in range(1000)), "sentences split at --max-sentence",
         ours=("--epochs", "1"), gensim={"epochs": 1, "sample": 1e-6}, fasttext={"epoch": 1, "t": 1e-6}, make=long_line,
         memory=512 << 20,
     ),
@@ -358,7 +360,7 @@ TEXTS = [
     Fault("empty folder", 66, "corpus.txt: no file", make=folder_called("corpus.txt"), names="corpus.txt|directory"),
     trains("named pipe", b"", make=nothing, drive=fed(LINES)),
     refuses(
-        "cut gzip", b"", r"corpus\.txt\.gz: the gzip data end early, at byte \d+", corpus="corpus.txt.gz",
+        "truncated gzip", b"", r"corpus\.txt\.gz: the gzip data end early, at byte \d+", corpus="corpus.txt.gz",
         make=file_of(PACKED[:-20], "corpus.txt.gz"), gensim=GENSIM_LINES,
     ),
     refuses(
@@ -384,81 +386,81 @@ OUTPUTS = [
         "disk full over a good file", 74, "out.txt cannot be written: File too large after", ("--force",),
         names="File too large|out", drive=over_a_good_file(200_000), check=good_file_is_whole,
     ),
-    Fault("standard error closed", 0, "", drive=without_stderr, refused=False, note="nothing is said"),
+    Fault("standard error closed", 0, "", drive=without_stderr, refused=False, note="no messages"),
     ours_alone(
         "vectors to standard output, which is closed", 74, "standard output cannot be written: Bad file descriptor",
         output="-", drive=without_stdout, check=anything,
     ),
-    ours_alone("lock that is a link to a file", 73, "it is a symbolic link", make=lock_that_is_a_link,
+    ours_alone("lock that is a symbolic link", 73, "it is a symbolic link", make=lock_that_is_a_link,
                check=good_file_is_untouched, early=True),
 ]  # fmt: skip
 
 PROCESSES = [
     Fault(
-        "SIGTERM in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
-        drive=signaled(signal.SIGTERM), check=goes_on(75), note="after 75, the same bytes",
-        tested="training/test_run_folder.py::test_a_stopped_run_goes_on_to_the_same_bytes",
+        "SIGTERM during training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT,
+        refused=False, drive=signaled(signal.SIGTERM), check=resumes(75), note="the same bytes, after exit code 75",
+        tested="training/test_run_folder.py::test_stopped_run_resumes_to_the_same_bytes",
     ),
     Fault(
-        "SIGKILL in training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
-        refused=False, states=STATES, drive=signaled(signal.SIGKILL), check=goes_on(-9), note="the same bytes",
-        tested="training/test_run_folder.py::test_a_run_that_is_killed_again_and_again_loses_nothing",
+        "SIGKILL during training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
+        refused=False, states=STATES, drive=signaled(signal.SIGKILL), check=resumes(-9), note="the same bytes",
+        tested="training/test_run_folder.py::test_run_killed_repeatedly_loses_nothing",
     ),
     Fault(
-        "SIGHUP in training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
-        drive=signaled(signal.SIGHUP), check=goes_on(75), note="after 75, the same bytes",
+        "SIGHUP during training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
+        drive=signaled(signal.SIGHUP), check=resumes(75), note="the same bytes, after exit code 75",
         tested="training/test_run_record.py::test_sighup_saves_and_stops_like_sigterm",
     ),
     Fault(
         "SIGKILL before anything is saved, then the same command", 0, "output ", (*LONG, "--log-json", "run.log"),
         LONG_GENSIM, LONG_FASTTEXT, refused=False, states="run.log", drive=signaled(signal.SIGKILL),
-        check=goes_on(-9), note="the same bytes, one log",
-        tested="training/test_kill_points.py::test_a_run_killed_before_any_change_of_the_disk_is_finished_by_the_same_command",
+        check=resumes(-9), note="the same bytes, one log",
+        tested="training/test_kill_points.py::test_run_killed_before_any_disk_change_is_finished_by_the_same_command",
     ),
     Fault(
-        "text truncated in training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,
-        drive=cut_while_learning, note="learned whole",
+        "text truncated during training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,
+        drive=cut_while_learning, note="trained on the whole text",
     ),
     Fault(
-        "the user's code raises in training", 70, "ValueError: no more", ("--objective", "./raises.py"),
+        "user code that raises during training", 70, "ValueError: no more", ("--objective", "./raises.py"),
         GENSIM_RAISES, None, names="ValueError", make=some_text_and("raises.py", RAISES),
     ),
     Fault(
         "two runs with one output", 73, "in use by process|exists", LONG, LONG_GENSIM, LONG_FASTTEXT, drive=two_at_once,
-        check=one_is_refused, tested="training/test_run_folder.py::test_a_second_run_on_one_output_is_refused",
+        check=one_is_refused, tested="training/test_run_folder.py::test_second_run_with_the_same_output_is_refused",
     ),
 ]  # fmt: skip
 
 FILES = [
     Fault(
-        "vectors cut in half", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
+        "vectors truncated to half", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
         gensim=GENSIM_BINARY, output="out.bin",
         drive=damaged(cut_in_half), loads={"gensim": GENSIM_LOADS_BINARY}, check=anything,
     ),
     Fault(
-        "vectors cut to 200 bytes", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
+        "vectors truncated to 200 bytes", 65, r"out.bin:1: the header promises [\d,]+ vectors(?=.* it is cut off)",
         gensim=GENSIM_BINARY, output="out.bin",
         drive=damaged(cut_short), loads={"gensim": GENSIM_LOADS_BINARY}, check=anything,
     ),
     Fault(
-        "saved state, one bit changed", 0, "damaged, its checksum .* resuming from the checkpoint before it",
-        SAVING, GENSIM_MODEL, states=STATES, drive=damaged(flip_a_bit), note="from the state before it",
+        "saved state with one bit flipped", 0, "damaged: its checksum .* resuming from the checkpoint before it",
+        SAVING, GENSIM_MODEL, states=STATES, drive=damaged(flip_a_bit), note="resumed from the state before it",
         loads={"gensim": GENSIM_LOADS_MODEL, "w2vtrain": ("resume", "out.txt.run")}, check=anything,
     ),
     ours_alone(
-        "saved state, a setting changed", 65, "alpha 0.05, not 0.5", ours=SAVING, states=STATES,
+        "saved state with a setting changed", 65, "alpha 0.05, not 0.5", ours=SAVING, states=STATES,
         drive=damaged(edit_settings), loads={"w2vtrain": ("resume", "out.txt.run")}, check=anything,
     ),
     ours_alone(
-        "model whose options ask for 4 TB, 4 GiB may be used", 65, "model.*: .*lsh", make=greedy_model,
+        "model whose options need 4 TB, with 4 GiB of address space", 65, "model.*: .*lsh", make=greedy_model,
         drive=limited(4 << 30, "load"), loads={"w2vtrain": ("perplexity", "model", "corpus.txt")}, check=anything,
     ),
     unloadable(
-        "header promises 2,000,000,000 vectors, 4 GiB may be used", b"2000000000 1000\nalpha 1 0\n",
+        "header promises 2,000,000,000 vectors, with 4 GiB of address space", b"2000000000 1000\nalpha 1 0\n",
         "vectors.txt:1: the header promises 2,000,000,000 vectors", drive=limited(4 << 30, "load"),
     ),
-    unloadable("header promises fewer than there are", b"2" + VECTORS[1:], r"vectors\.txt:4: .*"),
-    unloadable("a word twice", VECTORS.replace(b"gamma", b"alpha"), r"vectors\.txt:4: .*'alpha'"),
+    unloadable("header promises fewer vectors than there are", b"2" + VECTORS[1:], r"vectors\.txt:4: .*"),
+    unloadable("duplicate word", VECTORS.replace(b"gamma", b"alpha"), r"vectors\.txt:4: .*'alpha'"),
     unloadable("NaN", VECTORS.replace(b"0 1", b"0 nan"), r"vectors\.txt:3: .*"),
     unloadable(
         "pickle that runs code", pickle.dumps(Executes()), "vectors.txt is a pickle", fasttext={},
@@ -469,4 +471,4 @@ FILES = [
 FAULTS = {
     "Settings": SETTINGS, "Text": TEXTS, "Output": OUTPUTS, "Processes": PROCESSES, "Files that are loaded": FILES,
 }  # fmt: skip
-"""By the part of the table in which they stand."""
+"""The faults by section of the table."""

@@ -1,4 +1,4 @@
-"""The former settings model, cbow_gradient and context_weights mean an architecture, wherever they come from."""
+"""The aliases model, cbow_gradient and context_weights select an architecture in every source of settings."""
 
 import json
 
@@ -31,7 +31,7 @@ def in_environment(values):
 
 
 @pytest.mark.parametrize(("values", "architecture"), MEANINGS)
-def test_aliases_mean_an_architecture_in_every_source(tmp_path, values, architecture):
+def test_aliases_select_an_architecture_in_every_source(tmp_path, values, architecture):
     path = toml(tmp_path, values)
     for flags, environment, config, origin in (
         ({name: str(value) for name, value in values.items()}, {}, None, "command line"),
@@ -45,7 +45,7 @@ def test_aliases_mean_an_architecture_in_every_source(tmp_path, values, architec
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_an_architecture_may_be_named_beside_its_own_aliases(architecture):
+def test_an_architecture_may_be_given_together_with_its_own_aliases(architecture):
     values = {"architecture": architecture}
     assert translated(values) == values
     assert translated({**values, **ARCHITECTURES[architecture]}) == values
@@ -61,8 +61,8 @@ def test_an_architecture_may_be_named_beside_its_own_aliases(architecture):
         ({"architecture": "cbow", "context_weights": True}, "contradicts architecture 'cbow'; leave out --context-w"),
         ({"architecture": "vlbl", "context_weights": False}, "context-weights: False contradicts"),
         ({"architecture": "./mine.py", "model": "cbow"}, "contradicts architecture './mine.py'"),
-        ({"context_weights": True}, "context-weights: skip-gram has no positions; say --model cbow, too"),
-        ({"model": "skipgram", "context_weights": True}, "skip-gram has no positions"),
+        ({"context_weights": True}, "context-weights: skip-gram has no context positions; add --model cbow"),
+        ({"model": "skipgram", "context_weights": True}, "skip-gram has no context positions"),
     ],
 )
 def test_contradictions_are_refused_in_every_source(tmp_path, values, message):
@@ -90,20 +90,20 @@ def test_contradictions_are_refused_in_every_source(tmp_path, values, message):
         ({"cbow_gradient": "corrected"}, {"model": "cbow"}, "cbow-corrected"),
     ],
 )
-def test_a_later_source_changes_what_an_earlier_one_says(tmp_path, file, flags, architecture):
+def test_a_later_source_overrides_an_earlier_one(tmp_path, file, flags, architecture):
     settings, origins = resolve(flags, {}, toml(tmp_path, file))
     assert (settings.architecture, origins["architecture"]) == (architecture, "command line")
     assert translated(overlaid(file, flags))["architecture"] == architecture
 
 
-def test_weights_of_the_context_still_need_cbow_when_a_file_asks_for_them(tmp_path):
-    with pytest.raises(ConfigError, match="skip-gram has no positions"):
+def test_context_weights_from_a_file_still_need_cbow(tmp_path):
+    with pytest.raises(ConfigError, match="skip-gram has no context positions"):
         resolve({"model": "skipgram"}, {}, toml(tmp_path, {"architecture": "vlbl"}))
 
 
-def test_a_gradient_without_effect_is_refused_on_the_command_line_only(tmp_path):
+def test_a_cbow_gradient_without_effect_is_refused_only_on_the_command_line(tmp_path):
     for more, message in (
-        ({}, "cbow-gradient: skipgram has none; say --model cbow, too"),
+        ({}, "cbow-gradient: does not apply to skipgram; add --model cbow"),
         ({"architecture": "vlbl"}, "no effect with --context-weights"),
     ):
         values = {"cbow_gradient": "corrected", **more}

@@ -1,4 +1,4 @@
-"""Training and reading from Python, without the command line."""
+"""The Python API: training, saving and reading without the command line."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def model(corpus):
     return w2vtrain.train(corpus, **{**SMALL, "epochs": 20, "alpha": 0.1})
 
 
-def test_train_gives_words_counts_and_vectors(model):
+def test_train_returns_words_counts_and_vectors(model):
     assert sorted(model.words) == sorted(" ".join(LINES).split())
     assert model.counts.sum() == 900 * 8
     assert model.counts.tolist() == sorted(model.counts.tolist(), reverse=True)
@@ -51,7 +51,7 @@ def test_train_prints_nothing_and_writes_nothing(corpus, tmp_path, monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_and_its_vectors_come_back(model, tmp_path):
+def test_a_model_and_its_vectors_are_unchanged_after_saving_and_loading(model, tmp_path):
     w2vtrain.save_model(tmp_path / "model.safetensors", model)
     loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
     assert (loaded.words, loaded.settings) == (model.words, model.settings)
@@ -63,7 +63,7 @@ def test_a_model_and_its_vectors_come_back(model, tmp_path):
         np.testing.assert_array_equal(vectors.matrix, model.input)
 
 
-def test_events_are_told(corpus):
+def test_events_are_called_in_order(corpus):
     seen = []
     events = Events(
         read=lambda ids, seconds: seen.append(("read", ids.words)),
@@ -75,7 +75,7 @@ def test_events_are_told(corpus):
     assert seen[0][1] * SMALL["epochs"] == seen[-1][1]
 
 
-def test_a_given_vocabulary_is_cut_only_if_asked(corpus):
+def test_a_given_vocabulary_is_reduced_only_by_min_count_or_max_vocab(corpus):
     vocabulary = Vocabulary(["red", "green", "rare"], np.array([9, 7, 1]))
     assert w2vtrain.train(corpus, vocabulary=vocabulary, **SMALL).words == ["red", "green", "rare"]
     assert w2vtrain.train(corpus, vocabulary=vocabulary, min_count=5, **SMALL).words == ["red", "green"]
@@ -84,7 +84,7 @@ def test_a_given_vocabulary_is_cut_only_if_asked(corpus):
         w2vtrain.train(corpus, vocabulary=vocabulary, min_count=8, **SMALL)
 
 
-def test_errors_are_ours_and_name_the_trouble(corpus, tmp_path):
+def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
     with pytest.raises(ConfigError, match="vector-size: expected a whole number"):
         w2vtrain.train(corpus, vector_size=0)
     with pytest.raises(ConfigError, match="did you mean 'epochs'"):
@@ -95,5 +95,5 @@ def test_errors_are_ours_and_name_the_trouble(corpus, tmp_path):
         w2vtrain.train(corpus, objective="nosuch")
 
 
-def test_objective_options_are_settings(corpus):
+def test_objective_options_appear_in_the_settings_of_the_model(corpus):
     assert w2vtrain.train(corpus, options={"negative": 2}, **SMALL).settings["options"]["negative"] == 2

@@ -1,3 +1,5 @@
+"""Settings from flags, environment and files: precedence, checks and messages."""
+
 import subprocess
 import sys
 
@@ -38,7 +40,7 @@ def test_objective_may_be_a_table_with_options(tmp_path):
     assert effective(settings)[0].options == {"negative": 3, "ns_exponent": 1.0, "learn_z": False, "share_noise": 1}
 
 
-def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
+def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path):
     path = toml(tmp_path, '[objective]\nname = "nce"\n[objective.options]\nnegative = 25\n')
     settings, _ = resolve({"objective": "selfnorm"}, {}, path)
     assert effective(settings)[0].options == {"penalty": 1.0}
@@ -47,7 +49,7 @@ def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
     settings, _ = resolve({"objective": "nce"}, {"W2VTRAIN_OBJECTIVE": "nce"}, path)
     assert settings.options == {"negative": 25}
     settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
-    assert settings.options == {"negative": 7}, "given for whatever comes"
+    assert settings.options == {"negative": 7}, "options without an objective apply to any objective"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_options_go_with_the_objective_that_they_were_given_for(tmp_path):
         "options": [3],
     }.items(),
 )
-def test_values_that_hang_or_crash_peers_are_refused(name, values):
+def test_values_that_hang_or_crash_other_programs_are_refused(name, values):
     for value in values:
         with pytest.raises(ConfigError, match=name.replace("_", "-")) as caught:
             validated({name: value})
@@ -80,7 +82,7 @@ def test_values_that_hang_or_crash_peers_are_refused(name, values):
         assert "\n" not in str(caught.value)
 
 
-def test_all_problems_come_at_once():
+def test_all_problems_are_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         validated({"window": 0, "epochs": -1, "vector_sise": 3})
     assert all(word in str(caught.value) for word in ("window", "epochs", "did you mean 'vector_size'"))
@@ -95,26 +97,26 @@ def test_all_problems_come_at_once():
         ("window = 'x'", "whole number"),
     ],
 )
-def test_files_are_checked(tmp_path, text, message):
+def test_invalid_settings_files_are_refused(tmp_path, text, message):
     with pytest.raises(ConfigError, match=message):
         resolve({}, {}, toml(tmp_path, text))
 
 
-def test_files_of_settings_are_small(tmp_path):
+def test_settings_files_of_more_than_1_mib_are_refused(tmp_path):
     rest = "#" * ((1 << 20) - len("window = 3\n"))
     assert read_toml(toml(tmp_path, f"window = 3\n{rest}"))["window"] == 3
-    with pytest.raises(ConfigError, match="more than 1,048,576 bytes: settings are short"):
+    with pytest.raises(ConfigError, match="more than 1,048,576 bytes: too many for a settings file"):
         read_toml(toml(tmp_path, f"window = 3\n#{rest}"))
 
 
-def test_a_key_of_hundreds_of_parts_is_refused_before_it_takes_seconds(tmp_path):
+def test_a_key_of_hundreds_of_parts_is_refused_before_it_is_parsed(tmp_path):
     for text in ("window = 3\n" + "a." * 400 + "b = 1", "x = {" + "a." * 400 + "b = 1}", "[" + "a." * 400 + "b]"):
         with pytest.raises(ConfigError, match=r"toml:\d: 400 dots in a line"):
             read_toml(toml(tmp_path, text))
     assert read_toml(toml(tmp_path, f"window = 3  # {'.' * 200}\n  # {'.' * 400}"))["window"] == 3
 
 
-def test_many_unknown_settings_make_a_short_message(tmp_path):
+def test_many_unknown_settings_give_a_short_message(tmp_path):
     names = [f"windo{number}" for number in range(50_000)]
     for refuse in (
         lambda: read_toml(toml(tmp_path, "\n".join(f"{name} = 1" for name in names))),
@@ -128,12 +130,12 @@ def test_many_unknown_settings_make_a_short_message(tmp_path):
         validated(dict.fromkeys(names, 1))
 
 
-def test_old_line_ends_are_read(tmp_path):
+def test_cr_and_crlf_line_ends_are_accepted(tmp_path):
     (tmp_path / "old.toml").write_bytes(b"window = 3\rthreads = 2\r\nepochs = 4\n")
     assert read_toml(tmp_path / "old.toml") == {"window": 3, "threads": 2, "epochs": 4, "options": {}}
 
 
-def test_options_have_the_origin_of_who_gave_them(tmp_path):
+def test_options_have_the_origin_of_the_source_that_gave_them(tmp_path):
     path = toml(tmp_path, "[options]\nnegative = 7\n")
     assert resolve({"epochs": "2"}, {"W2VTRAIN_SEED": "3"}, path)[1]["options"] == str(path)
     assert resolve({"options": {"negative": "3"}}, {})[1]["options"] == "command line"
@@ -169,7 +171,7 @@ def test_patience_needs_heldout_text():
     assert broken_rules(Settings(), heldout=False) == []
 
 
-def test_missing_file_and_unknown_environment(tmp_path):
+def test_a_missing_file_and_an_unknown_environment_variable_are_refused(tmp_path):
     with pytest.raises(InputMissing):
         read_toml(tmp_path / "none.toml")
     with pytest.raises(ConfigError, match="did you mean 'W2VTRAIN_WINDOW'"):
@@ -177,7 +179,7 @@ def test_missing_file_and_unknown_environment(tmp_path):
 
 
 @given(st.dictionaries(st.sampled_from(sorted(ROWS)), st.one_of(st.integers(), st.floats(), st.text(), st.none())))
-def test_any_value_is_taken_or_refused_in_one_line(values):
+def test_any_value_is_accepted_or_refused_in_one_line(values):
     try:
         settings = validated(values)
     except ConfigError as error:
@@ -189,7 +191,7 @@ def test_any_value_is_taken_or_refused_in_one_line(values):
     assert settings.vector_size >= 1
 
 
-def test_automatic_rates_depend_on_model_and_objective():
+def test_automatic_rates_depend_on_architecture_and_objective():
     rates = {
         (m, o): effective(validated({"architecture": m, "objective": o}))[0].alpha
         for m in ("skipgram", "cbow")
@@ -204,7 +206,7 @@ def test_automatic_rates_depend_on_model_and_objective():
             effective(bad)
 
 
-def test_threads_follow_slurm_and_quota(monkeypatch):
+def test_automatic_threads_respect_slurm_and_the_cgroup_quota(monkeypatch):
     monkeypatch.setattr(machine, "cgroup_cpus", lambda: None)
     cores, unlimited = automatic_threads({})
     assert cores >= 1
@@ -216,9 +218,9 @@ def test_threads_follow_slurm_and_quota(monkeypatch):
     assert automatic_threads({}) == (cores, unlimited)
 
 
-def test_machine_facts():
+def test_peak_memory_and_versions_are_those_of_this_process():
     assert peak_memory() > 1 << 20
-    held = np.ones(300 << 20, np.uint8)  # by who starts a process is not held by the process
+    held = np.ones(300 << 20, np.uint8)  # memory of the parent process does not count for its child
     code = "from w2vtrain.system.machine import peak_memory; print(peak_memory())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 1 << 20 < int(said) < held.nbytes

@@ -1,5 +1,6 @@
-"""What the guides show is run as it stands there: as a user's own modules, and in a copy of the package."""
+"""The code of docs/adding-*.md runs exactly as shown: as a user's own modules, and in a copy of the package."""
 
+import os
 import re
 import shlex
 import shutil
@@ -11,12 +12,12 @@ import pytest
 from pages import ARCHITECTURES, OBJECTIVES, PAGES, RANKING, SIDED, SMOOTHED, blocks, changed
 
 ROOT = Path(__file__).parent.parent
-NEWCOMERS = "ranking or smoothed or sided"
+ADDED = "ranking or smoothed or sided"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The modules of both guides under their names, beside the first part of the demo corpus."""
+    """A folder with the modules of both guides and the beginning of the demo corpus."""
     folder = tmp_path_factory.mktemp("docs")
     for name, code in (OBJECTIVES | ARCHITECTURES).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +34,7 @@ def run(words, folder):
 
 @pytest.mark.parametrize(("page", "number"), [(page, k) for page in PAGES for k in range(len(blocks(page, "sh")))])
 def test_the_commands_of_the_guides_succeed(folder, page, number):
-    """`architectures check` and `objectives check` are among them: all that they find must hold."""
+    """They include `objectives check` and `architectures check`, whose checks must all pass."""
     commands = blocks(page, "sh")[number].splitlines()
     assert commands
     for line in commands:
@@ -48,29 +49,29 @@ def test_the_commands_of_the_guides_succeed(folder, page, number):
             assert int(first.split()[0]) == rest.count("\n") > 500
 
 
-def test_a_wrong_gradient_is_found(folder):
+def test_objectives_check_finds_a_wrong_gradient(folder):
     wrong = changed(RANKING, ("logits[i, 0] = lr * total", "logits[i, 0] = 2 * lr * total"))
     (folder / "wrong.py").write_text(wrong, encoding="utf-8")
     done = run(["w2vtrain", "objectives", "check", "./wrong.py"], folder)
     assert done.returncode == 1
-    assert "FAIL  coefficients are minus the slopes" in done.stdout
-    assert done.stderr.strip() == "w2vtrain: error: 2 checks of ./wrong.py do not hold"
+    assert "FAIL  coefficients are the negative gradient" in done.stdout
+    assert done.stderr.strip() == "w2vtrain: error: 2 checks of ./wrong.py failed"
 
 
-def test_a_wrong_step_is_found(folder, w2vtrain_here):
+def test_objectives_check_finds_a_wrong_step_of_a_block_objective(folder, w2vtrain_here):
     wrong = changed(SMOOTHED, ("add_product(self.output, g, H, lr)", "add_product(self.output, g, H, 2 * lr)"))
     (folder / "wrong_step.py").write_text(wrong, encoding="utf-8")
     code, out, _ = w2vtrain_here(["objectives", "check", "./wrong_step.py"], folder)
     assert code == 1
-    assert "FAIL  output learns by minus the slope of the loss" in out
+    assert "FAIL  the update of output is the negative gradient of the loss" in out
 
 
-def test_a_wrong_architecture_is_found(folder, w2vtrain_here):
+def test_architectures_check_finds_a_wrong_gradient(folder, w2vtrain_here):
     wrong = changed(SIDED, ("row[c] += change * side[c]", "row[c] += change"))
     (folder / "wrong_sided.py").write_text(wrong, encoding="utf-8")
     code, out, _ = w2vtrain_here(["architectures", "check", "./wrong_sided.py"], folder)
     assert code == 1
-    assert "FAIL  rows learn by minus the slope" in out
+    assert "FAIL  the update of rows follows the negative gradient" in out
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_wrong_architecture_is_found(folder, w2vtrain_here):
         ("broken.py", "1 / 0", "cannot be imported: ZeroDivisionError"),
     ],
 )
-def test_what_is_no_objective_is_told(w2vtrain_here, folder, name, content, message):
+def test_a_module_that_is_no_objective_is_reported_in_one_line(w2vtrain_here, folder, name, content, message):
     if content is not None:
         (folder / name).write_text(content)
     code, _, said = w2vtrain_here(["objectives", "check", name], folder)
@@ -96,7 +97,7 @@ def test_what_is_no_objective_is_told(w2vtrain_here, folder, name, content, mess
 
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory):
-    """A copy of the repository that has taken in the modules and twins of both guides, as they say."""
+    """A copy of the repository with the modules and twins of both guides added, as the guides say."""
     copy = tmp_path_factory.mktemp("inside")
     for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples"):
         if (ROOT / name).exists():
@@ -104,13 +105,14 @@ def inside(tmp_path_factory):
     for path in ROOT.glob("*"):
         if path.is_file():
             shutil.copy(path, copy)
-    for room, modules in (("objectives", OBJECTIVES), ("architectures", ARCHITECTURES)):
+    for package, modules in (("objectives", OBJECTIVES), ("architectures", ARCHITECTURES)):
         for name, code in modules.items():
-            (copy / (name if "/" in name else f"w2vtrain/{room}/{name}")).write_text(code, encoding="utf-8")
-    readme = (copy / "README.md").read_text(encoding="utf-8")
-    (rows,) = blocks(PAGES[0], "markdown")
-    last = re.findall(r"^\| `[\w-]+` \|.*\n(?!\| `)", readme, re.M)[0]
-    (copy / "README.md").write_text(readme.replace(last, last + rows), encoding="utf-8")
+            (copy / (name if "/" in name else f"w2vtrain/{package}/{name}")).write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py"], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     return copy
 
 
@@ -127,22 +129,25 @@ def test_the_guides_modules_pass_the_linter_in_the_package(inside, monkeypatch):
     assert not any("noqa" in code for code in (OBJECTIVES | ARCHITECTURES).values())
 
 
-def test_the_guides_modules_are_found_in_the_package(inside, monkeypatch):
+def test_the_guides_modules_are_listed_and_documented_in_the_package(inside, monkeypatch):
     listed = passes(["w2vtrain", "objectives"], inside, monkeypatch)
     assert {"ranking", "smoothed"} < {line.split()[0] for line in listed.splitlines()}
     known = "from w2vtrain.architectures import architectures; print(*architectures())"
     done = subprocess.run([sys.executable, "-c", known], cwd=inside, capture_output=True, text=True, check=True)
     assert "sided" in done.stdout.split()
+    pages = inside / "docs/reference"
+    for name, page in {"ranking": "objectives", "smoothed": "objectives", "sided": "architectures"}.items():
+        assert f"\n## {name}\n" in (pages / f"{page}.md").read_text(encoding="utf-8")
     passes(["pytest", "-q", "-p", "no:cacheprovider", "tests/test_layers.py"], inside, monkeypatch)
 
 
 @pytest.mark.slow
 def test_the_guides_modules_pass_all_tests_of_the_package(inside, monkeypatch):
-    """Those of the newcomers, and those that look at all members at once."""
+    """These are the tests of the new modules, and the tests that look at all objectives or architectures at once."""
     passes(["mypy", "--no-incremental"], inside, monkeypatch)
     tests = ["tests/objectives", "tests/architectures", "tests/engines", "tests/training", "tests/commands"]
     words = ["pytest", "-q", "-p", "no:cacheprovider", *tests]
-    out = passes([*words, "-k", NEWCOMERS], inside, monkeypatch)
+    out = passes([*words, "-k", ADDED], inside, monkeypatch)
     assert int(re.search(r"(\d+) passed", out)[1]) > 100
-    passes([*words[:4], "tests/test_readme.py", "-k", "documented"], inside, monkeypatch)
+    passes([*words[:4], "tests/test_reference.py"], inside, monkeypatch)
     passes([*words[:4], "tests/commands/test_cli.py", "-k", "bad_settings or complet"], inside, monkeypatch)

@@ -1,4 +1,4 @@
-"""The column of w2vtrain in the table of faults, by the rule that judges its peers; and that rule."""
+"""w2vtrain on every fault of fault_table.py, judged by the same rule as gensim and fastText; and tests of that rule."""
 
 import re
 import sys
@@ -22,13 +22,13 @@ LONG = next(fault for fault in ALL if fault.memory)
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """A process hangs after 10 minutes, and not sooner because the machine is busy."""
+    """Let a process run for 10 minutes before it counts as hanging, because the machine may be busy."""
     monkeypatch.setattr(faults, "Case", partial(Case, seconds=600.0))
 
 
 @pytest.mark.parametrize("fault", [f for f in ALL if not f.tested and f is not LONG], ids=lambda fault: fault.name)
 def test_w2vtrain_survives(fault, monkeypatch, capsys):
-    """In this process where the fault needs no other."""
+    """Run w2vtrain in this process unless the fault needs a separate one."""
 
     def here(case, command):
         monkeypatch.chdir(case.folder)
@@ -45,7 +45,7 @@ def test_w2vtrain_survives(fault, monkeypatch, capsys):
     start = Case.start
     if fault.drive in (once, load) or fault.name == "named pipe":
         monkeypatch.setattr(Case, "run", here)
-    if fault.states:  # it ends with two checkpoints, however soon the other process looks for them
+    if fault.states:  # stop at a known slice, with two checkpoints, so that the test does not depend on timing
         monkeypatch.setattr(Case, "start", stopped)
     verdict, runs = run(OURS, fault)
     assert verdict.survived, (verdict.text, runs)
@@ -58,7 +58,7 @@ def test_w2vtrain_survives_a_long_line(size, monkeypatch):
     assert verdict.survived, (verdict.text, runs)
 
 
-def test_the_others_are_tested_elsewhere():
+def test_every_test_that_the_table_names_exists():
     for fault in ALL:
         if fault.tested:
             file, _, name = fault.tested.partition("::")
@@ -79,7 +79,7 @@ RAISED = "Traceback (most recent call last):\n  File 'x', line 1, in <module>\n"
         (OURS, REFUSED, Run(65, "Traceback\nw2vtrain: error: at byte 3"), {}, "!exit code 65"),
         (OURS, REFUSED, Run(65, "w2vtrain: error: at byte 3\nmore"), {}, "!the last line"),
         (OURS, REFUSED, Run(65, "epoch 3\nw2vtrain: error: at byte 3"), {}, "!only after training"),
-        (OURS, REFUSED, Run(65, "w2vtrain: error: at byte 3"), {"out.txt": b""}, "!half a file"),
+        (OURS, REFUSED, Run(65, "w2vtrain: error: at byte 3"), {"out.txt": b""}, "!partial output file"),
         (OURS, REFUSED, Run(None, ""), {}, "!hangs"),
         (OURS, TRAINED, Run(0, "output x", 10), {"out.txt": b"2 1\na 1\nb 2\n"}, "ok: 0"),
         (OURS, TRAINED, Run(0, "", 10), {"out.txt": b"2 1\na 1\nb 2\n"}, "!exit code 0"),
@@ -94,10 +94,10 @@ RAISED = "Traceback (most recent call last):\n  File 'x', line 1, in <module>\n"
         (GENSIM, REFUSED, Run(1, RAISED + "x.OddError: what?"), {}, "!traceback: x.OddError: what?"),
         (GENSIM, REFUSED, Run(1, RAISED + "x.OddError: in corpus.txt"), {}, "ok: OddError names corpus.txt"),
         (GENSIM, REFUSED, Run(1, "EPOCH 1: training on\nE: corpus.txt"), {}, "!only after training"),
-        (GENSIM, REFUSED, Run(1, "E: corpus.txt"), {"out.txt": b"half"}, "!half a file"),
+        (GENSIM, REFUSED, Run(1, "E: corpus.txt"), {"out.txt": b"half"}, "!partial output file"),
     ],
 )
-def test_the_rule(system, fault, last, files, verdict, tmp_path):
+def test_the_rule_judges_exit_code_message_and_files(system, fault, last, files, verdict, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     found = judge(system, fault, system.case(fault, tmp_path), [last])
@@ -105,7 +105,7 @@ def test_the_rule(system, fault, last, files, verdict, tmp_path):
     assert found.text.startswith(verdict.lstrip("!"))
 
 
-def test_the_page_shows_this_table():
+def test_the_reliability_page_shows_this_table():
     rows = re.findall(r"^\| (.*) \|$", (ROOT / "docs/reliability.md").read_text(encoding="utf-8"), re.M)
     cells = [row.split(" | ") for row in rows]
     shown = {row[0]: row[1] for row in cells if len(row) == 4}

@@ -1,4 +1,4 @@
-"""The order of the folders: data flows one way, so a folder imports only folders that come before it."""
+"""The layers of the package: data flows one way, so a folder imports only folders below it."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ import w2vtrain
 from w2vtrain.kernels import jit
 
 PACKAGE = Path(w2vtrain.__file__).parent
-# Folders, and the modules beside them, from the bottom to the top.
+# Folders and top-level modules, from the bottom layer to the top layer.
 ORDER = [
     "errors",
     "registry",
@@ -34,13 +34,13 @@ ORDER = [
     "__init__",
 ]
 RANK = {name: rank for rank, name in enumerate(ORDER)}
-TOOLS = {"errors", "kernels", "probability", "formats"}  # what objectives and architectures are made of
+TOOLS = {"errors", "kernels", "probability", "formats"}  # all that objectives and architectures may import
 CONTRACTS = ("contract", "__init__")
 HEAVY = {"numba", "numpy", "gensim", "scipy", "tqdm", "orjson", "safetensors", "zstandard", "psutil"}
 
 
-def room_of(path):
-    """The folder of a module, or the name of a module that is in none."""
+def folder_of(path):
+    """Return the folder of a module, or the name of a module that is in no folder."""
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
@@ -49,11 +49,11 @@ def module_of(path):
 
 
 def imports(path, top_level=False):
-    """(module of ours, or None; first part of an absolute name) of every import in a file."""
+    """Yield (module of this package, None) or (None, first part of another package's name) for every import."""
     tree = ast.parse(path.read_text())
     for node in tree.body if top_level else ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module_of(path)}, line {node.lineno}: write imports in full"
+            assert node.level == 0, f"{module_of(path)}, line {node.lineno}: use absolute imports"
             first, _, rest = (node.module or "").partition(".")
             if first != "w2vtrain":
                 yield None, first
@@ -71,16 +71,16 @@ def modules():
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_of)
-def test_imports_go_one_way(path):
-    mine = room_of(path)
+def test_a_folder_imports_only_folders_below_it(path):
+    mine = folder_of(path)
     for ours, _ in imports(path):
-        room = (ours or mine).split(".")[0]
-        if room not in ("__version__", mine) and mine != "__init__":
-            assert RANK[room] < RANK[mine], f"{module_of(path)} imports {ours}"
+        folder = (ours or mine).split(".")[0]
+        if folder not in ("__version__", mine) and mine != "__init__":
+            assert RANK[folder] < RANK[mine], f"{module_of(path)} imports {ours}"
 
 
-def test_no_module_imports_itself_by_way_of_others():
-    """Within a folder, too: the graph of the modules has no cycle."""
+def test_imports_between_modules_have_no_cycle():
+    """Modules of the same folder must not import each other in a cycle, either."""
     known = {module_of(path).removesuffix(".__init__"): path for path in modules()}
     graph = {name: {ours for ours, _ in imports(path) if ours in known} - {name} for name, path in known.items()}
     while leaves := [name for name, others in graph.items() if not others & graph.keys()]:
@@ -89,18 +89,18 @@ def test_no_module_imports_itself_by_way_of_others():
     assert not graph
 
 
-def test_every_folder_has_a_rank_and_says_what_it_is():
-    assert set(RANK) == {room_of(path) for path in modules()}
+def test_every_folder_has_a_rank_and_a_docstring():
+    assert set(RANK) == {folder_of(path) for path in modules()}
     for folder in (path for path in PACKAGE.iterdir() if (path / "__init__.py").exists()):
         assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
 
 
-@pytest.mark.parametrize("room", ["objectives", "architectures"])
-def test_objectives_and_architectures_know_only_their_tools(room):
-    for path in (PACKAGE / room).glob("*.py"):
+@pytest.mark.parametrize("folder", ["objectives", "architectures"])
+def test_objectives_and_architectures_import_only_their_tools(folder):
+    for path in (PACKAGE / folder).glob("*.py"):
         for ours, _ in imports(path):
             first = (ours or "errors").split(".")[0]
-            assert first in TOOLS | {room} or path.stem in CONTRACTS, f"{path.name} imports {ours}"
+            assert first in TOOLS | {folder} or path.stem in CONTRACTS, f"{path.name} imports {ours}"
 
 
 @pytest.mark.parametrize(
@@ -118,46 +118,46 @@ def test_objectives_and_architectures_know_only_their_tools(room):
         "__init__",
     ],
 )
-def test_help_needs_nothing_heavy(name):
+def test_modules_behind_help_import_no_slow_packages(name):
     assert not {top for _, top in imports(PACKAGE / f"{name}.py", top_level=True)} & HEAVY
 
 
 def test_only_the_benchmark_uses_gensim():
-    """It is not installed for every Python."""
+    """gensim is not available for every Python version."""
     users = {module_of(path) for path in modules() if "gensim" in {top for _, top in imports(path)}}
-    assert users == {"evaluation.measure"}
-    assert "gensim" not in {top for _, top in imports(PACKAGE / "evaluation/measure.py", top_level=True)}
+    assert users == {"evaluation.systems"}
+    assert "gensim" not in {top for _, top in imports(PACKAGE / "evaluation/systems.py", top_level=True)}
 
 
-def test_only_jit_compiles():
+def test_only_the_jit_module_calls_numbas_compilers():
     for path in modules():
         if path.stem != "jit":
             names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
             assert not names & {"njit", "jit", "vectorize", "prange"}, path.name
 
 
-def test_kernels_are_made_of_the_folders_that_name_their_code():
-    """KernelCache hashes these folders: a helper anywhere else could change and stale code would run."""
+def test_kernels_import_only_folders_that_the_kernel_cache_hashes():
+    """If a helper elsewhere changed, KernelCache would not notice, and stale machine code would run."""
     for path in modules():
-        if room_of(path) not in jit.COMPILED:
+        if folder_of(path) not in jit.COMPILED:
             names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
             assert not names & {"inline", "overload", "register_jitable"}, path.name
             assert "kernel" not in names or all(
                 (ours or "kernels").split(".")[0] in (*jit.COMPILED, "errors") for ours, _ in imports(path)
-            ), f"{path.name} has a kernel and imports more than what its code's name is made of"
+            ), f"{path.name} has a kernel and imports a folder that the cache does not hash"
 
 
-def test_nothing_is_unpickled():
-    """Numba keeps its own machine code that way, checked, in its own folder; no file of a user's."""
+def test_only_the_kernel_cache_uses_pickle():
+    """Numba pickles its machine code, in a folder whose owner is checked. No user's file is ever unpickled."""
     for path in modules():
         found = {top for _, top in imports(path)} & {"pickle", "cloudpickle", "shelve", "marshal", "dill", "joblib"}
         assert not found or path.stem == "jit", path.name
 
 
-def test_core_never_prints():
+def test_only_the_command_line_prints():
     for path in modules():
-        if room_of(path) not in ("cli", "commands"):
-            assert room_of(path) in ("system", "__main__") or not {
+        if folder_of(path) not in ("cli", "commands"):
+            assert folder_of(path) in ("system", "__main__") or not {
                 ours for ours, _ in imports(path) if ours == "system.terminal"
             }, path.name
             calls = {

@@ -1,4 +1,4 @@
-"""Values of settings become their type, or a ValueError says what was expected."""
+"""Parsers convert values of settings to their type, or raise a ValueError that says what was expected."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from w2vtrain.parsers import Choice, Real, Table, Text, Truth, Whole
         (Table(), {"a": 1}, {"a": 1}),
     ],
 )
-def test_values_become_their_type(parser, value, found):
+def test_valid_values_are_converted_to_their_type(parser, value, found):
     assert parser.parse(value) == found
     assert type(parser.parse(value)) is type(found)
 
@@ -36,12 +36,12 @@ def test_values_become_their_type(parser, value, found):
         (Table(), [3, "a=1"], "expected a table"),
     ],
 )
-def test_other_values_are_refused(parser, values, message):
+def test_invalid_values_are_refused(parser, values, message):
     for value in values:
         with pytest.raises(ValueError, match=message):
             parser.parse(value)
 
 
-def test_a_parser_knows_its_place_in_the_help():
+def test_parsers_have_a_placeholder_for_the_help():
     assert (Whole(1).metavar, Real(0.0).metavar, Text().metavar) == ("N", "X", "NAME")
     assert Choice(("a", "b")).metavar == "a|b"

@@ -1,4 +1,4 @@
-"""Code of users runs only if the command line names it, for every command that reads names from elsewhere."""
+"""User code runs only if the command line names it, in every command that reads names from files."""
 
 import pytest
 from pages import RANKING, SIDED
@@ -13,14 +13,14 @@ MARK = "\nfrom pathlib import Path\n\nPath('ran').touch()\n"
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a text."""
+    """Return a folder with a text."""
     (tmp_path / "text.txt").write_text("the cat sat on the mat and the dog sat on the cat\n" * 60)
     return tmp_path
 
 
 @pytest.fixture
 def fresh(w2vtrain_here, monkeypatch, folder):
-    """A function that runs a command line as a process of its own would, which no name has been given to."""
+    """Return a function that runs a command as a new process would, in which no code has been named yet."""
 
     def run(*words):
         for of in (architectures, objectives):
@@ -33,20 +33,20 @@ def fresh(w2vtrain_here, monkeypatch, folder):
 
 @pytest.mark.parametrize("kind", ["architecture", "objective"])
 @pytest.mark.parametrize("source", ["file", "environment"])
-def test_settings_from_elsewhere_do_not_run_code(fresh, folder, kind, source, monkeypatch):
+def test_code_named_in_a_file_or_the_environment_does_not_run(fresh, folder, kind, source, monkeypatch):
     (folder / "mine.py").write_text({"architecture": SIDED, "objective": RANKING}[kind] + MARK)
     (folder / "mine.toml").write_text(f'{kind} = "./mine.py"\n')
     if source == "environment":
         monkeypatch.setenv(f"W2VTRAIN_{kind.upper()}", "./mine.py")
     code, said = fresh(*TRAIN, *(["--config", "mine.toml"] if source == "file" else []))
     assert code == 78
-    refusal = f"{kind} ./mine.py is code: it runs only if the command line says --{kind} ./mine.py"
+    refusal = f"{kind} ./mine.py is code that the command line does not name: to run it, add --{kind} ./mine.py"
     assert said.splitlines()[-1] == f"w2vtrain: error: {refusal}"
     assert not (folder / "ran").exists()
 
 
-def test_models_and_runs_need_the_name_of_an_architecture_again(fresh, folder, monkeypatch):
-    """As tests/training/test_foreign_runs.py says of objectives."""
+def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder, monkeypatch):
+    """tests/training/test_foreign_runs.py tests the same for objectives."""
     (folder / "sided.py").write_text(SIDED)
     words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
 
@@ -64,7 +64,7 @@ def test_models_and_runs_need_the_name_of_an_architecture_again(fresh, folder, m
     ):
         code, said = fresh(*again)
         assert code == 78, said
-        assert "sided.py is code: it runs only if the command line says --architecture ./sided.py" in said
+        assert "sided.py is code that the command line does not name: to run it, add --architecture ./sided.py" in said
         code, said = fresh(*again, "--architecture", "./other.py")
         assert code == 78, said
         code, said = fresh(*again, "--architecture", "./sided.py")
@@ -75,7 +75,7 @@ def test_architectures_are_listed_and_explained(fresh, folder):
     code, out = fresh("architectures")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == list(architectures.architectures())
-    assert all("=" in line for line in out.splitlines()), "each with its formula"
+    assert all("=" in line for line in out.splitlines()), "each line has a formula"
     (folder / "sided.py").write_text(SIDED)
     for name, paper in (("vlbl", "Mnih & Kavukcuoglu 2013"), ("./sided.py", "Song, Shi, Li & Zhang 2018")):
         code, out = fresh("architectures", name)

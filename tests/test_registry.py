@@ -1,4 +1,4 @@
-"""Contracts and registries of any kind, with a small contract of their own."""
+"""Contracts and registries, tested with a small contract of their own."""
 
 import sys
 from importlib.metadata import EntryPoint
@@ -54,14 +54,14 @@ SHAPES = Contract(Shape, compiled=("scale",), named_tuple=True)
 
 
 def changed(**members):
-    """Square with other members; None takes one away."""
+    """Return Square with other members; None removes one."""
     kept = {name: member for name, member in vars(Square).items() if name not in ("__dict__", "__weakref__")}
     base = NamedTuple("Base", [("area", int)]) if "area" not in members else NamedTuple("Base", [("other", int)])
     own = {name: kept[name] for name in ("build", "scale")} | members
     return type("Square", (base,), {name: member for name, member in own.items() if member is not None})
 
 
-def test_a_class_that_keeps_its_contract_gets_the_defaults():
+def test_a_class_that_fulfills_the_contract_gets_the_defaults():
     SHAPES.verify(Square, "shape")
     assert Square.corners() == 4
     assert Square(3).moved(1, 2) == 3
@@ -95,7 +95,7 @@ def test_a_class_that_keeps_its_contract_gets_the_defaults():
         (Square(3), "shape: expected a class, got Square(area=3)"),
     ],
 )
-def test_a_broken_contract_is_named(cls, message):
+def test_a_broken_contract_is_described(cls, message):
     if message is None:
         SHAPES.verify(cls, "shape")
         return
@@ -105,20 +105,20 @@ def test_a_broken_contract_is_named(cls, message):
     assert "expected" in message or str(caught.value).startswith("shape: class Square (test_registry")
 
 
-def test_all_that_is_wrong_is_named_at_once():
+def test_all_problems_of_a_class_are_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         SHAPES.verify(changed(scale=None, corners=4), "shape")
     assert str(caught.value).endswith(" has corners = 4, which is not a method; has no scale(self, factor)")
 
 
-def test_what_build_returns_is_verified():
+def test_the_result_of_build_is_verified():
     with pytest.raises(ConfigError, match=r"shape: class NoneType \(builtins\), which build returns, has no color"):
         SHAPES.verify_built(None, "shape")
 
 
 @pytest.fixture
 def words(tmp_path, monkeypatch):
-    """A registry over a package of two members: modules with WORD."""
+    """Yield a registry over a package of two members, which are modules that define WORD."""
     package = tmp_path / "words"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -126,21 +126,21 @@ def words(tmp_path, monkeypatch):
     for name in ("one", "one_two"):
         (package / f"{name}.py").write_text(f"class WORD:\n    text = {name!r}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(registry, "__file__", str(tmp_path / "registry.py"))  # folders of members are beside it
+    monkeypatch.setattr(registry, "__file__", str(tmp_path / "registry.py"))  # members' folders are looked up beside it
     __import__("words")
     yield Registry("words", "word", ("WORD",), lambda module, what: None)
     for name in [name for name in sys.modules if name.split(".")[0] == "words"]:
         del sys.modules[name]
 
 
-def test_members_are_modules_of_a_folder(words):
+def test_members_are_the_modules_of_a_folder(words):
     assert sorted(words.modules()) == ["one", "one-two"]
     assert words.module("one-two").WORD.text == "one_two"
     with pytest.raises(ConfigError, match="word 'three': choose one of one, one-two"):
         words.module("three")
 
 
-def test_members_are_entry_points_of_other_packages(words, monkeypatch):
+def test_entry_points_of_other_packages_are_members(words, monkeypatch):
     entry = EntryPoint("far", "w2vtrain.errors", "words")
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "words" else [])
     with pytest.raises(ConfigError, match="word far: the module has no WORD"):
@@ -158,7 +158,7 @@ def test_members_are_entry_points_of_other_packages(words, monkeypatch):
         (None, "cannot be imported: FileNotFoundError: "),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(words, tmp_path, code, message):
+def test_an_unusable_file_is_refused_by_name(words, tmp_path, code, message):
     path = tmp_path / "mine.py"
     if code is not None:
         path.write_text(code)
@@ -168,12 +168,12 @@ def test_a_file_that_cannot_be_used_is_named(words, tmp_path, code, message):
     assert str(caught.value).startswith(f"word {path}: {message}")
 
 
-def test_code_runs_only_if_it_is_named(words, tmp_path, monkeypatch):
+def test_code_runs_only_if_the_user_named_it(words, tmp_path, monkeypatch):
     path = tmp_path / "mine.py"
     path.write_text("from pathlib import Path\nPath('ran').touch()\nclass WORD: pass\n")
     monkeypatch.chdir(tmp_path)
     for name in (str(path), "./mine.py", "mine.py", "some.module"):
-        with pytest.raises(CodeNotAllowed, match="is code: it runs only if the command line says --word"):
+        with pytest.raises(CodeNotAllowed, match="is code that the command line does not name: to run it, add --word"):
             words.module(name)
         with pytest.raises(CodeNotAllowed):
             words.require_allowed(name)
@@ -191,8 +191,8 @@ def _errors(objective, logits, window, candidates, lr):
     return objective.errors(logits, window, candidates, lr)
 
 
-def test_two_classes_of_one_name_keep_their_own_losses(tmp_path):
-    """Numba takes NamedTuple classes of the same name and fields for one type."""
+def test_two_classes_of_the_same_name_keep_their_own_losses(tmp_path):
+    """Numba treats NamedTuple classes with the same name and fields as one type."""
     other = pages.changed(pages.RANKING, ("return loss", "return loss + 100"), ("-lr * p", "lr"))
     losses, learned = [], []
     for name, code in (("first.py", pages.RANKING), ("second.py", other), ("third.py", pages.RANKING)):

@@ -1,4 +1,4 @@
-"""What an architecture or an objective of a user must not do to a run: each ends in one line before training."""
+"""Faulty architectures and objectives of a user: each is refused with a one-line error before training."""
 
 import pytest
 
@@ -13,13 +13,13 @@ CASES = {
     "input_rows is 3 for 4 words": ROWS.format(3) + VECTORS,
     "input_rows is 'x' for 4 words": ROWS.format("'x'") + VECTORS,
     "input_rows needs vectors": ROWS.format(9),
-    "named 'input', which is taken": "    def learned(self):\n        return {'input': self.input}\n",
+    "its array 'input' has a reserved name": "    def learned(self):\n        return {'input': self.input}\n",
     "build failed: ZeroDivisionError": "",
 }
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_architectures_that_would_spoil_a_run_are_refused(tmp_path, message):
+def test_faulty_architectures_are_refused_before_training(tmp_path, message):
     (tmp_path / "text").write_text("a b c d\n" * 20)
     made = "cls(1 / 0)" if "Zero" in message else "cls(__import__('numpy').zeros((2, 16), 'f4'))"
     path = tmp_path / "mine.py"
@@ -33,14 +33,14 @@ def test_architectures_that_would_spoil_a_run_are_refused(tmp_path, message):
         w2vtrain.train(str(tmp_path / "text"), architecture=str(path), vector_size=8, min_count=1, epochs=1)
 
 
-def test_arrays_of_an_objective_may_not_take_names_of_a_model(tmp_path):
+def test_arrays_of_an_objective_may_not_have_names_of_model_arrays(tmp_path):
     (tmp_path / "text").write_text("a b c d\n" * 20)
     (tmp_path / "mine.py").write_text(
         "from w2vtrain.objectives.softmax import DEFAULTS, Softmax\n\n\nclass Mine(Softmax):\n"
         "    def arrays(self):\n        return {'bias': self.output}\n\n\nOBJECTIVE = Mine\n"
     )
     objectives.allow_code(str(tmp_path / "mine.py"))
-    with pytest.raises(ConfigError, match="named 'bias', which is taken"):
+    with pytest.raises(ConfigError, match="its array 'bias' has a reserved name"):
         w2vtrain.train(
             str(tmp_path / "text"), objective=str(tmp_path / "mine.py"), vector_size=8, min_count=1, epochs=1
         )

@@ -1,11 +1,11 @@
 """w2vtrain trains word embeddings: `w2vtrain fit` in the shell, `w2vtrain.train` in Python.
 
-Importing it is cheap: what costs time (Numba, NumPy) is imported on first use.
+Importing the package is cheap: Numba and NumPy are imported on first use.
 """
 
 import importlib
 
-TYPE_CHECKING = False  # as in typing, whose import would delay the moment from which on Ctrl-C is one line
+TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-C prints one line
 if TYPE_CHECKING:
     from typing import Any
 

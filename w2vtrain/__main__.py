@@ -1,20 +1,20 @@
-"""The entry point: `w2vtrain` and `python -m w2vtrain`.
+"""The entry point of `w2vtrain` and `python -m w2vtrain`.
 
-It imports next to nothing at the top, so that Ctrl-C is answered in one line from the first moment on.
+It imports almost nothing at the top, so that Ctrl-C prints one line instead of a traceback from the very start.
 """
 
 import os
 
 
 def main() -> None:
-    """Run the command line; KeyboardInterrupt during its imports ends with exit code 130, too."""
+    """Run the command line. A KeyboardInterrupt during its imports also ends with exit code 130."""
     try:
         from w2vtrain.system.terminal import interrupts_end_imports
 
         with interrupts_end_imports():
             from w2vtrain.cli import main as command_line
         command_line()
-    except SystemExit:  # all is written: Python's own end is no longer interrupted, which would show a traceback
+    except SystemExit:  # all output is written; Ctrl-C during Python's shutdown would print a traceback
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)

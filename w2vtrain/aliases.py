@@ -1,6 +1,6 @@
-"""The architectures' names, and the three settings that named them before: aliases wherever settings come from.
+"""The names of the built-in architectures, and the three older settings that select one: the aliases.
 
-How an architecture computes is not known here.
+The aliases are accepted wherever settings are. How an architecture computes is not known here.
 """
 
 from collections.abc import Mapping
@@ -15,27 +15,27 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "cbow-corrected": {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False},
     "vlbl": {"model": "cbow", "context_weights": True},
 }
-"""The architectures, each in the words of the aliases."""
+"""The built-in architectures, each with the alias values that select it."""
 ALIASES = {
     "model": Row(Choice(("skipgram", "cbow")), "Short for --architecture skipgram or cbow."),
     "cbow_gradient": Row(
-        Choice(("corrected", "word2vec")), "Short for --architecture cbow-corrected or cbow, with --model cbow."
+        Choice(("corrected", "word2vec")), "With --model cbow: short for --architecture cbow-corrected or cbow."
     ),
-    "context_weights": Row(Truth(), "Short for --architecture vlbl, with --model cbow."),
+    "context_weights": Row(Truth(), "With --model cbow: short for --architecture vlbl."),
 }
-"""The rows of the former settings, which are taken wherever settings are."""
+"""The settings table rows of the aliases."""
 
 
 def option(name: str) -> str:
-    """Return the name of a setting's option, without the hyphens in front."""
+    """Return the name of a setting's command-line option, without the leading hyphens."""
     return name.replace("_", "-")
 
 
 def overlaid(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values, changed by those of a layer that takes precedence.
+    """Return the values, overridden by those of a layer that takes precedence.
 
-    An architecture in the layer replaces aliases among the values; aliases in the layer change the values' architecture
-    as they would change the aliases that it stands for.
+    An architecture in the layer removes the aliases from the values. Aliases in the layer change an architecture among
+    the values as they would change the aliases that it stands for.
     """
     found = dict(values)
     if "architecture" in layer:
@@ -47,9 +47,9 @@ def overlaid(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, A
 
 
 def translated(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values with `architecture` in place of `model`, `cbow_gradient` and `context_weights`.
+    """Return the values with `architecture` in place of `model`, `cbow_gradient` and `context_weights`.
 
-    ConfigError if these contradict each other, or an architecture that is among the values, too.
+    Raise ConfigError if these contradict each other or an architecture that is also among the values.
     """
     given = {name: values[name] for name in ALIASES if name in values}
     found = {name: value for name, value in values.items() if name not in ALIASES}
@@ -67,7 +67,7 @@ def translated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the aliases' values that the architecture stands for; None if there are none."""
+    """Return the alias values that the architecture stands for; None if it stands for none."""
     name = values.get("architecture")
     return ARCHITECTURES.get(name) if isinstance(name, str) else None
 
@@ -75,14 +75,14 @@ def _meant(values: Mapping[str, Any]) -> dict[str, Any] | None:
 def _architecture(model: str = "skipgram", cbow_gradient: str = "word2vec", context_weights: bool = False) -> str:
     if context_weights:
         if model != "cbow":
-            raise ConfigError("context-weights: skip-gram has no positions; say --model cbow, too")
+            raise ConfigError("context-weights: skip-gram has no context positions; add --model cbow")
         return "vlbl"
     return "cbow-corrected" if (model, cbow_gradient) == ("cbow", "corrected") else model
 
 
 def check_gradient(architecture: str) -> None:
-    """Raise ConfigError if a gradient that the command line asks for would have no effect."""
+    """Raise ConfigError if --cbow-gradient would have no effect."""
     if architecture == "vlbl":
-        raise ConfigError("cbow-gradient: has no effect with --context-weights, whose sum is no mean")
+        raise ConfigError("cbow-gradient: has no effect with --context-weights, which uses a weighted sum, not a mean")
     if "cbow_gradient" not in ARCHITECTURES.get(architecture, {}):
-        raise ConfigError(f"cbow-gradient: {architecture} has none; say --model cbow, too")
+        raise ConfigError(f"cbow-gradient: does not apply to {architecture}; add --model cbow")

@@ -1,4 +1,7 @@
-"""The Python side of `w2vtrain fit`: one function. It writes no file."""
+"""Train from Python: `train` does what `w2vtrain fit` does.
+
+It prints nothing and writes no output file.
+"""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -24,17 +27,47 @@ def train(
     events: Events | None = None,
     **settings: Any,
 ) -> Model:
-    """Train on text files, directories or globs; settings are those of `w2vtrain fit --help`, with underscores.
+    """Train a model on text files.
 
-    `train("corpus.txt", vector_size=200, objective="hs").input[i]` is the vector of `words[i]`. An objective's own
-    options are `options={"negative": 10}`. `vocabulary` takes the place of counting; `min_count` and `max_vocab` cut
-    it only if they are given. With `heldout` files the model is that of the epoch that predicts them best. `events`
-    are callbacks: see `training.events`. Raises ConfigError for settings and other W2VError's for input.
+    Parameters
+    ----------
+    corpus : str, path, or sequence of these
+        Text files, directories, or glob patterns.
+    vocabulary : Vocabulary, optional
+        Words to use instead of counting those of the corpus. `min_count` and `max_vocab` reduce it only if given.
+    heldout : str, path, or sequence of these, optional
+        Text to score after each epoch. The returned model is that of the epoch that predicts it best.
+    events : Events, optional
+        Callbacks that report progress; see `w2vtrain.training.events.Events`.
+    **settings
+        The settings of `w2vtrain fit --help`, with underscores in place of hyphens. Options of the objective are a
+        dictionary: ``options={"negative": 10}``. An objective or architecture that is a file or module is run.
+
+    Returns
+    -------
+    Model
+        ``model.input[i]`` is the vector of ``model.words[i]``.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is unknown, out of range, or contradicts another.
+    W2VError
+        If anything else goes wrong: InputMissing or DataError for the input, ResourceError if there is not enough
+        memory, Diverged if the weights become NaN or infinite, and so on (see `w2vtrain.errors`).
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, objective="hs", epochs=2)
+    >>> model.input.shape == (len(model.words), 50)
+    True
+
     """
     if vocabulary is not None:
         settings = {"min_count": 1, **settings}
     checked = validated(settings)
-    Named(checked.objective, checked.architecture).allow()  # the caller named them
+    Named(checked.objective, checked.architecture).allow()  # naming them here is permission
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
@@ -46,12 +79,15 @@ def _paths(files: Files) -> list[str]:
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
-    """The words that occur `min_count` times, of these the first `max_vocab`; DataError if fewer than 2 are left."""
-    kept = int((vocabulary.counts >= min_count).sum())  # they stand by falling count
+    """Return the words that occur at least `min_count` times, and of these only the `max_vocab` most frequent.
+
+    Raise DataError if fewer than 2 words are left.
+    """
+    kept = int((vocabulary.counts >= min_count).sum())  # counts are in descending order
     kept = kept if max_vocab is None else min(kept, max_vocab)
     if kept < 2:
         raise DataError(
             f"min_count {min_count:,} keeps {kept} of the vocabulary's {len(vocabulary):,} words;"
-            f" training needs at least 2: the highest count is {vocabulary.counts[0]:,}"
+            f" training needs at least 2 (the highest count is {vocabulary.counts[0]:,})"
         )
     return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])

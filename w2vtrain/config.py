@@ -1,9 +1,9 @@
-"""The settings of a run: their table, the rules between them, and where each value came from.
+"""The settings of a run: their table, the rules between them, and the origin of each value.
 
-It reads settings and checks them; it opens no corpus and starts nothing.
+This module reads and checks settings. It opens no corpus and starts nothing.
 
-A value is looked up on the command line, then in W2VTRAIN_<NAME>, then in the TOML file of --config; else it is the
-default. The command line, the environment, TOML and the Python API all take their names from the one table below.
+A value comes from the command line, else from W2VTRAIN_<NAME>, else from the TOML file of --config, else it is the
+default. The command line, the environment, TOML files and the Python API all take their names from the table below.
 """
 
 import dataclasses
@@ -22,86 +22,100 @@ from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
 LARGEST = 1 << 20
-"""Bytes that a file of settings may have."""
+"""Maximum size of a settings file in bytes."""
 MOST_DOTS = 300
-"""Dots that a line of such a file may have, unless it is a comment."""
+"""Maximum number of dots in a line of a settings file, except in comments."""
 MOST_PROBLEMS = 10
-"""Problems that a message names."""
+"""Maximum number of unknown settings that one message names."""
 
 
 def setting(default: Any, parser: Parser, text: str, *flags: str) -> Any:
-    """Return a field of Settings with its row; None is a value where it is the default."""
+    """Return a field of Settings with its table row. None is a valid value only if it is the default."""
     return field(default=default, metadata={"row": Row(parser, text, flags)})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides what is learned. Lengths in words or tokens, rates per example."""
+    """All settings of a run. Lengths are in words or tokens, rates per example."""
 
     architecture: str = setting(
         "skipgram", Text(words=tuple(members("architectures"))),
-        "What predicts a word: each context word (skipgram), their mean (cbow; cbow-corrected takes its exact"
-        " gradient), or their sum with a learned weight vector per position (vlbl).",
+        "What predicts the target word: each context word (skipgram), their mean (cbow; cbow-corrected uses its exact"
+        " gradient), or their sum with a learned weight vector per position (vlbl). May also be a file or module.",
     )  # fmt: skip
-    objective: str = setting("neg", Text(), "Output objective; `w2vtrain objectives` lists them.")
+    objective: str = setting(
+        "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."
+    )
     vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "--size", "--dim")
-    window: int = setting(5, Whole(1, 50), "Context words on either side, at most.", "--ws")
+    window: int = setting(5, Whole(1, 50), "Maximum number of context words on each side of the target word.", "--ws")
     shrink_windows: bool | None = setting(
         None, Truth(),
-        "Draw each window's size from 1 to --window, as word2vec.c does; the default, except for --architecture vlbl.",
+        "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl]",
     )  # fmt: skip
     context: str = setting(
         "symmetric", Choice(("symmetric", "left", "right")),
-        "Which side of a word is its context; left makes a language model.",
+        "Take context words from both sides of the target word, or from one; left trains a language model.",
     )  # fmt: skip
-    bias: bool = setting(False, Truth(), "Output rows have a bias.")
-    sentence_end: bool = setting(False, Truth(), "Predict the end of a sentence, too, as the word `</s>`.")
-    sample: float = setting(1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words; 0 keeps all.")
+    bias: bool = setting(False, Truth(), "Add a bias to each output vector.")
+    sentence_end: bool = setting(False, Truth(), "Also predict the end of each sentence, as the word `</s>`.")
+    sample: float = setting(
+        1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
+    )
     alpha: float | None = setting(
         None, Real(0.0),
-        "Learning rate at the start; by default the one measured best for the architecture and objective.", "--lr",
+        "Initial learning rate.  [default: the best measured for the architecture and objective]", "--lr",
     )  # fmt: skip
-    min_alpha: float | None = setting(None, Real(0.0), "Learning rate at the end; by default alpha / 10,000.")
+    min_alpha: float | None = setting(
+        None, Real(0.0), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
+    )
     weight_decay: float = setting(
-        0.0, Real(0.0, 1.0), "Each example shrinks every weight by this fraction times the learning rate."
+        0.0, Real(0.0, 1.0), "Each word of the text shrinks every weight by this fraction times the learning rate."
     )
     init: float = setting(
-        0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 starts as word2vec.c does."
+        0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 initializes them as word2vec.c does."
     )
     block: int | None = setting(
         None, Whole(1, 65_536),
-        "Examples per step, for objectives that score whole blocks; by default the objective's own number.",
+        "Examples per step, for objectives that score blocks of examples.  [default: depends on the objective]",
     )  # fmt: skip
-    epochs: int = setting(5, Whole(1, 1_000_000), "Passes over the corpus.", "--iter")
+    epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "--iter")
     seconds: float | None = setting(
         None, Real(0.0),
-        "Train this long, or --epochs if that is sooner; the rate falls with whichever is nearer its end.",
+        "Stop after this many seconds of training unless --epochs is reached first; the learning rate falls with"
+        " whichever is closer to its end.",
     )  # fmt: skip
     patience: int | None = setting(
-        None, Whole(1, 1_000_000), "Stop when --heldout's perplexity has not fallen for this many epochs."
+        None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
     )
-    min_count: int = setting(5, Whole(1), "Leave out words that occur less often.")
-    max_vocab: int | None = setting(None, Whole(2), "Keep this many of the most frequent words.")
-    max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Cut longer lines into sentences of this many tokens.")
+    min_count: int = setting(5, Whole(1), "Ignore words that occur fewer times than this.")
+    max_vocab: int | None = setting(None, Whole(2), "Keep only this many words, the most frequent ones.")
+    max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens.")
     tokenizer: str = setting(
         "whitespace", Choice(("whitespace", "unicode", "simple")),
-        "Split at ASCII white space, at all that Unicode has, or lower-case and keep Unicode words only.",
+        "Split at ASCII white space (whitespace), at any Unicode white space (unicode), or lowercase the text and keep"
+        " only Unicode words (simple).",
     )  # fmt: skip
     encoding_errors: str = setting(
         "replace", Choice(("replace", "strict", "ignore")),
-        "Bytes that are not UTF-8: make U+FFFD of them, stop at the first, or leave them out.",
+        "Bytes that are not UTF-8: replace them with U+FFFD, stop at the first (strict), or ignore them.",
     )  # fmt: skip
     allow_nul: bool = setting(
-        False, Truth(), "Take a NUL byte for white space; by default it ends the run, as in binary data."
+        False, Truth(), "Treat a NUL byte as white space; otherwise it is an error, since it suggests binary data."
     )
     shuffle: bool | None = setting(
         None, Truth(),
-        "Learn chunks of 1,000 words in a new order each epoch; by default what was measured best for the objective.",
+        "Train on chunks of 1,000 words in a new random order in each epoch.  [default: as measured best for the"
+        " architecture and objective]",
     )  # fmt: skip
-    seed: int = setting(1, Whole(0, 2**63 - 1), "Seed of every random stream.")
-    threads: int | str = setting("auto", Whole(1, 1024, ("auto",)), "Threads, or auto.", "--workers")
+    seed: int = setting(1, Whole(0, 2**63 - 1), "Seed of all random numbers.")
+    threads: int | str = setting(
+        "auto",
+        Whole(1, 1024, ("auto",)),
+        "Number of threads; auto uses all cores available to the process.",
+        "--workers",
+    )
     stall_timeout: float = setting(
-        600.0, Real(1.0, 1e9), "End the run when a thread finishes no chunk for this many seconds."
+        600.0, Real(1.0, 1e9), "End the run with an error if a thread finishes no chunk of text for this many seconds."
     )
     options: dict[str, Any] = field(default_factory=dict, metadata={"row": Row(Table(), "Options of the objective.")})
 
@@ -115,8 +129,8 @@ def resolve(
 ) -> tuple[Settings, dict[str, str]]:
     """Return the settings and the origin of each: "command line", "W2VTRAIN_X", the file's name, or "default".
 
-    Options go with the objective that they were given for, if a later source names another. ConfigError names every
-    problem at once; InputMissing if the file cannot be read.
+    If a later source names another objective, the options given for the earlier one are dropped. Raise ConfigError,
+    which names every problem at once, and InputMissing if the file cannot be read.
     """
     values: dict[str, Any] = {}
     origins = dict.fromkeys(FIELDS, "default")
@@ -128,7 +142,7 @@ def resolve(
     )
     for layer, origin in layers:
         if "objective" in values and layer.get("objective", values["objective"]) != values["objective"]:
-            options = {}  # those of the objective that is not taken
+            options = {}  # they belong to the objective that is replaced
         if more := layer.pop("options", {}):
             options |= more
             origins["options"] = origin("options")
@@ -149,11 +163,14 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Return the settings in a TOML file; `[objective]` may be a table with a name and a table of options."""
-    from w2vtrain.system.reading import read_small  # `--help` does without it
+    """Return the settings in a TOML file. `[objective]` may be a table with a name and a table of options.
+
+    Raise ConfigError for a file that is not TOML, is too large or has unknown settings, and InputMissing.
+    """
+    from w2vtrain.system.reading import read_small  # not needed for --help
 
     try:
-        text = read_small(path, LARGEST, ConfigError, ": settings are short; name another file").decode()
+        text = read_small(path, LARGEST, ConfigError, ": too many for a settings file; name another file").decode()
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         _check_keys(text, path)
         data = tomllib.loads(text)
@@ -174,10 +191,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _check_keys(text: str, path: str | Path) -> None:
-    """Raise ConfigError for a line that may be a key of hundreds of parts: tomllib's time is their number squared."""
+    """Raise ConfigError for a line that may be a key of hundreds of parts: tomllib takes time quadratic in them."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
-            raise ConfigError(f"{path}:{number}: {line.count('.'):,} dots in a line: keys of settings have two parts")
+            raise ConfigError(
+                f"{path}:{number}: {line.count('.'):,} dots in a line: a settings key has at most three parts"
+            )
 
 
 def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,7 +207,7 @@ def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(names: list[str], known: Iterable[str]) -> str:
-    """Name settings that do not exist, the first of them if there are many, each with the one that was meant."""
+    """Return a message that names unknown settings (only the first MOST_PROBLEMS), each with the closest known name."""
     problems = []
     for name in names[:MOST_PROBLEMS]:
         close = difflib.get_close_matches(name, list(known), 1, 0.5)
@@ -199,7 +218,7 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
 
 
 def validated(values: Mapping[str, Any]) -> Settings:
-    """Return settings with every value in its type and range, aliases translated; ConfigError names all problems."""
+    """Return settings with every value converted and checked and aliases translated; ConfigError names all problems."""
     unknown = [name for name in values if name not in ROWS]
     problems, good = [_unknown(unknown, ROWS)] if unknown else [], {}
     for name, value in values.items():
@@ -219,16 +238,16 @@ def validated(values: Mapping[str, Any]) -> Settings:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """Return one value in its type; ValueError says what was expected."""
+    """Return one value converted to its type; ValueError says what was expected."""
     if value is None and name in FIELDS and FIELDS[name].default is None:
         return None
     return ROWS[name].parser.parse(value)
 
 
 def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
-    """Return what is wrong with values that are sound one by one.
+    """Return a message for each rule between settings that is broken. Single values have been checked already.
 
-    heldout: whether there is held-out text; None where that is not known.
+    heldout: whether there is held-out text; None if unknown.
     """
     alpha, low = settings.alpha, settings.min_alpha
     rules = (
@@ -237,13 +256,13 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
         (alpha is not None and low is not None and low > alpha, f"min-alpha: {low} is more than alpha, {alpha}"),
         (
             settings.patience is not None and heldout is False,
-            "patience: needs --heldout, the text whose perplexity is watched",
+            "patience: needs --heldout, whose perplexity it watches",
         ),
     )
     return [message for is_broken, message in rules if is_broken]
 
 
 def check_rules(settings: Settings, heldout: bool | None = None) -> None:
-    """Raise ConfigError if settings break a rule; heldout: see `broken_rules`."""
+    """Raise ConfigError if settings break a rule. heldout: as in `broken_rules`."""
     if problems := broken_rules(settings, heldout):
         raise ConfigError("; ".join(problems))

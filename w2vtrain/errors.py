@@ -1,95 +1,136 @@
-"""The errors that users meet, one class a kind of trouble, each with its exit code.
+"""The exceptions that users see: one class per kind of problem, each with its exit code.
 
-Nothing here prints or exits: the command line turns an error into one line and a code.
-The codes are those of BSD's sysexits.h where one fits, and are part of the interface.
+Nothing here prints or exits: the command line turns an exception into one line and an exit code. The codes follow
+BSD's sysexits.h where one fits, and are part of the interface.
 """
 
 from typing import Any
 
+EXIT_CODES = {
+    0: ("success", ""),
+    1: ("score below --fail-under, or failed check", ""),
+    2: ("invalid command line", ""),
+    65: ("invalid input data", "The message names the file and the line or byte."),
+    66: ("input missing or unreadable", ""),
+    70: ("internal error", "A bug, user code that raised, or a thread without progress for `--stall-timeout` seconds."),
+    71: ("out of memory", "Reported before training if possible; limits of `ulimit -v` and control groups count."),
+    73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
+    74: ("disk full or write error", "What the file contained before is still there."),
+    75: ("stopped by a signal and saved", "The same command, or `w2vtrain resume`, continues the run."),
+    76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
+    78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),
+    130: ("interrupted", "A second Ctrl-C, or one outside of training."),
+}
+"""The exit codes of all commands: a summary and a detail of each."""
+
 
 def shown(value: Any) -> str:
-    """A value of unknown size as it may stand in a message."""
+    """Return a value's repr for a message, cut to 80 characters."""
     try:
         text = repr(value)
-    except ValueError:  # Python prints no whole number of more than 4,300 digits
+    except ValueError:  # Python refuses to print an integer of more than 4,300 digits
         return "a huge number"
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 class W2VError(Exception):
-    """Base of every error with a message for the user: what, where, what to do."""
+    """Base class of all errors that w2vtrain raises on purpose. Exit code 70, or that of the subclass.
+
+    The message is one line that says what is wrong, where, and what to do.
+
+    Attributes
+    ----------
+    exit_code : int
+        The exit code of the command line for this class of errors.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> try:
+    ...     w2vtrain.train("missing.txt")
+    ... except w2vtrain.W2VError as error:
+    ...     print(error.exit_code)
+    66
+
+    """
 
     exit_code = 70
 
 
 class UsageError(W2VError):
-    """A command line or an argument that makes no sense."""
+    """Raised for an invalid command line or function argument. Exit code 2."""
 
     exit_code = 2
 
 
 class DataError(W2VError):
-    """Input that was read and is wrong: the message names the file and the line or byte."""
+    """Raised for input that was read and is invalid; the message names the file and the line or byte. Exit code 65."""
 
     exit_code = 65
 
 
 class CorpusChanged(DataError):
-    """Text that is not the one with which a run began."""
+    """Raised when a run resumes and its corpus is not the one it began with. Exit code 65."""
 
 
 class InputMissing(W2VError):
-    """Input that is not there or cannot be opened."""
+    """Raised for input that does not exist, or cannot be opened or read. Exit code 66."""
 
     exit_code = 66
 
 
 class ResourceError(W2VError):
-    """Not enough memory, or another refusal of the operating system."""
+    """Raised when there is not enough memory. Exit code 71, also used for other errors of the operating system."""
 
     exit_code = 71
 
 
 class OutputError(W2VError):
-    """Output that cannot be created, or that exists already."""
+    """Raised for output that exists already, cannot be created, or is in use by another run. Exit code 73.
+
+    Also raised for a run folder that must not be trusted, because another user can write to it.
+    """
 
     exit_code = 73
 
 
 class WriteError(W2VError):
-    """Output that could be opened but not written: a full disk, say."""
+    """Raised when writing an output fails, for example because the disk is full. Exit code 74."""
 
     exit_code = 74
 
 
 class Stopped(W2VError):
-    """A signal asked for it: the run is saved, and the same command goes on."""
+    """Raised when a signal stops a run, after saving it: the same command resumes. Exit code 75."""
 
     exit_code = 75
 
 
 class Diverged(W2VError):
-    """Training left the finite numbers."""
+    """Raised when training produces NaN or infinite values. Exit code 76."""
 
     exit_code = 76
 
 
 class ConfigError(W2VError):
-    """Settings that are unknown, out of range or contradict one another."""
+    """Raised for settings that are unknown, out of range, or contradict one another. Exit code 78."""
 
     exit_code = 78
 
 
 class Stalled(W2VError):
-    """A thread that says nothing any more; the command line shows where all threads stand."""
+    """Raised when a thread makes no progress for --stall-timeout seconds. Exit code 70.
+
+    The command line also prints the stacks of all threads.
+    """
 
 
 class BelowThreshold(W2VError):
-    """An evaluation that stayed below --fail-under."""
+    """Raised when a score is below --fail-under, or when a check fails. Exit code 1."""
 
     exit_code = 1
 
 
 def reason(error: Exception) -> str:
-    """Return what an error says; an OSError's text leaves out its number and its file name."""
+    """Return an error's message; that of an OSError without its number and file name."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

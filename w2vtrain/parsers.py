@@ -1,6 +1,6 @@
-"""Rows of the settings table and their parsers: each takes a text or a Python value and returns it in its type.
+"""The rows of the settings table, and the parsers that convert a text or a Python value to a setting's type.
 
-They know no setting by name: the table in config.py gives each row its parser.
+No setting is known by name here: the table in config.py gives each row its parser.
 """
 
 import math
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-"""The words for truth values, in lower case."""
+"""The words accepted for true and false, in lower case."""
 
 
 class Parser(Protocol):
-    """What a row of the settings table needs."""
+    """The parser of a row of the settings table."""
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in the help."""
+        """Placeholder of the value in the help."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that a shell completes; other values may be valid, too."""
+        """Words that the shell completes; other values may also be valid."""
 
     def parse(self, value: Any) -> Any:
-        """Return the value in its type; ValueError says what was expected."""
+        """Return the value converted to its type; ValueError says what was expected."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the settings table: what parses a value, the help, further names of the option."""
+    """A row of the settings table: the parser, the help text, and additional names of the option."""
 
     parser: Parser
     text: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number from `low` to `high`, both included, or one of `words`."""
+    """A finite number from `low` to `high` inclusive (None: no upper limit), or one of `words`."""
 
     low: float
     high: float | None = None
@@ -48,7 +48,7 @@ class Number:
     name: ClassVar[str]
 
     def parse(self, value: Any) -> Any:
-        """Return an int or a float; numbers that would lose digits are refused."""
+        """Return an int or a float; ValueError if it is out of range or the conversion would lose digits."""
         if isinstance(value, str) and value in self.words:
             return value
         try:
@@ -66,30 +66,30 @@ class Number:
 
 
 class Whole(Number):
-    """An int."""
+    """An integer."""
 
     metavar, kind, name = "N", int, "a whole number"
 
 
 class Real(Number):
-    """A float."""
+    """A floating-point number."""
 
     metavar, kind, name = "X", float, "a number"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of a fixed set of words."""
 
     words: tuple[str, ...]
 
     @property
     def metavar(self) -> str:
-        """All words."""
+        """All words, separated by bars."""
         return "|".join(self.words)
 
     def parse(self, value: Any) -> str:
-        """Return the word."""
+        """Return the word; ValueError if it is not in the set."""
         if not isinstance(value, str) or value not in self.words:
             raise ValueError(f"expected {' or '.join(self.words)}")
         return value
@@ -97,13 +97,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text: what it names is looked up later."""
+    """Any text; if it is a name, it is looked up later."""
 
     metavar: str = "NAME"
     words: tuple[str, ...] = ()
 
     def parse(self, value: Any) -> str:
-        """Return the text."""
+        """Return the text; ValueError if the value is not a str."""
         if not isinstance(value, str):
             raise ValueError("expected text")
         return value
@@ -117,7 +117,7 @@ class Truth:
     words: ClassVar[tuple[str, ...]] = ()
 
     def parse(self, value: Any) -> bool:
-        """Return the truth value."""
+        """Return the bool; ValueError for any other word or value."""
         if str(value).lower() not in TRUTH:
             raise ValueError("expected true or false")
         return TRUTH[str(value).lower()]
@@ -125,13 +125,13 @@ class Truth:
 
 @dataclass(frozen=True)
 class Table:
-    """Names with values of any kind."""
+    """A dictionary with values of any type."""
 
     metavar: ClassVar[str] = "KEY=VALUE"
     words: ClassVar[tuple[str, ...]] = ()
 
     def parse(self, value: Any) -> dict[str, Any]:
-        """Return a copy."""
+        """Return a copy; ValueError if the value is not a mapping."""
         if not isinstance(value, Mapping):
             raise ValueError("expected a table")
         return dict(value)

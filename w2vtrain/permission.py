@@ -1,6 +1,7 @@
-"""Which code of users may run: objectives and architectures that are files or modules, named on this command line.
+"""Decide which user code may run: objectives and architectures in files or modules that the command line names.
 
-Settings, models and run folders may come from anywhere, so what they name runs only if the command line names it, too.
+Settings, models and run folders may come from anyone, so code that they name runs only if the command line names it
+as well.
 """
 
 from collections.abc import Mapping
@@ -14,20 +15,20 @@ from w2vtrain.registry import is_code
 
 @dataclass(frozen=True)
 class Named:
-    """The objective and the architecture that a command line names, if any."""
+    """The objective and the architecture named on the command line, if any."""
 
     objective: str | None = None
     architecture: str | None = None
 
     def allow(self) -> None:
-        """Let their code run. Names of files are relative to the working folder."""
+        """Permit their code to run. File names are relative to the working directory."""
         objectives.allow_code(self.objective)
         architectures.allow_code(self.architecture)
 
     def in_place_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a model's settings with the code that is named here in place of files of the same names.
+        """Return a model's settings with the code named here in place of code in files of the same name.
 
-        A model knows its code by the name it had when and where it was trained.
+        A model records the path that the file had when it was trained, which may have changed since.
         """
         found = dict(settings)
         for kind, name in asdict(self).items():
@@ -37,11 +38,11 @@ class Named:
 
 
 def require(objective: str, architecture: str, folder: str | Path = ".") -> None:
-    """Raise CodeNotAllowed if one of them is code that was not named; files are relative to `folder`."""
+    """Raise CodeNotAllowed if either is user code that was not named; files are relative to `folder`."""
     objectives.require_allowed(objective, folder)
     architectures.require_allowed(architecture, folder)
 
 
 def placed(name: str, folder: str | Path) -> str:
-    """Return a name that means the same in any folder: that of a file, relative to `folder`, becomes absolute."""
+    """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
     return str(Path(folder, name).resolve()) if name.endswith(".py") else name

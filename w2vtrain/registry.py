@@ -1,7 +1,7 @@
-"""Find, load and verify what users may bring in modules of their own: objectives and architectures.
+"""Find, load and verify objectives and architectures, including those in users' own modules.
 
-A registry knows none of its members by name: it looks into its folder, into the entry points of other packages, and
-where a user points. It decides whether code may run, but not what the code is for.
+A registry does not know its members by name: it looks in its folder, in the entry points of other packages, and at the
+file or module that a user names. It decides whether code may run, but not what the code is for.
 """
 
 import importlib
@@ -20,24 +20,24 @@ from typing import Any
 from w2vtrain.errors import ConfigError, W2VError, shown
 
 RESERVED = ("contract",)
-"""Modules of a registry's folder that are no members."""
+"""Modules in a registry's folder that are not members."""
 
 
 TAKEN = frozenset({"input", "output", "bias", "input_rows"})
-"""Arrays of a model or a checkpoint that are none of a member's: it must give its own arrays other names."""
+"""Array names that models and checkpoints reserve; a member's own arrays must have other names."""
 
 
 class CodeNotAllowed(ConfigError):
-    """A member that is a file or a module, and that nobody named who may run code."""
+    """Raised for a member in a file or module that the command line does not name. Exit code 78."""
 
 
 @dataclass(frozen=True)
 class Contract:
     """What a class must have: the members of a Protocol whose bodies raise NotImplementedError.
 
-    The others are defaults, which `verify` gives to a class that leaves them out. compiled: methods that become part
-    of a kernel, whose arguments must be named as the Protocol's. named_tuple: the class must be a NamedTuple, as all
-    that kernels take.
+    The Protocol's other members are defaults, which `verify` adds to a class that lacks them. compiled: methods that
+    become part of a kernel; their arguments must have the same names as in the Protocol. named_tuple: the class must
+    be a NamedTuple, as kernels require.
     """
 
     protocol: type
@@ -45,12 +45,12 @@ class Contract:
     named_tuple: bool = False
 
     def verify(self, cls: Any, what: str) -> None:
-        """Complete a class with the Protocol's defaults; ConfigError names what is missing or wrong, and where."""
+        """Check a class and add the Protocol's defaults; ConfigError says what is missing or wrong, and where."""
         if not inspect.isclass(cls):
             raise ConfigError(f"{what}: expected a class, got {shown(cls)}")
         where = described(cls, what)
         if self.named_tuple and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-            raise ConfigError(f"{where} is not a typing.NamedTuple, which is what kernels can take")
+            raise ConfigError(f"{where} is not a typing.NamedTuple, as kernels require")
         problems = [self._problem(cls, name, member) for name, member in self._members.items()]
         if found := [problem for problem in problems if problem]:
             raise ConfigError(f"{where} {'; '.join(found)}")
@@ -59,14 +59,14 @@ class Contract:
                 setattr(cls, name, member)
 
     def verify_built(self, instance: Any, what: str) -> None:
-        """ConfigError for an instance that lacks an attribute of the contract."""
+        """Raise ConfigError if an instance lacks an attribute of the contract."""
         missing = [name for name, member in self._members.items() if not hasattr(instance, name)]
         if missing:
             raise ConfigError(f"{described(type(instance), what)}, which build returns, has no {missing[0]}")
 
     @cached_property
     def _members(self) -> dict[str, Any]:
-        """Name -> function, property or value of all public members, those of base Protocols first."""
+        """All public members (functions, properties, values) by name, those of base Protocols first."""
         found: dict[str, Any] = {}
         for base in reversed(self.protocol.__mro__):
             if base.__module__ == self.protocol.__module__:
@@ -74,7 +74,7 @@ class Contract:
         return found
 
     def _problem(self, cls: type, name: str, member: Any) -> str | None:
-        """What is wrong with one member of a class, in words, or None."""
+        """Return what is wrong with one member of a class, as text, or None."""
         function = _function_of(member)
         if not hasattr(cls, name):
             required = function is not None and "NotImplementedError" in function.__code__.co_names
@@ -93,14 +93,14 @@ class Contract:
 
 
 def _function_of(member: Any) -> Any:
-    """The function behind a method, a class method or a property; None for a plain value."""
+    """Return the function behind a method, class method or property; None for a plain value."""
     if isinstance(member, property):
         return member.fget
     return getattr(member, "__func__", member if inspect.isfunction(member) else None)
 
 
 def _declared(name: str, member: Any) -> str:
-    """How a member is declared: the kind and the arguments of a method, without annotations; a property's name."""
+    """Return a member's declaration: a method's kind and parameters without annotations, or a property's name."""
     if isinstance(member, property):
         return name
     kind = {classmethod: "class method ", staticmethod: "static method "}.get(type(member), "")
@@ -110,13 +110,13 @@ def _declared(name: str, member: Any) -> str:
 
 
 def _fits(own: Any, member: Any, by_name: bool) -> bool:
-    """Whether a method takes the arguments that a member declares, if `by_name` by the same names."""
+    """Return whether a method accepts the arguments that a member declares; if `by_name`, under the same names."""
     declared = inspect.signature(_function_of(member)).parameters.values()
     names = [p.name for p in declared if p.kind is p.POSITIONAL_OR_KEYWORD]
     if isinstance(member, classmethod):
         if not inspect.ismethod(own):
             return False
-        names = names[1:]  # its class is bound
+        names = names[1:]  # cls is bound already
     try:
         signature = inspect.signature(own)
         if by_name:
@@ -124,18 +124,18 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
         signature.bind(*names)
     except TypeError:
         return False
-    except ValueError:  # a function written in C, which does not say what it takes
+    except ValueError:  # a function written in C may have no signature
         return True
     return True
 
 
 def described(cls: type, what: str) -> str:
-    """Return how messages name a class: what it is for, its name, file and line."""
+    """Return a class's description for messages: its purpose, name, file and line."""
     return f"{what}: class {cls.__qualname__} ({_place_of(cls)})"
 
 
 def _place_of(cls: type) -> str:
-    """File and line of a class."""
+    """Return the file and line of a class, or its module if these are unknown."""
     try:
         return f"{Path(inspect.getsourcefile(cls) or '').name}:{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
@@ -143,13 +143,13 @@ def _place_of(cls: type) -> str:
 
 
 def check_names(names: Iterable[str], what: str) -> None:
-    """ConfigError if one of a member's arrays has a name that is taken: it would hide that array in files."""
+    """Raise ConfigError if an array of a member has a reserved name: it would hide another array in files."""
     if taken := sorted(TAKEN & set(names)):
-        raise ConfigError(f"{what}: an array of its own is named {taken[0]!r}, which is taken; rename it")
+        raise ConfigError(f"{what}: its array {taken[0]!r} has a reserved name; rename it")
 
 
 def built(cls: Any, what: str, *arguments: Any, **options: Any) -> Any:
-    """Return what a member's `build` makes; ConfigError for whatever else than an error with a message it raises."""
+    """Return the result of a member's `build`; any exception but W2VError and MemoryError becomes a ConfigError."""
     try:
         return cls.build(*arguments, **options)
     except (W2VError, MemoryError):
@@ -159,16 +159,17 @@ def built(cls: Any, what: str, *arguments: Any, **options: Any) -> Any:
 
 
 def members(folder: str) -> list[str]:
-    """Return the names of the members that come with the package, from its folder alone: nothing is imported."""
+    """Return the names of the members that come with the package: list the folder, import nothing."""
     found = pkgutil.iter_modules([str(Path(__file__).parent / folder)])
     return [info.name.replace("_", "-") for info in found if info.name not in RESERVED]
 
 
 class Registry:
-    """The members of one kind by name: modules of a folder, of entry points, or that a user names.
+    """The members of one kind, by name: modules in a folder, from entry points, or named by a user.
 
-    package: the folder's name, which is the group of entry points, too; kind: "objective"; attributes: what a module
-    must have. `verify(module, name)` raises ConfigError for a module that does not keep its contract.
+    package: the folder as a package, whose name is also the group of entry points; kind: for example "objective";
+    attributes: what a module must define. `verify(module, name)` raises ConfigError for a module that breaks its
+    contract.
     """
 
     def __init__(
@@ -181,19 +182,20 @@ class Registry:
 
     @cached_property
     def loaders(self) -> Mapping[str, Callable[[], Any]]:
-        """Name -> what imports the module: a run needs one of them."""
+        """A function per registered member that imports its module; a run needs only one of them."""
         modules = {name: f"{self.package}.{name.replace('-', '_')}" for name in members(self.package.split(".")[-1])}
         ours = {name: partial(importlib.import_module, module) for name, module in modules.items()}
         return {entry.name: entry.load for entry in entry_points(group=self.package)} | ours
 
     def modules(self) -> dict[str, Any]:
-        """Name -> module, of every registered member: all are imported."""
+        """Import all registered members and return their modules by name."""
         return {name: self.module(name) for name in self.loaders}
 
     def module(self, name: str) -> Any:
-        """Return the module of a member: registered, or a file, or a module that Python finds.
+        """Return the module of a member: a registered one, a file, or a module on Python's path.
 
-        ConfigError if there is none, if it cannot be imported or does not keep the contract, and CodeNotAllowed.
+        Raise ConfigError if it does not exist, cannot be imported or breaks the contract, and CodeNotAllowed if it is
+        user code that was not named.
         """
         if name not in self.loaders and not is_code(name):
             raise ConfigError(f"{self.kind} {name!r}: choose one of {', '.join(sorted(self.loaders))}")
@@ -206,7 +208,7 @@ class Registry:
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
             module = load()
-        except (Exception, SystemExit) as error:  # whatever someone's module does when it is imported
+        except (Exception, SystemExit) as error:  # importing a user's module may raise anything
             raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
         if missing := [part for part in self.attributes if not hasattr(module, part)]:
             raise ConfigError(f"{self.kind} {name}: the module has no {missing[0]}")
@@ -215,34 +217,34 @@ class Registry:
         return module
 
     def _rename(self, cls: type) -> None:
-        """Rename a class if another one has its name: Numba takes NamedTuples of one name for one type."""
+        """Rename a class if another has its name: Numba treats NamedTuples of the same name as one type."""
         if self._names.setdefault(cls.__name__, cls) is not cls:
             cls.__name__ = f"{cls.__name__}_{zlib.crc32(cls.__module__.encode())}"
 
     def allow_code(self, name: str | None) -> None:
-        """Let a member that is a file or a module run.
+        """Permit the code of a member in a file or module to run.
 
-        Settings, models and run folders may come from anywhere, and naming such a member runs its code. So only a
-        name that the user gave, on the command line or as an argument in Python, comes here.
+        Pass only a name that the user gave, on the command line or as an argument in Python. Settings, models and run
+        folders may come from anyone, and loading such a member runs its code.
         """
         if name and name not in self.loaders:
             self._allowed.add(_place(name))
 
     def require_allowed(self, name: str, folder: str | Path = ".") -> None:
-        """Raise CodeNotAllowed for a file, relative to `folder`, or a module that `allow_code` was not told of."""
+        """Raise CodeNotAllowed for a file (relative to `folder`) or module that was not passed to `allow_code`."""
         if name not in self.loaders and is_code(name) and _place(name, folder) not in self._allowed:
             raise CodeNotAllowed(
-                f"{self.kind} {name} is code: it runs only if the command line says --{self.kind} {name}"
+                f"{self.kind} {name} is code that the command line does not name: to run it, add --{self.kind} {name}"
             )
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is that of a file or of a module, not of a registered member."""
+    """Return whether a name is that of a file or module rather than a registered member."""
     return name.endswith(".py") or "." in name
 
 
 def _place(name: str, folder: str | Path = ".") -> str:
-    """Return the absolute path of a file; of a module, its name."""
+    """Return a file's absolute path, or a module's name."""
     return str(Path(folder, name).resolve()) if name.endswith(".py") and "\0" not in name else name
 
 
@@ -251,11 +253,11 @@ def _outside(name: str, kind: str) -> Any:
     if not name.endswith(".py"):
         return importlib.import_module(name)
     path = Path(name)
-    own = f"{kind}_{zlib.crc32(str(path).encode())}"  # a name that no other module has, the same in every process
+    own = f"{kind}_{zlib.crc32(str(path).encode())}"  # unique, and the same in every process
     spec = importlib.util.spec_from_file_location(own, path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[own] = module  # where kernels look for the source that they are compiled from
+    sys.modules[own] = module  # kernels look up their source code here
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""What a run says: a bar on a terminal, lines elsewhere, JSON in its log."""
+"""The output of a run: a bar on a terminal, plain lines elsewhere, JSON in its log."""
 
 import json
 import os
@@ -25,13 +25,13 @@ def log_to(path):
     return json_lines(str(path), False, lambda name: Path(name).open("w", encoding="utf-8"))
 
 
-def test_durations():
+def test_durations_are_printed_in_fitting_units():
     assert [duration(s) for s in (0.04, 9.94, 10.4, 59.4, 125, 3723)] == [
         "0.0 s", "9.9 s", "10 s", "59 s", "2:05 min", "1:02:03 h",
     ]  # fmt: skip
 
 
-def test_intervals_are_due_once_and_average_since_the_last(monkeypatch):
+def test_an_interval_is_due_once_and_averages_since_the_last_report(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
     interval = Interval(5)
@@ -46,7 +46,7 @@ def test_intervals_are_due_once_and_average_since_the_last(monkeypatch):
     assert interval.mean() == 1.0
 
 
-def test_plain_lines_have_everything_and_the_end_is_always_told(capsys):
+def test_plain_lines_have_all_figures_and_the_end_is_always_printed(capsys):
     run = Console(every=1000)
     run.events().training(progress(500))
     assert capsys.readouterr().err == ""
@@ -56,12 +56,12 @@ def test_plain_lines_have_everything_and_the_end_is_always_told(capsys):
     assert re.fullmatch(r"epoch 2 100\.0%  [\d,]+ words/s  alpha 0\.00000  loss 1\.0000  ETA 0\.0 s\n", err)
 
 
-def test_quiet_says_nothing_but_still_logs(capsys, tmp_path):
+def test_quiet_prints_nothing_but_still_logs(capsys, tmp_path):
     with log_to(tmp_path / "log") as log:
         run = Console(quiet=True, every=0, log=log)
         run.say("hello")
         run.events().training(progress(250))
-        first = json.loads((tmp_path / "log").read_text())  # a reader sees a line as soon as it is written
+        first = json.loads((tmp_path / "log").read_text())  # each line is flushed
         run.events().training(progress(1000))
     assert capsys.readouterr() == ("", "")
     assert (first["event"], first["epoch"], first["words"], first["total_words"]) == ("progress", 1, 250, 1000)
@@ -70,7 +70,7 @@ def test_quiet_says_nothing_but_still_logs(capsys, tmp_path):
     assert len((tmp_path / "log").read_text().splitlines()) == 2
 
 
-def test_a_log_that_cannot_be_written(tmp_path):
+def test_a_log_that_cannot_be_created_or_written_is_an_error(tmp_path):
     with pytest.raises(OutputError, match="nowhere"), log_to(tmp_path / "nowhere" / "log"):
         pass
     if Path("/dev/full").exists():
@@ -78,7 +78,7 @@ def test_a_log_that_cannot_be_written(tmp_path):
             log({"event": "progress"})
 
 
-def test_a_log_is_json_whatever_is_in_it_also_on_standard_output(capsys, tmp_path):
+def test_log_lines_are_valid_json_for_any_content_also_on_stdout(capsys, tmp_path):
     facts = {"event": "progress", "loss": float("nan"), "outputs": ["\udcff", "é"]}
     with log_to("-") as log:
         log(facts)
@@ -104,7 +104,7 @@ run.close()
 """
 
 
-def test_a_terminal_gets_a_bar_with_everything():
+def test_a_terminal_gets_a_bar_with_all_figures():
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     terminal, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
@@ -118,4 +118,4 @@ def test_a_terminal_gets_a_bar_with_everything():
     pattern = r"epoch 2, alpha 0\.04321, loss 1\.5000 +\d+%\|.+\| +[\d.?]+k? words/s, ETA \d\d:\d\d"
     assert re.search(pattern, bars[-1]), bars
     assert all(len(frame) <= 110 for frame in bars)
-    assert frames[-2].strip() == "finished"  # the bar is gone, the line stands by itself
+    assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed

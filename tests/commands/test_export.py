@@ -1,4 +1,4 @@
-"""`export`: the vectors of a run that is not done, through the command line."""
+"""`export` writes the vectors of an unfinished run; tested through the command line."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count",
 
 
 def w2vtrain(code, folder, *words):
-    """What the command says, on both streams, and that an error is one line."""
+    """Run a command and return stdout and stderr together. A failure must print exactly one line."""
     words = [sys.executable, "-m", "w2vtrain", *map(str, words)]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == code, done.stderr
@@ -31,7 +31,7 @@ def w2vtrain(code, folder, *words):
 
 @pytest.fixture
 def stopped(tmp_path, monkeypatch):
-    """A function that fits text with these options, stopped, as by a signal, when two of three epochs are done."""
+    """Return a function that runs `fit` and stops it, as a signal would, after two of three epochs."""
     first_lines(300, tmp_path / "text.txt")
     monkeypatch.chdir(tmp_path)
 
@@ -51,12 +51,12 @@ def stopped(tmp_path, monkeypatch):
     return start
 
 
-def test_vectors_of_a_run_whose_corpus_is_gone(stopped):
+def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     folder = stopped()
     (folder / "text.txt").rename(folder / "moved.txt")
     said = w2vtrain(0, folder, "export", "v.bin.run", "-o", "so-far.txt")
     state = checkpoint.load(folder / "v.bin.run")
-    assert f"checkpoint {state.number}, in epoch 3 of 3, as they were" in said
+    assert f"checkpoint {state.number}, in epoch 3 of 3, current weights" in said
     found = read_vectors(str(folder / "so-far.txt"))
     assert np.array_equal(found.matrix, state.arrays["input"][:, :9])
     assert "exists: use --force" in w2vtrain(73, folder, "export", "v.bin.run", "-o", "so-far.txt")
@@ -70,8 +70,8 @@ def test_vectors_of_a_run_whose_corpus_is_gone(stopped):
     assert not (folder / "v.bin.run").exists()
 
 
-def test_with_held_out_text_the_best_epoch_s(stopped):
-    """Text in another order is predicted ever worse: the best epoch is the first, and the run has gone on from it."""
+def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
+    """Sorted text is predicted worse after each epoch: the best epoch is the first, and the run has continued since."""
     words = Path("text.txt").read_text(encoding="utf-8").split()
     Path("held.txt").write_text(" ".join(sorted(words)), encoding="utf-8")
     worse = ["--architecture", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
@@ -85,22 +85,22 @@ def test_with_held_out_text_the_best_epoch_s(stopped):
     assert not np.array_equal(found, state.arrays["input"][:, :9])
 
 
-def test_a_damaged_checkpoint_is_told_and_passed_over(stopped):
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_used(stopped):
     folder = stopped("--checkpoint-every", "0")
     run = folder / "v.bin.run"
     newest = checkpoint.numbers(run)[-1]
     state = run / f"ckpt-{newest:06d}" / checkpoint.STATE
     state.write_bytes(state.read_bytes()[:-1] + b"x")
     said = w2vtrain(0, folder, "export", run, "-o", "v.txt")
-    assert "took the checkpoint before it" in said
+    assert "using the checkpoint before it" in said
     assert f"checkpoint {newest - 1}," in said
 
 
-def test_what_cannot_be_exported(stopped):
+def test_export_refuses_invalid_folders_formats_and_vocabularies(stopped):
     folder = stopped()
     run = folder / "v.bin.run"
-    assert "no run's folder" in w2vtrain(65, folder, "export", ".", "-o", "v.txt")
-    assert "names no known format" in w2vtrain(2, folder, "export", run, "-o", "v.pdf")
+    assert "not a run folder" in w2vtrain(65, folder, "export", ".", "-o", "v.txt")
+    assert "unknown suffix for vectors" in w2vtrain(2, folder, "export", run, "-o", "v.pdf")
     vocabulary = (run / "vocab.txt").read_text()
     (run / "vocab.txt").write_text(vocabulary.replace("the ", "teh ", 1))
     assert "vocab.txt: not the vocabulary of checkpoint" in w2vtrain(65, folder, "export", run, "-o", "v.txt")
@@ -109,12 +109,12 @@ def test_what_cannot_be_exported(stopped):
     (run / "vocab.txt").write_text(vocabulary)
     for number in checkpoint.numbers(run):
         checkpoint.remove(run, number)
-    assert "there is no checkpoint yet" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
+    assert "the run has no checkpoint yet" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
     assert not (folder / "v.txt").exists()
 
 
-def test_a_refused_resume_changes_nothing(stopped):
-    """The vocabulary that is kept is that of the checkpoint, also when the corpus has changed since."""
+def test_export_still_works_after_a_refused_resume(stopped):
+    """The run folder keeps the vocabulary of the checkpoint, even if the corpus has changed since."""
     folder = stopped()
     with (folder / "text.txt").open("a", encoding="utf-8") as file:
         file.write("some more words\n" * 5)
@@ -122,8 +122,8 @@ def test_a_refused_resume_changes_nothing(stopped):
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
 
 
-def test_a_checkpoint_that_goes_while_it_is_read(stopped, monkeypatch):
-    """The run has written others meanwhile: the newest of these is taken."""
+def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stopped, monkeypatch):
+    """The run has written other checkpoints in the meantime, and the newest of them is used."""
     folder = stopped("--checkpoint-every", "0")
     run, digest, calls = folder / "v.bin.run", checkpoint._digest, []
     first, last = checkpoint.numbers(run)
@@ -144,15 +144,15 @@ def test_a_checkpoint_that_goes_while_it_is_read(stopped, monkeypatch):
     assert f"checkpoint {last + 2}," in done.output
 
 
-def test_of_a_run_that_has_learned_all(stopped, monkeypatch):
-    """Its results could not be written: what is exported is the end of training."""
+def test_export_of_a_trained_run_whose_results_could_not_be_written(stopped, monkeypatch):
+    """The exported vectors are those at the end of training."""
     folder = stopped()
     monkeypatch.undo()
     (folder / "v.bin").write_text("in the way")
     assert "exists: use --force" in w2vtrain(73, folder, "resume", "v.bin.run")
     (folder / "v.bin").unlink()
     spoil = "from w2vtrain import cli; from w2vtrain.commands import outputs\nfrom w2vtrain.errors import WriteError\n"
-    spoil += "def full(*about): raise WriteError('no room')\noutputs.write_vectors = full\ncli.main()"
+    spoil += "def full(*about): raise WriteError('disk full')\noutputs.write_vectors = full\ncli.main()"
     words = [sys.executable, "-c", spoil, "resume", "v.bin.run"]
     assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 74
     assert "at the end of training" in w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")

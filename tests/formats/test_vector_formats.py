@@ -137,9 +137,3 @@ def test_no_format_claims_a_model(tmp_path):
     save_model(tmp_path / "m", Model(WORDS, np.array([3, 2, 1]), MATRIX, MATRIX))
     data = (tmp_path / "m").read_bytes()
     assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == ["model"]
-
-
-def test_the_readme_names_every_suffix():
-    readme = (REPOSITORY / "README.md").read_text()
-    for found in vector_formats.formats().values():
-        assert all(f"`{suffix}`" in readme for suffix in found.suffixes)

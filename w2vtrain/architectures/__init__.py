@@ -22,14 +22,14 @@ def architectures() -> dict[str, Any]:
 
 
 def architecture_class(name: str) -> Any:
-    """Return the class of an architecture. Raises ConfigError if the name is unknown or the module is invalid."""
+    """Return the class of an architecture. Raise ConfigError if the name is unknown or the module is invalid."""
     return REGISTRY.module(name).ARCHITECTURE
 
 
 def build(name: str, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
     """Return an architecture, built for a layout.
 
-    arrays: the arrays of a trained model by name, or an empty mapping for a new model. Raises ConfigError if the
+    arrays: the arrays of a trained model by name, or an empty mapping for a new model. Raise ConfigError if the
     class's `build` fails or returns something that does not satisfy the contract.
     """
     what = f"architecture {name}"

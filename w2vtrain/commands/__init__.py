@@ -1,4 +1,4 @@
-"""Run the commands: one module for each command or family of commands reads its inputs, prints, and writes results.
+"""The commands: one module per command or family of commands reads the inputs, prints, and writes the results.
 
-Nothing here computes a figure. Commands are declared in cli.py, the options that they share in options.py.
+Nothing is computed here. The commands are declared in cli.py, and the options that they share in options.py.
 """

@@ -1,6 +1,6 @@
-"""List the architectures, explain one, or check one: `architectures` and `architectures check`.
+"""The commands `architectures` and `architectures check`: list the architectures, or explain or check one.
 
-What is checked, and how, is in evaluation/architecture_checks.py.
+The checks themselves are in evaluation/architecture_checks.py.
 """
 
 import inspect
@@ -11,18 +11,18 @@ from w2vtrain.system.terminal import echo
 
 
 def print_architectures(name: str | None = None) -> None:
-    """Print all architectures with their formulas, or one with its paper."""
+    """Print every architecture with its formula, or the formula and paper of one."""
     if name is None:
         for known, cls in architectures().items():
             echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
         return
     allow_code(name)
     cls = architecture_class(name)
-    echo(f"{name}\n\n{inspect.getdoc(cls)}\n\nlearning rates: those of {cls.like()} unless the objective names its own")
+    echo(f"{name}\n\n{inspect.getdoc(cls)}\n\nlearning rates: as for {cls.like()}, unless the objective has others")
 
 
 def check_architecture(name: str) -> None:
-    """Check hidden vectors and gradients, with and without biases; BelowThreshold if a check fails."""
+    """Check hidden vectors and gradients, with and without biases. Raise BelowThreshold if a check fails."""
     from w2vtrain.evaluation.architecture_checks import check
 
     allow_code(name)

@@ -1,4 +1,7 @@
-"""The command `bench`: what evaluation/bench.py and evaluation/sweep.py measure, printed as it comes and as a table."""
+"""The command `bench`: print each measurement as it arrives, and a table at the end.
+
+The measurements are made in evaluation/bench.py and evaluation/sweep.py.
+"""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -6,55 +9,73 @@ from typing import Any
 
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation import sweep as sweeping
-from w2vtrain.evaluation.bench import describe_machine, ratios, side_by_side, table
-from w2vtrain.evaluation.measure import SYSTEMS, Job, Measurement, installed
+from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
+from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.systems import SYSTEMS, Job, installed, program_path
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
 
 def bench(
-    corpus: str, systems: str, architectures: str, objectives: str, alphas: tuple[str, ...], seeds: int,
-    json_file: str | None, questions: str | None, pairs: tuple[str, ...], sweep: str | None = None, **settings: Any,
+    corpus: str, architectures: str, objectives: str, seeds: int, json_file: str | None, questions: str | None,
+    pairs: tuple[str, ...], sweep: str | None, plot: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Measure, say each result as it comes, and print the table. sweep: the picture's file, see evaluation/sweep.py."""
-    for file in filter(None, (json_file, sweep)):
+    """Measure, print each result as it arrives, and print the table.
+
+    sweep: file for the plot of evaluation/sweep.py; plot: file for that of evaluation/bench.py; options: systems,
+    alphas and programs as on the command line, and settings of a Job.
+    """
+    for file in filter(None, (json_file, sweep, plot)):
         check_writable(file, force=True)
-    if sweep and (alphas or questions or pairs):
-        raise UsageError("--sweep measures speed alone: leave out --alpha, --questions and --pairs")
-    rates, wanted = _rates(alphas), systems.split(",")
-    if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
-        raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
-    found = installed(tuple(wanted))
-    if not found:
-        raise ConfigError(f"systems: none of {', '.join(wanted)} is installed here")
+    if sweep and (options["alphas"] or options["programs"] or questions or pairs or plot):
+        raise UsageError("--sweep measures only speed: remove --alpha, --program, --questions, --pairs and --plot")
+    if plot and not questions:
+        raise UsageError("--plot shows the accuracy on --questions: add that option")
+    systems = _systems(corpus, **options)
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
     named = architectures.split(","), objectives.split(",")
-    first = Job(found[0], "skipgram", "neg", corpus, **settings)
     if sweep:
-        base = replace(first, system="w2vtrain", architecture=named[0][0], objective=named[1][0])
+        base = replace(systems[0], system="w2vtrain", architecture=named[0][0], objective=named[1][0])
         results += _sweep(base, seeds, machine["limits"]["flops"], Path(sweep))
     else:
-        results += _side_by_side(first, found, *named, seeds, rates, questions, pairs)
+        results += _side_by_side(systems, *named, seeds, questions, pairs)
+    if plot:
+        picture(results, Path(plot))
     if json_file:
         rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
         with atomic_write(json_file, force=True) as out:
             out.write(json_text(rows, indent=True).encode() + b"\n")
 
 
+def _systems(
+    corpus: str, systems: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
+) -> list[Job]:
+    """Return a job of each requested system that is installed. Raise ConfigError for unknown systems, or if none is."""
+    paths = {name: program_path(name, path) for name, _, path in (text.partition("=") for text in programs)}
+    rates, wanted = _rates(alphas), [*systems.split(","), *paths]
+    if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
+        raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
+    found = dict.fromkeys(installed(wanted, paths))
+    if not found:
+        raise ConfigError(f"systems: none of {', '.join(wanted)} is installed")
+    base = Job("w2vtrain", "skipgram", "neg", corpus, **settings)
+    return [replace(base, system=name, alpha=rates.get(name), program=paths.get(name)) for name in found]
+
+
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
-    """Return learning rates by system from texts like `gensim=0.05`."""
+    """Return learning rates by system, from texts such as `gensim=0.05`."""
     try:
         return {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
     except ValueError:
         raise ConfigError(f"alpha: expected SYSTEM=NUMBER, got {', '.join(alphas)}") from None
 
 
-def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
-    """Measure, and print each result and the table. Arguments: as for `side_by_side`."""
+def _side_by_side(*what: Any) -> list[Measurement]:
+    """Measure, and print each result and the table. The arguments are those of `side_by_side`."""
     results = []
-    for m in side_by_side(first, *what):
+    for m in side_by_side(*what):
         results.append(m)
         speed = f"{m.speed:,.0f} words/CPU s" if m.speed else ""
         scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
@@ -67,7 +88,7 @@ def _side_by_side(first: Job, *what: Any) -> list[Measurement]:
 
 
 def _sweep(base: Job, repeats: int, peak: float, path: Path) -> list[Measurement]:
-    """Measure, print each result and the table, and draw the picture. peak: operations per second."""
+    """Measure, print each result and the table, and draw the plot. peak: the processor's operations per second."""
     results = []
     for axis, value, found in sweeping.sweep(base, repeats):
         results.append((axis, value, found))

@@ -1,6 +1,6 @@
-"""The command `compare`: objectives side by side, as tables and a picture.
+"""The command `compare`: train objectives side by side, and write tables and a plot.
 
-What is trained and measured is in evaluation/compare.py.
+Training and measuring are in evaluation/compare.py.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def compare(
     sources: Sequence[str], flags: dict[str, Any], output: str, objectives: str, rates: str | None,
     config: str | None, **about: Any,
 ) -> None:  # fmt: skip
-    """Train and score every objective that was named, and write the tables."""
+    """Train and score the requested objectives, and write the tables and the plot."""
     settings, origins = resolve(flags, config=config)
     if settings.seconds is not None and origins["epochs"] == "default":
         settings = replace(settings, epochs=1_000_000)
@@ -31,12 +31,12 @@ def compare(
     try:
         alphas = [float(rate) for rate in rates.split(",")] if rates else []
     except ValueError:
-        raise ConfigError(f"rates: expected numbers with commas between, got {rates!r}") from None
+        raise ConfigError(f"rates: expected comma-separated numbers, got {rates!r}") from None
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{output}: the folder cannot be made: {error.strerror}") from None
+        raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
     comparison = Comparison(
         sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
     )

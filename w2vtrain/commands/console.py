@@ -1,6 +1,6 @@
-"""What a run says on standard error: a bar on a terminal, plain lines elsewhere, a summary at the end; and its log.
+"""The output of a run on standard error (a bar on a terminal, plain lines elsewhere, a summary) and its JSON log.
 
-It measures and decides nothing: events come in, text goes out.
+It measures and decides nothing: it turns events into text.
 """
 
 import os
@@ -27,18 +27,18 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore
 
 LINE_EVERY = 30.0
-"""Seconds between plain lines."""
+"""Seconds between plain progress lines."""
 LONG_EPOCH = 5.0
-"""Seconds from which on the end of an epoch is a line of its own, and not only in the log and the record."""
+"""Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
 BAR_EVERY = 0.1
-"""Seconds between two states of the bar."""
+"""Seconds between updates of the bar."""
 BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
 
 Log = Callable[[dict[str, Any]], None]
 
 
 def duration(seconds: float) -> str:
-    """3 s, 2:05 min or 1:02:03 h."""
+    """Return a duration as text, such as 3.0 s, 42 s, 2:05 min or 1:02:03 h."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -46,16 +46,16 @@ def duration(seconds: float) -> str:
 
 
 def warn(text: str) -> None:
-    """Print a line on stderr, with --quiet too."""
+    """Print a line on stderr, even with --quiet."""
     echo(one_line(text), err=True)
 
 
 @contextmanager
 def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
-    """Give what writes an object per line, with the time, at once; `-` is standard output, opened: opens other files.
+    """Yield a function that writes an object as one line of JSON with the time, and flushes; without a path, a no-op.
 
-    Raises OutputError if the file cannot be created, WriteError if it cannot be written; wait_for_disk: lines for which
-    the disk has no room are lost, and that is reported once.
+    path: `-` is standard output; opened: opens any other file; wait_for_disk: drop lines while the disk is full, and
+    warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
     """
     if path is None:
         yield lambda _: None
@@ -73,13 +73,13 @@ def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], Te
             else:
                 file.write(line + "\n")
                 file.flush()
-        except BrokenPipeError:  # no reader is no reason to lose the training
+        except BrokenPipeError:  # training continues without a reader
             pass
         except OSError as error:
             if not wait_for_disk or not disk_is_full(error):
                 raise WriteError(f"{path} cannot be written: {error.strerror}") from error
             if not lost:
-                warn(f"warning     {path} cannot be written: {error.strerror}; lines are lost until there is room")
+                warn(f"warning     {path} cannot be written: {error.strerror}; lines are dropped until there is space")
             lost.append(True)
 
     lost: list[bool] = []
@@ -87,19 +87,19 @@ def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], Te
         yield write
     finally:
         if file is not None:
-            with suppress(OSError):  # told already
+            with suppress(OSError):  # reported already
                 file.close()
 
 
 class Interval:
-    """What was learned since the last report, and whether the next is due after `every` seconds."""
+    """The loss since the last report, and whether the next report is due after `every` seconds."""
 
     def __init__(self, every: float) -> None:
         self.every, self.last = every, time.monotonic()
         self.loss, self.examples = 0.0, 0
 
     def due(self) -> bool:
-        """True once an interval."""
+        """Return True once per interval."""
         now = time.monotonic()
         if now - self.last < self.every:
             return False
@@ -107,18 +107,21 @@ class Interval:
         return True
 
     def add(self, at: Progress) -> None:
-        """Take in an event."""
+        """Add the loss and the examples of an event."""
         self.loss, self.examples = self.loss + at.loss, self.examples + at.examples
 
     def mean(self) -> float:
-        """Mean loss an example since the last call."""
+        """Return the mean loss per example since the last call."""
         mean = self.loss / max(1, self.examples)
         self.loss, self.examples = 0.0, 0
         return mean
 
 
 class Console:
-    """Draws the events of one run; `quiet` leaves only errors. A log takes lines of JSON as often as text is due."""
+    """Print the events of one run.
+
+    quiet: print only errors; every: seconds between progress lines; log: takes the events of the JSON log.
+    """
 
     def __init__(self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None) -> None:
         self.quiet, self.log = quiet, log
@@ -130,13 +133,13 @@ class Console:
         self.notice: threading.Timer | None = None
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Print one line, unless quiet."""
         if not self.quiet:
             self._close_bar()
             warn(text)
 
     def events(self) -> Events:
-        """The callbacks for `fit`."""
+        """Return the callbacks for `fit`."""
         return Events(
             reading=self._reading,
             read=self._read,
@@ -150,21 +153,21 @@ class Console:
         )
 
     def start(self, settings: Settings, headline: str, outputs: list[str], run: str = "") -> None:
-        """Report the settings and what will be written; the log's first line names the run that it is of."""
+        """Report the settings and the outputs. The first line of the log has the id of the run."""
         self._log(
             "start", run=run, settings=asdict(settings), outputs=outputs, versions=versions(), process=os.getpid()
         )
         self.say(headline)
         self.say(f"outputs     {', '.join(outputs)}")
-        self._expect("reading     compiling the reader, once ...")
+        self._expect("reading     compiling the reader (first time only) ...")
 
     def complete(self, outputs: list[str]) -> None:
-        """Report that there is nothing left to do: the run was killed when all was written."""
+        """Report that nothing is left to do: the run was killed after it had written all results."""
         self._log("done", exit_code=0, outputs=outputs)
         self.say("complete    all results were written before the run was killed")
 
     def warning(self, sentence: str) -> None:
-        """Report something that looks wrong, but may be meant."""
+        """Report something that looks wrong but may be intended."""
         self._log("warning", message=sentence)
         self.say(f"warning     {sentence}")
 
@@ -173,7 +176,7 @@ class Console:
             self.log({"event": event, **facts})
 
     def _expect(self, text: str) -> None:
-        """Say this after a second, unless `_unexpect` comes before."""
+        """Print a text after a second, unless `_unexpect` is called first."""
         self.notice = threading.Timer(1.0, self.say, [text])
         self.notice.daemon = True
         with held_signals():
@@ -184,7 +187,7 @@ class Console:
             self.notice.cancel()
 
     def close(self) -> None:
-        """Leave the terminal tidy, also after an error."""
+        """Remove the bar and cancel a pending message, also after an error."""
         self._unexpect()
         self._close_bar()
 
@@ -221,16 +224,16 @@ class Console:
             f"corpus      {stats.tokens:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
             f" read in {duration(seconds)}"
         )
-        odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 mended": stats.invalid}
-        odd["NUL bytes taken for white space"] = stats.nul
-        odd["sentences cut at --max-sentence"] = stats.cut
-        odd["files grew meanwhile: read as far as they were at the start"] = stats.grown
+        odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 repaired": stats.invalid}
+        odd["NUL bytes treated as white space"] = stats.nul
+        odd["sentences split at --max-sentence"] = stats.cut
+        odd["files grew during reading: read up to their initial size"] = stats.grown
         for what, count in odd.items():
             if count:
                 self.say(f"            {count:,} {what}")
         share = ids.words / max(1, stats.tokens)
-        self.say(f"vocabulary  {size:,} words, {share:.1%} of the text; it has {stats.types:,} different ones")
-        self._expect("kernel      preparing weights and compiling, once for this model and objective ...")
+        self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
+        self._expect("kernel      initializing weights and compiling (once per architecture and objective) ...")
 
     def _kept(self, words: int, share: float) -> None:
         self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")
@@ -279,7 +282,7 @@ class Console:
 
     def _resumed(self, state: State) -> None:
         self._log("resumed", epoch=state.epoch + 1, chunks=state.chunks)
-        self.say(f"resumed     from a checkpoint, in epoch {state.epoch + 1} after {state.chunks:,} of its chunks")
+        self.say(f"resumed     from a checkpoint in epoch {state.epoch + 1}, after {state.chunks:,} of its chunks")
 
     def _scoring(self, done: int, total: int) -> None:
         if self.quiet or not self.shown.due():
@@ -290,14 +293,14 @@ class Console:
             self.say(f"scoring {done / total:.0%}")
 
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
-        """What was done, how long each phase took and where the result is."""
+        """Report what was done, how long each phase took and where the results are."""
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
         losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
-        self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean a {unit}, by epoch)")
+        self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
         self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
         for output in outputs:

@@ -1,6 +1,6 @@
-"""Print how well vectors do on a set of analogies or word pairs: `eval analogies` and `eval similarity`.
+"""The commands `eval analogies` and `eval similarity`: print how well vectors do on analogies or word pairs.
 
-The figures are computed in evaluation/analogies.py and evaluation/similarity.py.
+The scores are computed in evaluation/analogies.py and evaluation/similarity.py.
 """
 
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
@@ -20,7 +20,7 @@ def _read(path: str) -> Vectors:
 def print_analogies(
     vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
-    """Print a table by section, or JSON; BelowThreshold if the accuracy is below `fail_under`."""
+    """Print a table by section, or JSON. Raise BelowThreshold if the accuracy is below `fail_under`."""
     refuse_stdin_twice(vectors, questions)
     loaded = _read(vectors)
     with readable(questions) as path:
@@ -32,7 +32,7 @@ def print_analogies(
     else:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
-            counts = f"{score.correct:6,} of {score.answered:6,} answered, {score.asked:6,} asked"
+            counts = f"{score.correct:6,} correct of {score.answered:6,} answered, {score.asked:6,} asked"
             echo(f"{score.name:<30} {accuracy}  {counts}")
         total = report.total.to_dict()
         low, high = total["interval"]
@@ -46,7 +46,7 @@ def print_analogies(
 def print_similarity(
     vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
-    """Print one line, or JSON; BelowThreshold if Spearman's correlation is below `fail_under`."""
+    """Print one line, or JSON. Raise BelowThreshold if Spearman's correlation is below `fail_under`."""
     refuse_stdin_twice(vectors, pairs)
     loaded = _read(vectors)
     with readable(pairs) as path:

@@ -1,4 +1,7 @@
-"""The command `export`: the vectors of a run as far as it has come, from its folder alone."""
+"""The command `export`: write the vectors of an unfinished run, from its folder alone.
+
+It trains nothing, and needs no corpus.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +24,7 @@ from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
 def export(run: str, output: str, format_: str | None, force: bool, named: Named) -> None:
-    """Write the vectors of the newest sound checkpoint. Take no lock: the run may continue meanwhile.
+    """Write the vectors of the newest undamaged checkpoint. No lock is taken, so the run may continue meanwhile.
 
     named: as for `resume`.
     """
@@ -32,26 +35,26 @@ def export(run: str, output: str, format_: str | None, force: bool, named: Named
     settings = settings_of(folder, journal)
     found = _newest(folder)
     if found is None:
-        raise InputMissing(f"{folder}: there is no checkpoint yet: SIGUSR1 asks the run for one")
+        raise InputMissing(f"{folder}: the run has no checkpoint yet: send it SIGUSR1 to save one")
     vocabulary = kept_vocabulary(folder)
     try:
         best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
         epoch, epochs = State.read(found.about["state"]).epoch, settings.epochs
         where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"checkpoint {found.number}: what it says about its run is not sound: {error!r}") from error
+        raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
     rows = _vectors(found, bool(best), settings, vocabulary.words)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
-        echo(f"warning: {why}; took the checkpoint before it", err=True)
-    which = "those of the best epoch so far, by held-out text" if best else "as they were"
+        echo(f"warning: {why}; using the checkpoint before it", err=True)
+    which = "from the best epoch so far on held-out text" if best else "current weights"
     echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
 
 
 def settings_of(folder: Path, journal: Journal) -> Settings:
-    """Return the settings of a run; DataError if they are damaged, CodeNotAllowed as in `resume`."""
+    """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
     try:
         settings = validated(journal.about["settings"])
         cwd = str(journal.about["cwd"])
@@ -64,7 +67,7 @@ def settings_of(folder: Path, journal: Journal) -> Settings:
 
 
 def _newest(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint, of a run that may write and delete some meanwhile."""
+    """Return the newest checkpoint, even while the run writes and deletes checkpoints; None if there is none."""
     while True:
         before = numbers(folder)
         try:
@@ -76,7 +79,7 @@ def _newest(folder: Path) -> Checkpoint | None:
 
 
 def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
-    """Return the words' vectors (V, d) of a checkpoint, those of the best epoch or the last."""
+    """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
         return _rows(found, "best.input", len(words), settings.vector_size)
     architecture = architecture_of(settings, words)
@@ -85,8 +88,10 @@ def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[
 
 
 def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
-    """The vectors (size, dim) of a checkpoint, whose rows may be padded."""
+    """Return an array of a checkpoint as (size, dim), without padding; DataError if its shape or dtype is wrong."""
     rows = found.arrays.get(name, np.empty(0))
     if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
-        raise DataError(f"checkpoint {found.number}: its array {name} is not of {size:,} vectors of {dim} dimensions")
+        raise DataError(
+            f"checkpoint {found.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"
+        )
     return rows[:, :dim]

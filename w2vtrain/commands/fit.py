@@ -1,6 +1,6 @@
-"""The command `fit`: settings, preflight, the run with its log and its results.
+"""The command `fit`: resolve the settings, check inputs and outputs, run the training, and write log and results.
 
-Training is in training/fit.py, the checks before it in preflight.py, the writing of results in outputs.py.
+Training is in training/fit.py, the checks before it in preflight.py, and the writing of results in outputs.py.
 """
 
 import json
@@ -39,10 +39,10 @@ NOBODY = Named()
 def fit(
     request: FitRequest, environment: Mapping[str, str] = os.environ, named: Named = NOBODY, resumed: bool = False
 ) -> None:
-    """Train and write. Mistakes in settings, inputs and outputs are reported before anything is read.
+    """Train and write the results. Errors in settings, inputs and outputs are reported before anything is read.
 
-    named: the objective and the architecture that this command line names, which may be code to run; resumed: the
-    request comes from a run's folder, not from this command line.
+    named: the objective and the architecture that the command line names, whose code may run; resumed: the request
+    comes from a run folder, not from the command line.
     """
     named.allow()
     asked, origins = resolve(request.flags, environment, request.config)
@@ -66,7 +66,7 @@ def fit(
     with locked(folder):
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
-            with listening(run):  # from here on no signal is lost, wherever it meets the process
+            with listening(run):  # from here on, every signal stops or saves the run
                 _fit_locked(request, settings, reason, run, resumed)
                 run.finish()
         except Exception:
@@ -77,14 +77,16 @@ def fit(
 
 
 def without_effect(settings: Settings) -> dict[str, str]:
-    """Return the settings that the objective has no use for, and what to tell the user who asks for them."""
+    """Return the settings that have no effect with this objective, each with the error message for its use."""
     if engine_of(settings.objective) == "windows":
-        return {"block": f"block: objective {settings.objective} learns window by window, and has no blocks"}
+        return {
+            "block": f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
+        }
     return {}
 
 
 def _fit_locked(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
-    """Begin or continue a run: decide what it may write, lock that, train with a log, write the results."""
+    """Begin or continue a run: determine its outputs, lock them, train with a log, and write the results."""
     found = None
     if run:
         about = {"cwd": working_folder(), "request": asdict(request)}
@@ -136,7 +138,7 @@ def _train(
         if run:
             write_results(request, model, run.journal.owns, run.journal.claim, run.await_disk_space)
             run.journal.complete = True
-            with suppress(W2VError):  # a shortcut for a run that is killed while it tidies up, and no more
+            with suppress(W2VError):  # needed only if the run is killed during cleanup
                 run.journal.save()
         else:
             write_results(request, model)
@@ -144,7 +146,7 @@ def _train(
 
 
 def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
-    """Return what opens the log: a run's own log is continued, any other file is a new one or refused."""
+    """Return a function that opens the log: the run's own is continued; another existing file needs --force."""
 
     def open_log(path: str) -> TextIO:
         if is_stream(path):
@@ -161,36 +163,36 @@ def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
 
 
 def _is_cut(path: str) -> bool:
-    """Return whether the last line of a file has no end: the disk was full in the middle of it."""
+    """Return whether the last line of a file is incomplete, because the disk was full."""
     with Path(path).open("rb") as file:
         return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
 
 
 @contextmanager
 def reported(log: Log) -> Iterator[None]:
-    """Log how the run ended if it did not end well: stopped, or with an error."""
+    """Log how the run ended if it was stopped or failed."""
     try:
         yield
     except BaseException as error:
         code, message = explained(error)
         event = "stopped" if isinstance(error, Stopped) else "error"
-        if code:  # a reader of standard output that has seen enough is no error
+        if code:  # 0 if the reader of standard output closed it, which is no error
             with suppress(W2VError):  # the error itself matters more
                 log({"event": event, "exit_code": code, "message": message})
         raise
 
 
 def working_folder() -> str:
-    """Where relative names start; InputMissing where it was deleted."""
+    """Return the working directory, where relative names start; InputMissing if it was deleted."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:
-        raise InputMissing("the working folder is gone: change to one that exists") from None
+        raise InputMissing("the working directory was deleted: change to one that exists") from None
 
 
 @contextmanager
 def rescued(run: Run | None) -> Iterator[None]:
-    """Where results cannot be written, save what was learned and say so."""
+    """If the results cannot be written, save what was learned and say in the error how to resume."""
     try:
         yield
     except W2VError as error:
@@ -200,14 +202,14 @@ def rescued(run: Run | None) -> Iterator[None]:
             run.save()
             what, does = "what was learned is saved", "writes the results once this is fixed"
         except W2VError:
-            what, does = "the last checkpoint stays", "continues from it"
+            what, does = "the last checkpoint is kept", "continues from it"
         if not numbers(run.folder):
             raise
         raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
 
 
 def headline(settings: Settings, reason: str) -> str:
-    """The settings that matter most, with what was chosen for the user."""
+    """Return a line with the most important settings, including those chosen automatically."""
     options = ", ".join(f"{key} {value}" for key, value in settings.options.items())
     objective = settings.objective + (f" ({options})" if options else "")
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
@@ -219,15 +221,15 @@ def headline(settings: Settings, reason: str) -> str:
 
 
 def crowded(threads: int | str) -> str | None:
-    """A warning where there are more threads than cores for them."""
+    """Return a warning if there are more threads than cores, else None."""
     cores, why = automatic_threads()
     if int(threads) <= cores:
         return None
-    return f"warning     {threads} threads have {cores} core{'s' * (cores != 1)} ({why}), and will wait for one another"
+    return f"warning     {threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
 
 
 def print_settings(asked: Settings, settings: Settings, origins: dict[str, str]) -> None:
-    """The effective settings as TOML that --config takes, each with its origin."""
+    """Print the effective settings as TOML that --config accepts, each with its origin."""
     before = asdict(asked)
     for name, value in asdict(settings).items():
         origin = "chosen automatically" if before[name] != value else origins[name]
@@ -241,5 +243,5 @@ def print_settings(asked: Settings, settings: Settings, origins: dict[str, str])
 
 
 def toml_line(name: str, value: Any, origin: str) -> str:
-    """`name = value  # origin`: JSON's numbers, truth values and texts are TOML's."""
+    """Return `name = value  # origin`; JSON's numbers, booleans and strings are also valid TOML."""
     return f"{name} = {json.dumps(value, ensure_ascii=False)}  # {origin if origin.isprintable() else ascii(origin)}"

@@ -1,6 +1,6 @@
-"""Print what a file is: `info`.
+"""The command `info`: print what a file is.
 
-The facts are found in formats/describe.py; here they get their form.
+The facts come from formats/describe.py; this module only formats them.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from w2vtrain.system.terminal import echo, escaped_line
 
 
 def print_info(path: str, as_json: bool) -> None:
-    """Print what a file is, one fact per line, or JSON."""
+    """Print what a file is, one fact per line or as JSON."""
     with readable(path) as name:
         about = {**describe(name), "path": path}
     if as_json:
@@ -23,7 +23,7 @@ def print_info(path: str, as_json: bool) -> None:
 
 
 def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
-    """Print one fact per line. Names and values may be a foreign file's: no line end in them begins a line."""
+    """Print one fact per line. Names and values may come from an untrusted file, so line ends in them are escaped."""
     for key, value in facts.items():
         name = escaped_line(key)
         if isinstance(value, dict):
@@ -38,7 +38,7 @@ def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
 
 
 def _fact(value: Any) -> str:
-    """Return a value as people write it."""
+    """Return a value formatted for people."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""Give commands the files that they ask for, with `-` for standard input.
+"""Provide the input files of commands, with `-` for standard input.
 
-Names of outputs are resolved in outputs.py; what the files hold is not known here.
+Outputs are handled in outputs.py. The content of the files is not known here.
 """
 
 import sys
@@ -13,14 +13,14 @@ from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.files import STDOUT
 
 COPIED = 1 << 20
-"""Bytes of standard input that are copied at a time."""
+"""Bytes of standard input copied at a time."""
 
 
 @contextmanager
 def readable(path: str) -> Iterator[str]:
-    """Give the name of a file that can be read twice and in parts, as vectors are; `-` is a copy of standard input.
+    """Yield the name of a file that can be read repeatedly and in parts, as vectors are; `-` is a copy of stdin.
 
-    Raises InputMissing if standard input cannot be read, WriteError if the folder for temporary files has no room.
+    Raise InputMissing if standard input cannot be read, and WriteError if the copy cannot be written.
     """
     if path != STDOUT:
         yield path
@@ -35,7 +35,7 @@ def readable(path: str) -> Iterator[str]:
         except OSError as error:
             raise WriteError(
                 f"{tempfile.tempdir or 'the folder for temporary files'} cannot be written: {error.strerror}; standard"
-                " input is copied there: set TMPDIR to a folder with room"
+                " input is copied there: set TMPDIR to a folder with enough space"
             ) from error
         try:
             yield name
@@ -44,7 +44,7 @@ def readable(path: str) -> Iterator[str]:
 
 
 def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Yield what calls of `read` find in standard input, to its end; InputMissing if it cannot be read."""
+    """Yield what `read` returns from standard input, until its end; InputMissing if it cannot be read."""
     try:
         yield from iter(read, b"")
     except OSError as error:
@@ -54,4 +54,4 @@ def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
 def refuse_stdin_twice(*paths: str) -> None:
     """Raise UsageError if standard input is named twice."""
     if paths.count(STDOUT) > 1:
-        raise UsageError("-: stdin cannot be two files")
+        raise UsageError("-: stdin cannot be used for two inputs")

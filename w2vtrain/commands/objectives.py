@@ -1,6 +1,6 @@
-"""List the output objectives, explain one, or check one: `objectives` and `objectives check`.
+"""The commands `objectives` and `objectives check`: list the output objectives, or explain or check one.
 
-What is checked, and how, is in evaluation/objective_checks.py.
+The checks themselves are in evaluation/objective_checks.py.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from w2vtrain.system.terminal import echo
 
 
 def print_objectives(name: str | None = None) -> None:
-    """Print all objectives with their formulas, or one with its paper, options and default rates."""
+    """Print every objective with its formula, or the formula, paper, options and default settings of one."""
     if name is None:
         for known, cls in objectives().items():
             echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
@@ -39,7 +39,7 @@ def print_objectives(name: str | None = None) -> None:
 
 
 def check_objective(name: str, options: dict[str, Any]) -> None:
-    """Check gradients and probabilities, with and without biases; BelowThreshold if one does not hold."""
+    """Check gradients and probabilities, with and without biases. Raise BelowThreshold if a check fails."""
     from w2vtrain.evaluation.objective_checks import check
 
     allow_code(name)
@@ -48,7 +48,7 @@ def check_objective(name: str, options: dict[str, Any]) -> None:
 
 
 def report(name: str, checks: Callable[[bool], Iterator[Any]]) -> None:
-    """Print what was checked with and without biases; BelowThreshold if a check fails."""
+    """Print the result of each check, with and without biases. Raise BelowThreshold if one failed."""
     failed = 0
     for bias in (False, True):
         echo(f"{name}, {'with' if bias else 'without'} biases")
@@ -56,4 +56,4 @@ def report(name: str, checks: Callable[[bool], Iterator[Any]]) -> None:
             echo(f"  {'ok  ' if finding.holds else 'FAIL'}  {finding.what}: {finding.figure}")
             failed += not finding.holds
     if failed:
-        raise BelowThreshold(f"{failed} checks of {name} do not hold")
+        raise BelowThreshold(f"{failed} checks of {name} failed")

@@ -1,6 +1,6 @@
-"""The options that several commands share, made of the settings table or written out once.
+"""The options that several commands share, generated from the settings table or declared once here.
 
-Commands themselves are declared in cli.py.
+The commands are declared in cli.py.
 """
 
 from collections.abc import Callable
@@ -24,23 +24,32 @@ allow_changed_option: Any = click.option(
     "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
 )
 cache_option: Any = click.option(
-    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus.  [default: the output's]"
+    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus during training.  [default: the output's folder]"
 )
-config_option: Any = click.option("--config", metavar="FILE", help="Settings in TOML; options given here come first.")
-debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")
-"""Accepted anywhere: `shell.debugging` finds it among the arguments."""
-force_option: Any = click.option("--force", is_flag=True, help="Overwrite output files.")
+config_option: Any = click.option(
+    "--config", metavar="FILE", help="TOML file of settings; options and W2VTRAIN_* variables override it."
+)
+debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback with an error.")
+"""Accepted anywhere on the command line, because `shell.debugging` looks for it in the arguments."""
+force_option: Any = click.option(
+    "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
+)
 format_option: Any = click.option(
-    "--format", "format_", type=click.Choice(vector_formats.names()), help="Format, where the suffix doesn't say."
+    "--format",
+    "format_",
+    type=click.Choice(vector_formats.names()),
+    help="Format of the vectors.  [default: by the file suffix]",
 )
-json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-pairs_option: Any = click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on.")
-questions_option: Any = click.option("--questions", metavar="FILE", help="Analogies to score the vectors on.")
-quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+pairs_option: Any = click.option(
+    "--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."
+)
+questions_option: Any = click.option("--questions", metavar="FILE", help="Analogy questions to score the vectors on.")
+quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 
 
 def all_of(*options: Decorator) -> Decorator:
-    """Return one decorator for several, which appear in the help in their order."""
+    """Return one decorator that applies several; the help lists the options in this order."""
 
     def decorate(command: Command) -> Command:
         for one in reversed(options):
@@ -52,19 +61,19 @@ def all_of(*options: Decorator) -> Decorator:
 
 code_options: Any = all_of(
     *(
-        click.option(f"--{kind}", metavar="NAME", help=f"The {kind}, if it is a file or a module: lets its code run.")
+        click.option(f"--{kind}", metavar="NAME", help=f"Allow the code of the {kind} NAME, a file or module, to run.")
         for kind in ("objective", "architecture")
     )
 )
 
 
 def setting_options(*names: str) -> Decorator:
-    """Return options for these settings; their values stay text, so that all are checked in one place."""
+    """Return the options of these settings. Their values stay text, so that all are checked in one place."""
     return all_of(*map(setting_option, names))
 
 
 def setting_option(name: str) -> Decorator:
-    """Return the option of one setting, with its values and its default in the help."""
+    """Return the option of one setting; its help shows the possible values and the default."""
     row, default = ROWS[name], FIELDS[name].default if name in FIELDS else None
     flag, text = f"--{option(name)}", row.text
     if isinstance(row.parser, Truth):
@@ -80,7 +89,7 @@ def setting_option(name: str) -> Decorator:
 
 
 def completion(parser: Parser) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes the words of a setting in the shell."""
+    """Return a function that completes the words of a setting in the shell."""
 
     def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
         return [word for word in parser.words if word.startswith(start)]
@@ -89,13 +98,13 @@ def completion(parser: Parser) -> Callable[[click.Context, click.Parameter, str]
 
 
 def given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Take these options out of a command's arguments, and return those that the user gave."""
+    """Remove these options from a command's arguments and return those that the user gave."""
     taken = {name: values.pop(name) for name in names}
     return {name: value for name, value in taken.items() if value is not None}
 
 
 def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Return the objective's options from -O and its short forms; UsageError for one that is given twice."""
+    """Return the objective's options from -O and its short forms; UsageError for one given twice or without a value."""
     options = short
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -109,26 +118,28 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 
 
 def restrict_option(default: int) -> Decorator:
-    """Return --restrict-vocab, whose default differs between evaluations as it does in gensim."""
+    """Return --restrict-vocab with the default of one evaluation."""
     return click.option(
         "--restrict-vocab", type=click.IntRange(0), default=default, show_default=True, metavar="N",
-        help="Only the N most frequent words count; 0 takes all.",
+        help="Use only the N most frequent words; 0 uses all.",
     )  # fmt: skip
 
 
 scoring_options = all_of(
-    click.option("--case-sensitive", is_flag=True, help="Tell upper from lower case."),
+    click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case."),
     json_option,
-    click.option("--fail-under", type=float, metavar="X", help="Exit with 1 if the total is below X."),
+    click.option("--fail-under", type=float, metavar="X", help="Exit with code 1 if the score is below X."),
     debug_option,
 )
-"""What both evaluations share."""
+"""Options of both evaluations."""
 query_options = all_of(
-    click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Answers."),
-    click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
     click.option(
-        "--strict", is_flag=True, help="Stop at the first unknown word, or line with another number of words."
+        "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Number of answers."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line."),
+    click.option(
+        "--strict", is_flag=True, help="Stop at the first unknown word, or line with a wrong number of words."
     ),
     debug_option,
 )
-"""What both kinds of questions share."""
+"""Options of `neighbors` and `analogy`."""

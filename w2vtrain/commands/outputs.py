@@ -1,6 +1,6 @@
-"""The outputs of `fit`: locked while it runs, and written when training is done.
+"""The outputs of `fit`: lock them while it runs, and write them when training is done.
 
-Which files these are is in request.py, whether they may be written in preflight.py.
+request.py lists these files; preflight.py checks whether they may be written.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ def locked_outputs(
 ) -> Iterator[dict[str, int]]:
     """Hold a lock beside each output, so that two runs never write the same file; yield their paths and inodes.
 
-    The lock files name the run. If the block does not end well and the run's folder is `needed`, they stay, and show
-    that this run began these outputs. OutputError says who else writes one.
+    The lock files contain the id of the run. If the block fails and the run folder is still `needed`, they stay as
+    evidence that this run began these outputs. OutputError names the process that already writes one.
     """
     held: list[Lock] = []
     done = False
@@ -48,10 +48,10 @@ def write_results(
     claim: Claim | None = None,
     again: Callable[[W2VError], bool] = lambda error: False,
 ) -> None:
-    """Write the vectors first, then what else was requested; standard output last, since its reader may leave early.
+    """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
-    owned: returns whether the file of this name is the run's own, and may be overwritten without --force; claim: see
-    `files.atomic_write`; again: called with an error, returns whether to try once more.
+    owned: returns whether a file is the run's own, which may be overwritten without --force; claim: see
+    `files.atomic_write`; again: called with an error, returns whether to retry.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
@@ -76,6 +76,6 @@ def write_results(
 
 
 def write_json(path: str, about: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
-    """Write one JSON object, indented for people."""
+    """Write one JSON object, indented."""
     with atomic_write(path, force, claim=claim) as file:
         file.write(json_text(about, indent=True).encode() + b"\n")

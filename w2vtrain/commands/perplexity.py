@@ -1,4 +1,4 @@
-"""The command `perplexity`: how well a saved model predicts held-out text. It trains nothing."""
+"""The command `perplexity`: print how well a saved model predicts held-out text. It trains nothing."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -16,7 +16,7 @@ from w2vtrain.training.fit import perplexity as score_text
 def perplexity(
     model: str, sources: Sequence[str], threads: str | None, named: Named, as_json: bool, quiet: bool
 ) -> None:
-    """Score held-out text and print the figures. A model's code runs only if `named` names it."""
+    """Score held-out text and print the figures. User code that the model names runs only if `named` names it."""
     settings, _ = resolve({} if threads is None else {"threads": threads})
     loaded = load_model(model)
     named.allow()
@@ -31,7 +31,7 @@ def perplexity(
     if as_json:
         echo(json_text(about))
         return
-    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalized:,.2f} without normalizing")
-    echo(f"bits a word    {found.bits:.4f}")
+    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalized:,.2f} unnormalized")
+    echo(f"bits per word  {found.bits:.4f}")
     echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
     echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -1,6 +1,6 @@
-"""The checks of `fit` before anything is read: every input is there, and every output may be written.
+"""The checks that `fit` makes before reading anything: every input exists, and every output can be written.
 
-It writes nothing but the empty files by which it tries the outputs.
+It writes nothing except empty temporary files beside the outputs.
 """
 
 import os
@@ -17,14 +17,14 @@ from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
 
 HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", "/dev/null")
-"""Outputs that any run folder may name."""
+"""Outputs that a run folder may name without evidence that the run began them."""
 
 
 def check_begun(request: FitRequest, journal: Journal) -> None:
-    """Raise OutputError for an output that a run's folder names, but that the run did not begin, unless forced.
+    """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
 
-    The folder may come from anywhere. Accept an output if its lock file names this run or has the recorded inode, or if
-    the folder is named after it.
+    The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
+    if the folder is named after the output.
     """
     folder = journal.folder
     named = str(folder.resolve())
@@ -35,11 +35,11 @@ def check_begun(request: FitRequest, journal: Journal) -> None:
         if file in HARMLESS or own or journal.began(lock_path(file)):
             continue
         why = "it is a pipe or a device" if is_stream(file) else "nothing beside it shows that the run began it here"
-        raise OutputError(f"{file}: {folder} names this output, but {why}: say --force to write it")
+        raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")
 
 
 def check_folders(request: FitRequest) -> None:
-    """Raise OutputError for the first output whose folder is not there, before the run's own folder is made."""
+    """Raise OutputError for the first output whose folder does not exist, before the run folder is created."""
     for file in all_outputs(request):
         try:
             missing = file != STDOUT and not Path(os.path.realpath(file)).parent.is_dir()
@@ -50,7 +50,7 @@ def check_folders(request: FitRequest) -> None:
 
 
 def check_apart(request: FitRequest, folder: Path | None) -> None:
-    """Raise UsageError for an output in the run's folder, which is deleted at the end, or in a lock file's place."""
+    """Raise UsageError for an output in the run folder, which is deleted at the end, or named like a lock file."""
     files = all_outputs(request)
     locks = {lock_path(file) for file in regular(files)}
     for file in files:
@@ -58,14 +58,14 @@ def check_apart(request: FitRequest, folder: Path | None) -> None:
         if path in locks:
             raise UsageError(f"{file}: a lock file of another output has this name; choose another name")
         if folder is not None and (path == folder.resolve() or folder.resolve() in path.parents):
-            raise UsageError(f"{file}: lies in {folder}, the run's own folder; choose another folder")
+            raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 
 
 def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bool] = lambda _: False) -> list[str]:
-    """Look at every input and try every output file; return the outputs' names. owned: see `write_results`."""
+    """Check every input and try every output file; return the names of the results. owned: see `write_results`."""
     has_rows = check_options(settings)
     if request.save_output_vectors and not has_rows:
-        raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output rows, no vectors to save")
+        raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)
@@ -73,7 +73,7 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
     all_files = all_outputs(request)
     written = [os.path.realpath(file) for file in all_files]
     if twice := [file for file, path in zip(all_files, written, strict=True) if written.count(path) > 1]:
-        raise UsageError(f"{twice[0]}: named for two outputs")
+        raise UsageError(f"{twice[0]}: given for two outputs")
     corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
         corpus += [file.path for file in corpus_of(request.heldout, settings).files]
@@ -81,7 +81,7 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
     if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
-        raise UsageError(f"{lost[0]}: named for input and output; choose another name")
+        raise UsageError(f"{lost[0]}: is both input and output; choose another name")
     for file in all_files:
         check_writable(file, request.force or owned(file))
     return files

@@ -1,6 +1,6 @@
-"""Print the words nearest to a word, or to king - man + woman: `neighbors` and `analogy`.
+"""The commands `neighbors` and `analogy`: print the words nearest to a word, or to king - man + woman.
 
-The answers are found in evaluation/neighbors.py. Sets of questions are scored by `eval`.
+The answers are computed in evaluation/neighbors.py; `eval` scores files of questions.
 """
 
 import sys
@@ -22,7 +22,7 @@ def print_neighbors(vectors: str, words: Queries | None, topn: int, as_json: boo
 
 
 def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
-    """Print each three words and the answers. triples, topn, as_json, strict: see `_print_answers`."""
+    """Print the words of each analogy and the answers. triples, topn, as_json, strict: see `_print_answers`."""
     _print_answers(
         vectors, triples, 3, lambda nearest, words: nearest.analogy(words[0], words[1], words[2], topn), as_json, strict
     )
@@ -36,10 +36,10 @@ def _print_answers(
     as_json: bool,
     strict: bool,
 ) -> None:
-    """Print one line per query as soon as its answer is known; without `asked`, one per line of standard input.
+    """Print one line per query as soon as its answer is known. If `asked` is None, the queries are lines of stdin.
 
-    A query that does not have `count` words, or has an unknown word, gives a warning and an empty answer; with
-    `strict`, or if it is the only one, an error. Raises DataError at the end if one of `asked` failed.
+    A query with an unknown word, or without exactly `count` words, gives a warning and an empty answer; with `strict`,
+    or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
     """
     with readable(vectors) as path:
         nearest = NearestWords(read_vectors(path))
@@ -62,7 +62,7 @@ def _print_answers(
         else:
             echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in found))
     if failed and asked:
-        raise DataError(f"{vectors}: {failed} of {len(asked)} lookups named a word that it does not have")
+        raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
 
 
 def _words(count: int) -> str:
@@ -70,9 +70,9 @@ def _words(count: int) -> str:
 
 
 def _lines() -> Iterator[tuple[str, list[str]]]:
-    """Yield the place and the words of each line of standard input, also of an empty one.
+    """Yield the position and the words of each line of standard input, including empty lines.
 
-    Lines end at newlines and words at ASCII white space, as they do in files of vectors: others may be part of a word.
+    Lines end at newlines and words at ASCII white space, as in vector files: other separators may be part of a word.
     """
     for number, line in enumerate(from_stdin(sys.stdin.buffer.readline), 1):
         yield f"line {number}: ", [word.decode(errors="surrogateescape") for word in line.split()]

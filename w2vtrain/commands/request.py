@@ -1,6 +1,6 @@
-"""What the command line of `fit` asks for, and which files that means: results, lock files, folders.
+"""The arguments of a `fit` command, and the files that follow from them: results, lock files, folders.
 
-It opens and creates none of them.
+Nothing is opened or created here.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ from typing import Any
 from w2vtrain.system.files import STDOUT
 
 LONGEST_NAME = 200
-"""Bytes of an output's name that its lock file's name repeats: names may have 255."""
+"""Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The command line of `fit`. flags: settings as text; output: "" only with print_config."""
+    """The arguments of a `fit` command. flags: settings as text; output: may be empty only with print_config."""
 
     sources: Sequence[str]
     flags: dict[str, Any]
@@ -43,52 +43,52 @@ class FitRequest:
 
 
 def outputs(request: FitRequest) -> list[str]:
-    """Return all results that the run will write; the record beside the vectors comes last."""
+    """Return the names of all results, ending with the JSON record beside the vectors."""
     named = [request.output, request.save_output_vectors, request.save_model, request.save_vocab, record_file(request)]
     return [file for file in named if file]
 
 
 def record_file(request: FitRequest) -> str | None:
-    """Return the file of the settings and the record: beside the vectors, if these are a file."""
+    """Return the name of the JSON file of settings and record, beside the vectors; None if these go to a stream."""
     return None if is_stream(request.output) else f"{request.output}.json"
 
 
 def is_stream(output: str) -> bool:
-    """Return whether an output is a pipe or a device, beside which nothing can lie."""
+    """Return whether an output is standard output, a pipe or a device, which can have no files beside it."""
     path = Path(output)
     try:
         return output == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
-    except OSError:  # a name that is too long: `check_writable` says so
+    except OSError:  # the name is too long, which `check_writable` reports
         return False
 
 
 def all_outputs(request: FitRequest) -> list[str]:
-    """Return the results, and the log if there is one."""
+    """Return the names of the results, and of the log if there is one."""
     return [*outputs(request), *filter(None, [request.log_json])]
 
 
 def regular(files: Sequence[str]) -> list[str]:
-    """Return the outputs that are files, or will be; not standard output, pipes and devices."""
+    """Return the outputs that are or will be regular files, without standard output, pipes and devices."""
     return [file for file in files if not is_stream(file)]
 
 
 def lock_path(output: str) -> Path:
-    """Return the lock file beside an output, symbolic links followed."""
+    """Return the path of the lock file beside an output, with symbolic links resolved."""
     target = Path(os.path.realpath(output))
     name = os.fsencode(target.name)
-    if len(name) > LONGEST_NAME:  # a character that is cut in two is left out: some systems refuse half a one
+    if len(name) > LONGEST_NAME:  # drop a partial character: some file systems reject it
         start = name[:LONGEST_NAME].decode("utf-8", "ignore")
         return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
     return target.parent / f".{target.name}.lock"
 
 
 def run_folder(request: FitRequest) -> Path | None:
-    """Return the folder of checkpoints: as requested, or beside the vectors; None if these go to a pipe or device."""
+    """Return the folder for checkpoints: as requested, else beside the vectors; None if these go to a stream."""
     if request.run:
         return Path(request.run)
     return None if is_stream(request.output) else Path(f"{request.output}.run")
 
 
 def cache_folder(output: str) -> Path | None:
-    """Return the output's folder, which has room for results; None, the system's folder, for a pipe or a device."""
+    """Return the output's folder, whose disk must hold the results anyway; None, the system's, for a stream."""
     return None if is_stream(output) else Path(output).resolve().parent

@@ -1,6 +1,6 @@
-"""The command `resume`: what a run's folder says was requested, and `fit` once more.
+"""The command `resume`: read the request stored in a run folder, and call `fit` with it.
 
-It checks what the folder says as if a stranger had written it, and trains nothing itself.
+The content of the folder is checked as untrusted input. Nothing is trained here.
 """
 
 import math
@@ -22,34 +22,34 @@ from w2vtrain.training.run_folder import stored
 
 
 def resume(folder: str, quiet: bool, force: bool, allow_changed: bool, named: Named, cache_dir: str | None) -> None:
-    """Continue a run that was stopped or killed, as it was requested then.
+    """Continue a run that was stopped or killed, with the request stored in its folder.
 
-    named: the run's objective and architecture if these are files or modules, whose code runs only if named again;
-    cache_dir: the folder for the encoded corpus, which is named anew, too, because the run's folder may be foreign.
+    named: the run's objective and architecture if these are files or modules: their code runs only if named again;
+    cache_dir: the folder for the encoded corpus, which is not taken from the run folder, because that is untrusted.
     """
     run = Path(folder).resolve()
     journal = stored(run)
-    named.allow()  # a relative name is meant here, not in the folder that the run was started in
+    named.allow()  # before chdir, as relative names start in the current directory
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
     cwd = journal.about["cwd"]
     try:
         os.chdir(cwd)
     except (OSError, TypeError, ValueError) as error:
-        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in is gone") from error
+        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
     request = asked_before(run, journal.about)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
     fit(asked, environment={}, resumed=True)
 
 
 def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
-    """Return what a run's folder says was requested; DataError if it does not.
+    """Return the request stored in a run folder; DataError if it is damaged.
 
-    Names are relative to the folder that the run was started in, which must be the working folder.
+    File names are relative to the folder that the run was started in, which must be the working directory.
     """
     try:
         settings = validated(about["settings"])
-        architecture_class(settings.architecture)  # its existence
-        mistakes = without_effect(settings)  # these would be, given on the command line
+        architecture_class(settings.architecture)  # raises ConfigError if there is none
+        mistakes = without_effect(settings)  # `fit` would reject these as options
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
         request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
     except CodeNotAllowed:
@@ -65,7 +65,7 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Return whether JSON gave what a field of FitRequest holds; texts must be possible names of files."""
+    """Return whether a value from JSON has the type of a FitRequest field; strings must be possible file names."""
     kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
     try:
         for text in value if kind is list else [value] if isinstance(value, str) else []:

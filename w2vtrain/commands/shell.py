@@ -1,4 +1,7 @@
-"""Between the command line and the system: streams, errors as one line and an exit code, the process's end."""
+"""Run a command as a process: prepare the streams, report errors as one line and an exit code, and end the process.
+
+The commands are declared in cli.py.
+"""
 
 import errno
 import faulthandler
@@ -30,7 +33,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Warnings(logging.Handler):
-    """Prints what modules that never print report to the logger of this package."""
+    """Logging handler that prints the warnings of modules that do not print themselves."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one warning."""
@@ -41,7 +44,7 @@ WARNINGS = Warnings(logging.WARNING)
 
 
 def execute(command: click.Command) -> None:
-    """Run a command with the process's arguments; every error is one line on stderr and an exit code."""
+    """Run a command with the process's arguments; report every error as one line on stderr and an exit code."""
     hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
     try:
         prepare_streams()
@@ -65,21 +68,21 @@ def execute(command: click.Command) -> None:
 
 
 def end_if_interrupted(found: Any) -> None:
-    """End the process for a KeyboardInterrupt that cannot be raised: in a callback of the compiler it would be lost."""
+    """End the process on a KeyboardInterrupt that Python cannot raise, as in a callback of the compiler."""
     if isinstance(found.exc_value, KeyboardInterrupt):
         end_interrupted()
     sys.__unraisablehook__(found)
 
 
 def leave(code: int) -> None:
-    """End the process; at once where a thread still learns, for Python would take down what it uses."""
+    """End the process. If a thread is still training, skip Python's shutdown, which would destroy what it uses."""
     if any(thread.name.startswith(NAME) for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
 
 
 def invoke(command: click.Command, arguments: list[str]) -> int:
-    """Parse and call, as click's own `main` does, which would answer Ctrl-C and a closed pipe in its own way."""
+    """Parse the arguments and run the command, as click's `main` does, but let Ctrl-C and closed pipes pass through."""
     if instruction := os.environ.get(COMPLETE):
         return shell_complete(command, {}, NAME, COMPLETE, instruction)
     try:
@@ -91,12 +94,12 @@ def invoke(command: click.Command, arguments: list[str]) -> int:
 
 
 def debugging(arguments: list[str]) -> bool:
-    """Whether --debug is among the options."""
+    """Return whether --debug is among the options."""
     return "--debug" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
 
 
 def explained(error: BaseException) -> tuple[int, str]:
-    """Exit code and message of what ended the run; an empty message for what needs none."""
+    """Return the exit code and message for an exception; the message is empty if none is needed."""
     match error:
         case W2VError():
             return error.exit_code, str(error)
@@ -106,7 +109,7 @@ def explained(error: BaseException) -> tuple[int, str]:
             return error.exit_code, error.format_message().rstrip(".") + hint
         case KeyboardInterrupt() | click.exceptions.Abort():
             return INTERRUPTED, "interrupted"
-        case BrokenPipeError():  # the reader has seen enough: nothing to say, nobody to say it to
+        case BrokenPipeError():  # the reader closed the pipe, which is no error
             return 0, ""
         case MemoryError():
             detail = f" ({error})" if str(error) else ""
@@ -114,7 +117,7 @@ def explained(error: BaseException) -> tuple[int, str]:
         case OSError() if error.filename == STANDARD_OUTPUT or error.errno in FULL:
             return 74, f"{error.filename or 'a file'} cannot be written: {error.strerror}"
         case OSError():
-            return 71, f"the system refused: {error}"
+            return 71, f"operating system error: {error}"
         case RuntimeError() if "start new thread" in str(error):
-            return 71, f"the system refused: {error}; try fewer --threads"
+            return 71, f"operating system error: {error}; try fewer --threads"
     return 70, f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback"

@@ -1,4 +1,4 @@
-"""The command `vocab`: count the words of text and write them. It trains nothing."""
+"""The command `vocab`: count the words of a text and write the vocabulary. It trains nothing."""
 
 import os
 import time
@@ -15,11 +15,11 @@ from w2vtrain.training.inputs import corpus_of
 
 
 def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
-    """Count words and write them."""
+    """Count the words and write the vocabulary."""
     settings, _ = resolve(flags)
     corpus = corpus_of(sources, settings)
     if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
-        raise UsageError(f"{output}: named for input and output; choose another name")
+        raise UsageError(f"{output}: is both input and output; choose another name")
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()
     try:
@@ -34,6 +34,6 @@ def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: boo
         console.close()
     vocabulary.save(output, force)
     console.say(
-        f"{stats.tokens:,} words, {stats.types:,} different, {len(vocabulary):,} kept,"
+        f"{stats.tokens:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )

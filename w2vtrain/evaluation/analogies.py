@@ -113,7 +113,7 @@ def evaluate_analogies(
     `evaluate_word_analogies` with dummy4unknown=False. The file has one question of four words per line, in sections
     that begin with a line ": NAME".
 
-    Raises InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
+    Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
     exceeds LARGEST, LONGEST_LINE (datasets.py) or MOST_SECTIONS; and DataError if the vocabulary covers no question.
     """
     words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)

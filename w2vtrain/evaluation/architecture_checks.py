@@ -23,7 +23,7 @@ LEFT = 2
 def check(name: str, bias: bool = False) -> Iterator[Finding]:
     """Check an architecture on one window.
 
-    name: a registered name, a file or a module. Raises ConfigError if there is no such architecture, if it breaks the
+    name: a registered name, a file or a module. Raise ConfigError if there is no such architecture, if it breaks the
     contract, or if Numba cannot compile it.
     """
     architecture = build(name, Layout(WINDOW, DIM, DIM + bias, NAMES), {})

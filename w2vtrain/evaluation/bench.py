@@ -95,33 +95,40 @@ def ratios(measurements: list[Measurement]) -> list[str]:
 
 
 def picture(measurements: Sequence[Measurement], path: Path) -> None:
-    """Draw words per second of the whole job against analogy accuracy: one point per system and kind of training.
+    """Draw words per second of the whole job beside analogy accuracy: one row per system, architecture and objective.
 
-    Points are medians of speed and means of accuracy over seeds; bars span the seeds. The measurements must have
+    Bars are medians of speed and means of accuracy over seeds; gray lines span the seeds. The measurements must have
     analogy scores.
     """
     from matplotlib.figure import Figure  # takes most of a second to import
 
-    groups = _groups(list(measurements))
-    kinds = {(group[0].job.architecture, group[0].job.objective) for group in groups}
-    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    for group in groups:
-        job = group[0].job
-        speeds = [m.words / m.whole_wall for m in group]
-        scores = [100 * m.scores["analogies"] for m in group]
-        x, y = statistics.median(speeds), statistics.mean(scores)
-        spans = ([[x - min(speeds)], [max(speeds) - x]], [[y - min(scores)], [max(scores) - y]])
-        color = "tab:orange" if job.system == "w2vtrain" else "tab:blue"
-        axes.errorbar(x, y, xerr=spans[0], yerr=spans[1], fmt="o", color=color, capsize=3)
-        name = job.system if len(kinds) == 1 else f"{job.system} {job.architecture} {job.objective}"
-        axes.annotate(f"{name}\n{x:,.0f}", (x, y), (0, 9), textcoords="offset points", ha="center", color=color)
-    axes.set_xscale("log")
-    axes.margins(0.15, 0.3)
-    axes.set_xlabel("words per second, from the text to written vectors (logarithmic)")
-    axes.set_ylabel("analogies answered, %")
-    axes.spines[["top", "right"]].set_visible(False)
+    groups = sorted(_groups(list(measurements)), key=lambda group: statistics.median(map(_whole_speed, group)))
+    jobs = [group[0].job for group in groups]
+    alone = len({(job.architecture, job.objective) for job in jobs}) == 1
+    names = [job.system if alone else f"{job.system} {job.architecture} {job.objective}" for job in jobs]
+    figure = Figure(figsize=(9, 0.7 + 0.45 * len(groups)), layout="constrained")
+    panels: list[tuple[str, str, Callable[[Measurement], float], Callable[[list[float]], float]]] = [
+        ("words per second, from text to written vectors", "{:,.0f}", _whole_speed, statistics.median),
+        ("analogies answered, %", "{:.1f}", lambda m: 100 * m.scores["analogies"], statistics.mean),
+    ]
+    for axes, (title, form, figure_of, middle) in zip(figure.subplots(1, 2, sharey=True), panels, strict=True):
+        seeds = [[figure_of(m) for m in group] for group in groups]
+        values = [middle(found) for found in seeds]
+        below = [value - min(found) for value, found in zip(values, seeds, strict=True)]
+        above = [max(found) - value for value, found in zip(values, seeds, strict=True)]
+        colors = ["tab:orange" if job.system == "w2vtrain" else "tab:blue" for job in jobs]
+        bars = axes.barh(names, values, xerr=[below, above], color=colors, ecolor="gray")
+        axes.bar_label(bars, [form.format(value) for value in values], padding=6)
+        axes.set_title(title, fontsize="medium", loc="left")
+        axes.margins(x=0.25)
+        axes.xaxis.set_visible(False)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
     figure.savefig(path, dpi=150)
+
+
+def _whole_speed(m: Measurement) -> float:
+    """Return words per second of the whole job."""
+    return m.words / m.whole_wall
 
 
 def _groups(measurements: list[Measurement]) -> list[list[Measurement]]:

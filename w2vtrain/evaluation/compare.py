@@ -77,7 +77,7 @@ class Job:
 def contenders(text: str) -> list[Contender]:
     """Parse objectives with optional options and settings, such as `softmax, nce(negative=25, alpha=0.1)`.
 
-    `all` means every objective. Raises ConfigError, naming the objective and the mistake.
+    `all` means every objective. Raise ConfigError, naming the objective and the mistake.
     """
     if text.strip() == "all":
         return [Contender(name, {"objective": name}) for name in objectives()]
@@ -172,7 +172,7 @@ def _perplexity(found: dict[str, Any]) -> float:
 def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     """Return the result of a job, read from its file if there is one, else by training now.
 
-    Raises ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
+    Raise ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
     """
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():

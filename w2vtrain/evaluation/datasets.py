@@ -16,7 +16,7 @@ LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
 def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield (line number, stripped text) of each line that is not blank. The file may be compressed.
 
-    Lines are counted from 1. Raises InputMissing if the file cannot be opened, and DataError, naming the line, if a
+    Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
     line is not UTF-8, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
     """
     for number, line in read_lines(path, LONGEST_LINE, LARGEST):
@@ -29,7 +29,7 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:
-    """Return the first `restrict_vocab` words, or all if it is None. Raises UsageError if it is below 1."""
+    """Return the first `restrict_vocab` words, or all if it is None. Raise UsageError if it is below 1."""
     if restrict_vocab is not None and restrict_vocab < 1:
         raise UsageError(f"restrict_vocab must be 1 or more, not {restrict_vocab}")
     return words[:restrict_vocab]

@@ -72,7 +72,7 @@ def child(text: str, output: str) -> None:
 
 
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
-    """Run a job in its own process and score its vectors. Raises ConfigError if the training fails."""
+    """Run a job in its own process and score its vectors. Raise ConfigError if the training fails."""
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / "vectors.txt")
         code = "import sys; from w2vtrain.evaluation.measure import child; child(*sys.argv[1:])"

@@ -33,7 +33,7 @@ class NearestWords:
     def neighbors(self, word: str, topn: int = 10) -> Answers:
         """Return the `topn` words nearest to `word`, with cosines, nearest first.
 
-        Raises DataError for an unknown word, and UsageError if `topn` is below 1.
+        Raise DataError for an unknown word, and UsageError if `topn` is below 1.
         """
         return self._nearest([word], [], topn)
 

@@ -40,7 +40,7 @@ class Finding:
 def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
     """Check an objective on a vocabulary of 16 words.
 
-    name: a registered name, a file or a module. Raises ConfigError if there is no such objective, if it breaks the
+    name: a registered name, a file or a module. Raise ConfigError if there is no such objective, if it breaks the
     contract, if an option is wrong, or if Numba cannot compile it.
     """
     given = {**option_defaults(name), **(options or {})}
@@ -52,7 +52,7 @@ def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) 
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:
-    """Compile an engine for this architecture and objective. Raises ConfigError, naming the line, if that fails."""
+    """Compile an engine for this architecture and objective. Raise ConfigError, naming the line, if that fails."""
     problem = _problem(bias, np.float32)
     built = build(objective, problem, option_defaults(objective) if options is None else options)
     layout = Layout(2, problem.dim, problem.width, WORDS)
@@ -80,7 +80,7 @@ def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:
 def slope(loss: Callable[[], float], array: np.ndarray, cells: Any) -> np.ndarray:
     """Return dL/d array at the flat indices `cells`, by central differences of `loss`, which reads the array.
 
-    Raises ValueError if the array is not contiguous.
+    Raise ValueError if the array is not contiguous.
     """
     flat, slopes = array.reshape(-1), np.zeros(len(cells))
     if not np.shares_memory(flat, array):

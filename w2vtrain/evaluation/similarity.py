@@ -63,7 +63,7 @@ def evaluate_similarity(
     Each line has two words and a score, separated by tabs or other white space. Blank lines and lines that begin with
     "#" are skipped. Words are looked up as in gensim's `evaluate_word_pairs`.
 
-    Raises InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; and DataError
+    Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; and DataError
     if the correlation is undefined: no pair is in the vocabulary, or all cosines or all scores are equal.
     """
     fold = case_folding(case_insensitive)

@@ -202,7 +202,7 @@ def installed(systems: Iterable[str], programs: Mapping[str, str]) -> list[str]:
 def program_path(system: str, path: str) -> str:
     """Return the absolute path of a system's program.
 
-    Raises ConfigError if the system is not one of PROGRAMS, or if the path is not an executable file.
+    Raise ConfigError if the system is not one of PROGRAMS, or if the path is not an executable file.
     """
     if system not in PROGRAMS:
         raise ConfigError(f"program: {system!r} is not one of {', '.join(PROGRAMS)}")

@@ -104,7 +104,7 @@ class Reader(Iterator[bytes]):
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
     def __next__(self) -> bytes:
-        """Return the next block. Raises DataError if the data are not text, InputMissing if reading fails."""
+        """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
         return next(self._blocks)
 
     def _lines(self, file: File) -> Iterator[bytes]:
@@ -118,7 +118,7 @@ class Reader(Iterator[bytes]):
             yield b"\n"
 
     def _text(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file without its byte order mark. Raises DataError for bytes that text cannot contain."""
+        """Yield the text of a file without its byte order mark. Raise DataError for bytes that text cannot contain."""
         name = "standard input" if file.path == "-" else file.path
         pieces = decompressed(self._raw(file), name)
         head = b""
@@ -171,7 +171,7 @@ class Reader(Iterator[bytes]):
 
 
 def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield the pieces unchanged. Raises DataError at the first byte that is not UTF-8."""
+    """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8."""
     decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     for piece in chain(pieces, [b""]):
         held = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
@@ -293,7 +293,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def _file(path: str) -> File:
-    """Look up a file. Raises InputMissing if it cannot be opened. Pipes are not opened, because that could block."""
+    """Look up a file. Raise InputMissing if it cannot be opened. Pipes are not opened, because that could block."""
     if path == "-":
         return File(path, None)
     try:

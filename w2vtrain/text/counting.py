@@ -56,7 +56,7 @@ def count(
     """Return the vocabulary and the statistics of a corpus, without writing anything.
 
     min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
-    progress: called from the calling thread. Raises DataError if the data are not text or fewer than 2 words are left,
+    progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
     InputMissing if reading fails.
     """
     with Counting(corpus, threads, None) as first:

@@ -77,7 +77,7 @@ def encode(
     folder: where the file of ids is created (None: the system's folder for temporary files). It has no name, so nothing
     is left behind, however the process ends; during encoding, about twice its size is needed.
 
-    Raises OutputError if the file cannot be created, WriteError if the disk is full, and the errors of `count`.
+    Raise OutputError if the file cannot be created, WriteError if the disk is full, and the errors of `count`.
     """
     where = folder or Path(tempfile.gettempdir())
     with _named(where), Counting(corpus, threads, where) as first:

@@ -73,7 +73,7 @@ class Vocabulary:
     def load(cls, path: str | Path) -> "Vocabulary":
         """Read lines "word count" in any order, plain or compressed. word2vec's first line, `</s>`, is a normal word.
 
-        Raises InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
+        Raise InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
         has more than LONGEST_LINE bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
         """
         numbers: dict[bytes, int] = {}

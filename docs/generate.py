@@ -1,0 +1,169 @@
+"""Write the reference pages that the code determines: settings, objectives, architectures, formats and exit codes.
+
+Run it as `make reference`. tests/test_reference.py fails if a page differs from what this module would write.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.aliases import ALIASES, option
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.errors import EXIT_CODES
+from w2vtrain.formats.vector_formats import formats
+from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
+from w2vtrain.parsers import Choice, Row, Text, Truth
+
+FOLDER = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by `make reference` from _{name} and the code. Do not edit. -->\n\n"
+COMPUTED = re.compile(r"\s*\[default: (.+)\]")
+"""The part of a setting's help that describes a default which depends on other settings."""
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file name: its template, filled with tables from the code."""
+    parts = {
+        "settings": settings(), "aliases": aliases(), "objectives": every_objective(),
+        "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
+        "codes": exit_codes(),
+    }  # fmt: skip
+    found = {}
+    for template in sorted(FOLDER.glob("_*.md")):
+        name = template.name.removeprefix("_")
+        filled = template.read_text(encoding="utf-8").format(**parts)
+        found[name] = NOTE.format(name=name) + filled.rstrip() + "\n"
+    return found
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def code(text: Any) -> str:
+    """Return a text as code, or nothing for an empty one."""
+    return f"`{text}`" if text != "" else ""
+
+
+def escaped(text: str) -> str:
+    """Return plain text in which Markdown finds no markup but code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\*_\[\]<>|$#~])", r"\\\1", part) for part in parts)
+
+
+def default_of(name: str) -> str:
+    """Return a setting's default as it is written in TOML, or what its help says of a default that is computed."""
+    value = FIELDS[name].default
+    if value is None:
+        found = COMPUTED.search(ROWS[name].text)
+        return found[1] if found else "none"
+    return code(json.dumps(value) if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else value)
+
+
+def values_of(row: Row) -> str:
+    """Return the values that a setting accepts, in the words of the error for a wrong one."""
+    if isinstance(row.parser, Truth):
+        return "`true` or `false`"
+    words = [code(word) for word in row.parser.words]
+    if isinstance(row.parser, Choice):
+        return ", ".join(words)
+    if isinstance(row.parser, Text):
+        return ", ".join([*words, "or a file or module"] if words else ["a name, a file or a module"])
+    try:
+        row.parser.parse(object())
+    except ValueError as error:
+        return " or ".join([*words, str(error).removeprefix("expected ")])
+    raise AssertionError(row)
+
+
+def settings() -> str:
+    """Return an entry for each setting, under a heading that can be linked to."""
+    text = ""
+    for name, row in ROWS.items():
+        if name == "options" or name in ALIASES:
+            continue
+        also = f" Also: {', '.join(code(flag) for flag in row.flags)}." if row.flags else ""
+        text += f"## `--{option(name)}`\n\n{escaped(COMPUTED.sub('', row.text))}\n\n"
+        text += f"*Values: {values_of(row)}. Default: {default_of(name)}.{also}*\n\n"
+    return text
+
+
+def aliases() -> str:
+    """Return the table of the settings that are short for an architecture."""
+    rows = [[f"`--{option(name)}`", values_of(row), row.text] for name, row in ALIASES.items()]
+    return table(["setting", "values", "meaning"], rows)
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a docstring, each on one line."""
+    for block in re.split(r"\n\s*\n", text.strip()):
+        yield escaped(" ".join(block.split()))
+
+
+def documented(cls: type) -> str:
+    """Return a class's docstring: its formula in the first line, then its paragraphs."""
+    formula, _, rest = (inspect.getdoc(cls) or "").partition("\n")
+    return f"```text\n{formula}\n```\n\n" + "".join(f"{text}\n\n" for text in paragraphs(rest) if text)
+
+
+def every_objective() -> str:
+    """Return an entry for each objective."""
+    text = ""
+    for name in objectives():
+        cls = objective_class(name)
+        options = [[f"`{key}`", code(json.dumps(value))] for key, value in option_defaults(name).items()]
+        rates = [
+            [f"`{architecture}`", *(code(json.dumps(found.get(key, ""))) for key in ("alpha", "shuffle"))]
+            for architecture, found in objective_defaults(name).items()
+        ]
+        text += f"## {name}\n\n{documented(cls)}"
+        if options:
+            text += table(["option", "default"], options) + "\n"
+            text += "".join(f"{found}\n\n" for found in paragraphs(inspect.getdoc(cls.build) or ""))
+        text += table(["architecture", "default alpha", "default shuffle"], rates) + "\n"
+    return text
+
+
+def every_architecture() -> str:
+    """Return an entry for each architecture."""
+    text = ""
+    for name in architectures():
+        cls = architecture_class(name)
+        text += f"## {name}\n\n{documented(cls)}"
+        if cls.like() != name:
+            text += f"Learning rates: those of `{cls.like()}`, unless the objective has others.\n\n"
+    return text
+
+
+def format_table() -> str:
+    """Return the table of the formats of vectors."""
+    rows = [
+        [f"`{name}`", " ".join(code(suffix) for suffix in found.suffixes), "yes" if found.compressible else "no"]
+        for name, found in formats().items()
+    ]
+    return table(["format", "suffixes", "read when compressed"], rows)
+
+
+def about_formats() -> str:
+    """Return the first sentence of each format's module, as a list."""
+    text = ""
+    for name, found in formats().items():
+        docstring = " ".join((inspect.getdoc(inspect.getmodule(found.read)) or "").split())
+        text += f"- `{name}`: {escaped(docstring.partition('. ')[0])}.\n"
+    return text
+
+
+def exit_codes() -> str:
+    """Return the table of exit codes."""
+    rows = [[str(code), escaped(summary), detail] for code, (summary, detail) in EXIT_CODES.items()]
+    return table(["code", "meaning", "details"], rows)
+
+
+if __name__ == "__main__":
+    for name, page in pages().items():
+        (FOLDER / name).write_text(page, encoding="utf-8")

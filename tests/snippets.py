@@ -1,0 +1,71 @@
+"""The code blocks of README.md and docs/, and a folder that looks like a checkout to run them in."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parent.parent
+PAGES = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
+LONG = "# takes "
+"""The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
+# SLURM and containers are not everywhere. These stand-ins run the job or the container's command here and now.
+STANDINS = {
+    "sbatch": """\
+tasks=
+while [[ $1 == --* ]]; do
+    [[ $1 == --array=* ]] && tasks=$(seq $(tr - ' ' <<< "${1#--array=}"))
+    shift
+done
+[[ $tasks ]] || exec bash "$@"
+for task in $tasks; do SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=$task bash "$@" || exit; done
+""",
+    "podman": """\
+verb=$1
+shift
+if [[ $verb == build ]]; then
+    while [[ $1 != -f ]]; do shift; done
+    for source in $(awk '$1 == "COPY" { for (i = 2; i < NF; i++) print $i }' "$2"); do
+        [[ -e $source ]] || { echo "$2 copies $source, which does not exist" >&2; exit 1; }
+    done
+    exit
+fi
+while [[ $1 != w2vtrain ]]; do shift; done
+exec "$@"
+""",
+}
+
+
+class Block(NamedTuple):
+    """A code block: its language, "" for an indented one, and its text."""
+
+    language: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    """Return the code blocks of a page, in order."""
+    tokens = MarkdownIt("commonmark").parse((ROOT / page).read_text(encoding="utf-8"))
+    return [Block(token.info, token.content) for token in tokens if token.type in ("fence", "code_block")]
+
+
+def commands(block: Block) -> list[str]:
+    """Return the command lines of a block, continued lines joined and comments left out."""
+    lines = block.text.replace("\\\n", " ").splitlines()
+    return [line.partition("    # ")[0] for line in lines if line.strip() and not line.startswith("#")]
+
+
+def checkout(folder: Path) -> dict[str, str]:
+    """Fill a folder with links to what a checkout has, and return an environment for commands that run there."""
+    for name in ("data", "configs", "examples", "cli.py", "w2vtrain", "pyproject.toml", "README.md", "LICENSE"):
+        (folder / name).symlink_to(ROOT / name)
+    programs = folder / "bin"
+    programs.mkdir()
+    for name, script in STANDINS.items():
+        (programs / name).write_text(f"#!/bin/bash\n{script}")
+        (programs / name).chmod(stat.S_IRWXU)
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path}

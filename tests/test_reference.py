@@ -1,0 +1,44 @@
+"""The generated pages of docs/reference are what `make reference` would write now."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from w2vtrain import errors
+from w2vtrain.config import ROWS
+from w2vtrain.formats.vector_formats import formats
+from w2vtrain.objectives import objectives
+
+ROOT = Path(__file__).parent.parent
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES = generator().pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_up_to_date(name):
+    written = (ROOT / "docs/reference" / name).read_text(encoding="utf-8")
+    assert written == PAGES[name], "run `make reference`"
+
+
+def test_everything_is_documented():
+    for name in set(ROWS) - {"options"}:
+        assert f"`--{name.replace('_', '-')}`" in PAGES["settings.md"], name
+    for name in objectives():
+        assert f"\n## {name}\n" in PAGES["objectives.md"], name
+    for name, found in formats().items():
+        assert f"| `{name}` |" in PAGES["formats.md"]
+        assert all(f"`{suffix}`" in PAGES["formats.md"] for suffix in found.suffixes)
+
+
+def test_every_exit_code_of_an_error_has_a_meaning():
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.W2VError)]
+    assert {c.exit_code for c in classes} | {0, 130} == set(errors.EXIT_CODES)

@@ -1,3 +1,5 @@
+"""Shared fixtures, and the signal handlers and Hypothesis settings that all tests run with."""
+
 import signal
 import sys
 

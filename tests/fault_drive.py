@@ -254,7 +254,7 @@ def cut_short(path: Path) -> None:
 
 
 def flip_a_bit(path: Path) -> None:
-    """Flip a bit at three quarters of a file, among the numbers."""
+    """Flip a bit three quarters of the way into a file, among the numbers."""
     with path.open("r+b") as file:
         file.seek(-path.stat().st_size // 4, os.SEEK_END)
         byte = file.read(1)[0]

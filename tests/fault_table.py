@@ -314,7 +314,7 @@ SETTINGS = [
     Fault(
         "100,000 dimensions with 1.5 GiB of address space", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
         ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
-        drive=limited(3 << 29), early=True, tested="commands/test_cli.py::test_too_little_memory",
+        drive=limited(3 << 29), early=True, tested="commands/test_cli.py::test_too_little_memory_exits_with_71",
     ),
     ours_alone(
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
@@ -380,7 +380,7 @@ OUTPUTS = [
     ),
     Fault(
         "output to a full device", 74, "/dev/full cannot be written: No space left", ("--format", "text"),
-        output="/dev/full", names="No space|/dev/full", tested="commands/test_cli.py::test_a_full_disk",
+        output="/dev/full", names="No space|/dev/full", tested="commands/test_cli.py::test_a_full_disk_exits_with_74",
     ),
     Fault(
         "disk full over a good file", 74, "out.txt cannot be written: File too large after", ("--force",),

@@ -108,7 +108,7 @@ FASTTEXT = System(
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a system survived a fault, and a short text on what happened."""
+    """The verdict on a system: a flag that is true if it survived a fault, and a short text on what happened."""
 
     survived: bool
     text: str

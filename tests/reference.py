@@ -71,7 +71,7 @@ class Stream:
 
     @classmethod
     def of_step(cls, work):
-        """Return the stream from which a step with this workspace draws."""
+        """Return the stream that a step with this workspace draws from."""
         return cls(int(work.rng.integers(1 << 64, dtype=np.uint64)))
 
     def draw(self):
@@ -191,7 +191,7 @@ def line_of(h, rows, found, twin, words):
 
 
 def slopes_of_line(h, rows, found, twin, words, step=1e-5):
-    """Return dL/dscore (m,) of one hidden vector, and dL/d(learned array) by (array name, word), by differences."""
+    """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, word), by central differences."""
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
     by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
@@ -242,10 +242,10 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
 
 
 class Ahead:
-    """The stream from which `contexts` draws window sizes.
+    """A stream that draws window sizes for `contexts`, and the candidates of each target in advance.
 
-    Before each size it draws the candidates of the next target, as the window engine does. If windows do not shrink,
-    `contexts` draws nothing, and all candidates are drawn at the start, in order.
+    As in the window engine, the candidates of the next target are drawn before the window size of the current one. If
+    windows do not shrink, `contexts` draws nothing, and all candidates are drawn at the start, in order.
     """
 
     def __init__(self, stream, twin, kept, windows):

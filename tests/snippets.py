@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
 LONG = "# takes "
 """The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
-# SLURM and containers are not everywhere. These stand-ins run the job or the container's command here and now.
+# Stand-ins for SLURM and podman, which may not be installed: they run the job or the container's command directly.
 STANDINS = {
     "sbatch": """\
 tasks=
@@ -37,6 +37,26 @@ while [[ $1 != w2vtrain ]]; do shift; done
 exec "$@"
 """,
 }
+
+PROGRAM = """\
+#!{python}
+import sys, time
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open(options["-train"]) as file:
+    words = sorted(set(file.read().split()))
+print("Vocab size: 3\\nWords in train file: 3600")
+for percent in range(10, 101, 10):
+    time.sleep(0.02)
+    print(f"\\rAlpha: 0.02  Progress: {{percent}}.00%  Words/sec: 1k", end="", flush=True)
+with open(options["-output"], "w") as file:
+    print(len(words), options["-size"], file=file)
+    for number, word in enumerate(words):
+        print(word, *[number + 1] * int(options["-size"]), file=file)
+with open(options["-output"] + ".options", "w") as file:
+    print(options, file=file)
+sys.exit({code})
+"""
+"""A program with the options and the output of word2vec.c."""
 
 
 class Block(NamedTuple):

@@ -63,7 +63,7 @@ def test_a_model_and_its_vectors_are_unchanged_after_saving_and_loading(model, t
         np.testing.assert_array_equal(vectors.matrix, model.input)
 
 
-def test_events_are_called_in_order(corpus):
+def test_event_callbacks_are_called_in_order(corpus):
     seen = []
     events = Events(
         read=lambda ids, seconds: seen.append(("read", ids.words)),

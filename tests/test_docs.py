@@ -17,7 +17,7 @@ ADDED = "ranking or smoothed or sided"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the modules of both guides and the beginning of the demo corpus."""
+    """Return a folder with the modules of both guides and the beginning of the demo corpus."""
     folder = tmp_path_factory.mktemp("docs")
     for name, code in (OBJECTIVES | ARCHITECTURES).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def test_a_module_that_is_no_objective_is_reported_in_one_line(w2vtrain_here, fo
 
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory):
-    """A copy of the repository with the modules and twins of both guides added, as the guides say."""
+    """Return a copy of the repository with the modules and twins of both guides added, as the guides say."""
     copy = tmp_path_factory.mktemp("inside")
     for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples"):
         if (ROOT / name).exists():

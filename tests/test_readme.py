@@ -11,11 +11,11 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_can_be_read_in_a_minute():
+def test_the_readme_has_at_most_130_lines():
     assert len(README.splitlines()) <= 130
 
 
-def test_two_commands_install_and_test():
+def test_make_demo_and_make_test_are_shown_and_install_first():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for verb in ("demo", "test"):
         assert re.search(rf"^make {verb}\b", README, re.M)

@@ -12,7 +12,7 @@ VECTORS = "    def vectors(self, rows):\n        return rows\n"
 CASES = {
     "input_rows is 3 for 4 words": ROWS.format(3) + VECTORS,
     "input_rows is 'x' for 4 words": ROWS.format("'x'") + VECTORS,
-    "input_rows needs vectors": ROWS.format(9),
+    "defines input_rows but not vectors": ROWS.format(9),
     "its array 'input' has a reserved name": "    def learned(self):\n        return {'input': self.input}\n",
     "build failed: ZeroDivisionError": "",
 }

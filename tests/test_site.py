@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# Texts of elements that reach beyond the screen, unless they or something around them scrolls.
+# Returns the text of each element that extends beyond the screen, unless it or an element around it scrolls.
 CUT = """
 () => {
     const scrolls = e => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
@@ -96,7 +96,7 @@ def test_formulas_are_mathml(pages):
 
 @pytest.fixture(scope="module")
 def browser():
-    """A headless Chromium, driven through Playwright."""
+    """Yield a headless Chromium, driven through Playwright."""
     if not CHROMIUM:
         pytest.skip("needs Chromium")
     playwright = pytest.importorskip("playwright.sync_api")
@@ -108,7 +108,7 @@ def browser():
 
 @pytest.fixture
 def tab(browser):
-    """A tab, and a list of what went wrong in it: errors of scripts, and anything that is not a local file."""
+    """Yield a tab and a list of its problems: script errors, failed requests, and requests that leave the machine."""
     tab = browser.new_page(viewport=DESKTOP)
     troubles: list[str] = []
     tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -122,7 +122,7 @@ def tab(browser):
 
 
 def test_pages_look_right_on_desktop_and_phone_in_light_and_dark(site, pages, tab, tmp_path):
-    """No console error, no broken picture, nothing wider than the screen. W2V_SCREENSHOTS=DIR keeps the pictures."""
+    """Check for console errors, broken images and text off the screen. W2V_SCREENSHOTS=DIR keeps the screenshots."""
     page, troubles = tab
     shots = Path(os.environ.get("W2V_SCREENSHOTS", tmp_path))
     shots.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """The names of the built-in architectures, and the three older settings that select one: the aliases.
 
-The aliases are accepted wherever settings are. How an architecture computes is not known here.
+The aliases are accepted wherever settings are. This module does not know how an architecture computes.
 """
 
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ def option(name: str) -> str:
 def overlaid(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values, overridden by those of a layer that takes precedence.
 
-    An architecture in the layer removes the aliases from the values. Aliases in the layer change an architecture among
-    the values as they would change the aliases that it stands for.
+    An architecture in the layer removes the aliases from the values. If the layer has aliases and the values have an
+    architecture, the architecture is first replaced by the aliases that select it, and then these are overridden.
     """
     found = dict(values)
     if "architecture" in layer:
@@ -67,7 +67,7 @@ def translated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the alias values that the architecture stands for; None if it stands for none."""
+    """Return the alias values that select the architecture; None if there are none."""
     name = values.get("architecture")
     return ARCHITECTURES.get(name) if isinstance(name, str) else None
 

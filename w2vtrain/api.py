@@ -34,14 +34,15 @@ def train(
     corpus : str, path, or sequence of these
         Text files, directories, or glob patterns.
     vocabulary : Vocabulary, optional
-        Words to use instead of counting those of the corpus. `min_count` and `max_vocab` reduce it only if given.
+        Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
     heldout : str, path, or sequence of these, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
         Callbacks that report progress; see `w2vtrain.training.events.Events`.
     **settings
-        The settings of `w2vtrain fit --help`, with underscores in place of hyphens. Options of the objective are a
-        dictionary: ``options={"negative": 10}``. An objective or architecture that is a file or module is run.
+        The settings that `w2vtrain fit --help` lists, with underscores instead of hyphens. Options of the objective
+        are a dictionary: ``options={"negative": 10}``. If the objective or architecture is a file or module, its code
+        is run.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def cli() -> None:
 @format_option
 @click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")
 @click.option(
-    "--save-model", metavar="FILE", help="Also write the model: matrices, counts, settings, record, tree or noise."
+    "--save-model", metavar="FILE", help="Also write the model: vectors, counts, settings, record, tree or noise."
 )
 @click.option("--save-vocab", metavar="FILE", help="Also write the vocabulary, one `word count` per line.")
 @click.option(
@@ -95,7 +95,7 @@ def cli() -> None:
 @click.option(
     "--learn-z", is_flag=True, default=None, help="Short for -O learn_z=true: nce learns one log Z per context word."
 )
-@click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: for hs, huffman, balanced, cluster or a file.")
+@click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file (for hs).")
 @cache_option
 @force_option
 @click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
@@ -112,7 +112,7 @@ def cli() -> None:
 @allow_changed_option
 @click.option(
     "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
-    help="If the disk is full: stop, or continue without checkpoints and retry the results until they fit (wait).",
+    help="If the disk is full: stop, or (wait) continue without checkpoints and retry the results until they fit.",
 )  # fmt: skip
 @setting_options(*TRAINING)
 @debug_option
@@ -161,8 +161,8 @@ def module(name: str) -> Any:
 def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: Any) -> None:
     """Continue the run in folder RUN from its last checkpoint, with the same settings and outputs.
 
-    Repeating the `fit` command does the same. With one thread, the results are the same bytes as those of an
-    uninterrupted run; with several, every part of the text is trained on exactly as often.
+    Repeating the `fit` command does the same. With one thread, the results are byte-identical to those of an
+    uninterrupted run; with several, every part of the text is trained on the same number of times.
     """
     module("commands.resume").resume(run, quiet, force, allow_changed, named(values), **values)
 
@@ -284,7 +284,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 @cli.command(epilog=CODES, short_help="Train objectives side by side and print a table.")
 @click.argument("corpus", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", required=True, metavar="DIR", help="Folder for results; those already there are not repeated."
+    "-o", "--output", required=True, metavar="DIR", help="Folder for results; those already there are reused."
 )
 @click.option(
     "--heldout", required=True, metavar="FILE", help="Text scored after each epoch; with --seconds, only at the end."
@@ -314,8 +314,8 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 def compare(corpus: tuple[str, ...], **values: Any) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
-    The table has the speed of training and scoring, perplexity, log Z, scores of the vectors, size and memory. DIR
-    gets table.md, table.csv, compare.json and curves.png.
+    The table lists the speed of training and scoring, perplexity, log Z, scores of the vectors, size and memory.
+    The files table.md, table.csv, compare.json and curves.png are written to DIR.
     """
     flags = given(values, COMPARING)
     module("commands.compare").compare(corpus, flags, **values)
@@ -383,7 +383,7 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @click.option("--architectures", "--models", default="skipgram,cbow", show_default=True, help="As for `fit`.")
 @click.option("--objectives", default="neg,hs,nce", show_default=True, help="As for `fit`.")
 @click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
-@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Trainings per job.")
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Training runs per job.")
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="Passes over the corpus.")
 @click.option("--vector-size", type=click.IntRange(1), default=200, show_default=True, help="Dimensions.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Number of threads.")
@@ -402,7 +402,8 @@ def bench(corpus: str, **options: Any) -> None:
     """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
     All jobs use window 5, 5 noise words, sample 1e-3 and min count 5. Each runs in its own process, and the systems
-    take turns. GFLOP counts the operations of products and updates; the machine's limits are printed first.
+    take turns. GFLOP counts the floating-point operations of products and updates; the machine's limits are printed
+    first.
     """
     module("commands.bench").bench(corpus, **options)
 

@@ -2,8 +2,8 @@
 
 This module reads and checks settings. It opens no corpus and starts nothing.
 
-A value comes from the command line, else from W2VTRAIN_<NAME>, else from the TOML file of --config, else it is the
-default. The command line, the environment, TOML files and the Python API all take their names from the table below.
+The sources of a value, in order of precedence, are the command line, W2VTRAIN_<NAME>, the TOML file of --config, and
+the default. The command line, the environment, TOML files and the Python API all take their names from the table below.
 """
 
 import dataclasses
@@ -81,7 +81,7 @@ class Settings:
     epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "--iter")
     seconds: float | None = setting(
         None, Real(0.0),
-        "Stop after this many seconds of training unless --epochs is reached first; the learning rate falls with"
+        "Stop after this many seconds of training unless --epochs is reached first; the learning rate follows"
         " whichever is closer to its end.",
     )  # fmt: skip
     patience: int | None = setting(
@@ -104,7 +104,7 @@ class Settings:
     )
     shuffle: bool | None = setting(
         None, Truth(),
-        "Train on chunks of 1,000 words in a new random order in each epoch.  [default: as measured best for the"
+        "Train on chunks of 1,000 words in a new random order in each epoch.  [default: the best measured for the"
         " architecture and objective]",
     )  # fmt: skip
     seed: int = setting(1, Whole(0, 2**63 - 1), "Seed of all random numbers.")
@@ -165,7 +165,8 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Return the settings in a TOML file. `[objective]` may be a table with a name and a table of options.
 
-    Raise ConfigError for a file that is not TOML, is too large or has unknown settings, and InputMissing.
+    Raise ConfigError if the file is not TOML, is too large or has unknown settings, and InputMissing if it cannot be
+    read.
     """
     from w2vtrain.system.reading import read_small  # not needed for --help
 
@@ -245,7 +246,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 
 def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
-    """Return a message for each rule between settings that is broken. Single values have been checked already.
+    """Return a message for each broken rule between settings. The single values must have been checked already.
 
     heldout: whether there is held-out text; None if unknown.
     """

@@ -12,10 +12,10 @@ EXIT_CODES = {
     2: ("invalid command line", ""),
     65: ("invalid input data", "The message names the file and the line or byte."),
     66: ("input missing or unreadable", ""),
-    70: ("internal error", "A bug, user code that raised, or a thread without progress for `--stall-timeout` seconds."),
+    70: ("internal error", "A bug, an error in user code, or a thread without progress for `--stall-timeout` seconds."),
     71: ("out of memory", "Reported before training if possible; limits of `ulimit -v` and control groups count."),
     73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
-    74: ("disk full or write error", "What the file contained before is still there."),
+    74: ("disk full or write error", "The file keeps its previous content."),
     75: ("stopped by a signal and saved", "The same command, or `w2vtrain resume`, continues the run."),
     76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
     78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),
@@ -132,5 +132,5 @@ class BelowThreshold(W2VError):
 
 
 def reason(error: Exception) -> str:
-    """Return an error's message; that of an OSError without its number and file name."""
+    """Return an error's message; for an OSError, without the error number and the file name."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,6 +1,6 @@
 """The rows of the settings table, and the parsers that convert a text or a Python value to a setting's type.
 
-No setting is known by name here: the table in config.py gives each row its parser.
+This module knows no setting by name: the table in config.py gives each row its parser.
 """
 
 import math

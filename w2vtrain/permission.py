@@ -1,7 +1,7 @@
 """Decide which user code may run: objectives and architectures in files or modules that the command line names.
 
-Settings, models and run folders may come from anyone, so code that they name runs only if the command line names it
-as well.
+Settings, models and run folders may come from anyone, so code that they name runs only if the command line also names
+it.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Named:
         architectures.allow_code(self.architecture)
 
     def in_place_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a model's settings with the code named here in place of code in files of the same name.
+        """Return a model's settings, with a code file replaced by the one named here if both have the same file name.
 
         A model records the path that the file had when it was trained, which may have changed since.
         """

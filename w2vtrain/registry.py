@@ -1,7 +1,7 @@
 """Find, load and verify objectives and architectures, including those in users' own modules.
 
 A registry does not know its members by name: it looks in its folder, in the entry points of other packages, and at the
-file or module that a user names. It decides whether code may run, but not what the code is for.
+file or module that a user names. It decides whether code may run, but knows nothing about what the code computes.
 """
 
 import importlib
@@ -24,7 +24,7 @@ RESERVED = ("contract",)
 
 
 TAKEN = frozenset({"input", "output", "bias", "input_rows"})
-"""Array names that models and checkpoints reserve; a member's own arrays must have other names."""
+"""Array names that models and checkpoints reserve; a member's own arrays must use other names."""
 
 
 class CodeNotAllowed(ConfigError):
@@ -33,7 +33,7 @@ class CodeNotAllowed(ConfigError):
 
 @dataclass(frozen=True)
 class Contract:
-    """What a class must have: the members of a Protocol whose bodies raise NotImplementedError.
+    """The members that a class must have: those of a Protocol whose bodies raise NotImplementedError.
 
     The Protocol's other members are defaults, which `verify` adds to a class that lacks them. compiled: methods that
     become part of a kernel; their arguments must have the same names as in the Protocol. named_tuple: the class must
@@ -88,7 +88,7 @@ class Contract:
         if not callable(own):
             return f"has {name} = {shown(own)}, which is not a method"
         if function is not None and not _fits(own, member, name in self.compiled):
-            return f"needs {_declared(name, member)}, and has {_declared(name, inspect.getattr_static(cls, name))}"
+            return f"needs {_declared(name, member)}, but has {_declared(name, inspect.getattr_static(cls, name))}"
         return None
 
 

@@ -17,11 +17,11 @@ BROKEN = {
     "a number": (changed(SIDED, ("= SidedSkipGram\n", "= 7\n")), "expected a class, got 7"),
     "in place": (
         changed(SIDED, ("def pairs()", "def in_place()")),
-        "has in_place, which requires pairs, but pa",
+        "returns True from in_place, which requires pairs to return True, too",
     ),
     "pairs of instances": (
         changed(SIDED, ("    @staticmethod\n    def pairs()", "    def pairs(self)")),
-        "needs static method pairs(), and has pairs(self)",
+        "needs static method pairs(), but has pairs(self)",
     ),
     "pairs: a value": (without(SIDED, "pairs", "    pairs = True\n"), "has pairs = True, which is not a method"),
     "like none": (
@@ -37,11 +37,11 @@ BROKEN = {
     "no build": (without(SIDED, "build"), "has no class method build(cls, layout, arrays)"),
     "a renamed argument": (
         changed(SIDED, (FORWARD, "forward(self, rows, window, example, hidden)")),
-        f"needs {FORWARD}, and has forward(self, rows, window, example, hidden)",
+        f"needs {FORWARD}, but has forward(self, rows, window, example, hidden)",
     ),
     "build without arrays": (
         changed(SIDED, (", arrays: Mapping[str, np.ndarray]", "")),
-        "needs class method build(cls, layout, arrays), and has class method build(cls, layout)",
+        "needs class method build(cls, layout, arrays), but has class method build(cls, layout)",
     ),
     "learned: a number": (without(SIDED, "learned", "    learned = 7\n"), "has learned = 7, which is not a method"),
     "no named tuple": (

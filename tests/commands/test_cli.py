@@ -237,7 +237,7 @@ def test_print_config_output_is_a_config_file_with_the_same_settings(tmp_path):
     assert tomllib.loads(second) == values
 
 
-def test_shell_completion_offers_the_words_of_a_setting():
+def test_shell_completion_offers_the_choices_of_a_setting():
     for words, found in (
         ("w2vtrain fit --architecture ", members("architectures")),
         ("w2vtrain fit --tokenizer u", ["unicode"]),
@@ -314,7 +314,7 @@ BAD_LINES = "the\n\nnosuchword\nthe of\nof\n"
 
 
 def test_each_line_of_stdin_gives_one_line_of_output(trained):
-    """Programs that read the answers rely on it, whatever the words are."""
+    """Programs that read the answers rely on this for any words."""
     vectors = trained / "vectors.txt"
     out, err = w2vtrain("neighbors", vectors, "-n", 1, stdin=BAD_LINES)
     first, *empty, last = out.splitlines()
@@ -500,7 +500,7 @@ def test_seconds_limit_the_training_time(corpus, tmp_path):
     assert record["seconds"]["training"] >= 0.5
     shares = [float(line.split("%")[0].split()[-1]) for line in err.splitlines() if "ETA" in line]
     assert shares
-    assert shares[-1] > 50, "progress is the share of the time, not of a million epochs"
+    assert shares[-1] > 50, "progress is the share of the time limit, not of a million epochs"
 
 
 def test_invalid_held_out_text_and_language_model_settings_are_refused(
@@ -654,7 +654,7 @@ def test_an_output_in_a_missing_folder_exits_with_73(fails, corpus, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk(corpus, trained):
+def test_a_full_disk_exits_with_74(corpus, trained):
     _, err = w2vtrain("fit", corpus, "-o", "/dev/full", "--format", "text", "-q", *SMALL, code=74)
     assert "No space left" in err
     assert not Path("/dev/full.json").exists()
@@ -670,7 +670,7 @@ def test_divergence_exits_with_76_and_suggests_a_lower_rate(fails, corpus, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_little_memory(corpus, tmp_path):
+def test_too_little_memory_exits_with_71(corpus, tmp_path):
     pytest.importorskip("resource")
     limited = (
         "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 29, 3 << 29)); from w2vtrain.cli import main; main()"
@@ -723,7 +723,7 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(trained):
 
 
 def test_help_imports_nothing_heavy():
-    """Importing Numba takes most of a second, so only commands that compute may wait for it."""
+    """Importing Numba takes most of a second, so only commands that compute may import it."""
     program = (
         "import sys; from w2vtrain.cli import cli; from w2vtrain.commands.shell import invoke\n"
         "for words in ('', 'fit', 'vocab', 'eval', 'eval analogies', 'neighbors', 'analogy', 'info', 'objectives'):\n"
@@ -806,7 +806,7 @@ def test_a_message_is_one_line_of_bounded_length():
 
 
 def test_a_model_runs_no_code_that_the_command_line_does_not_name(tmp_path):
-    """The file of a model names its objective, and may come from anyone."""
+    """A model file names its objective and may come from anyone."""
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     (tmp_path / "text").write_text("a b\n")
     ones = np.ones((2, 2), np.float32)

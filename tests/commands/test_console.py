@@ -25,7 +25,7 @@ def log_to(path):
     return json_lines(str(path), False, lambda name: Path(name).open("w", encoding="utf-8"))
 
 
-def test_durations_are_printed_in_fitting_units():
+def test_durations_are_printed_in_suitable_units():
     assert [duration(s) for s in (0.04, 9.94, 10.4, 59.4, 125, 3723)] == [
         "0.0 s", "9.9 s", "10 s", "59 s", "2:05 min", "1:02:03 h",
     ]  # fmt: skip

@@ -71,7 +71,7 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
 
 
 def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
-    """Sorted text is predicted worse after each epoch: the best epoch is the first, and the run has continued since."""
+    """The model gets worse at predicting sorted text, so the first epoch is the best; the run has continued since."""
     words = Path("text.txt").read_text(encoding="utf-8").split()
     Path("held.txt").write_text(" ".join(sorted(words)), encoding="utf-8")
     worse = ["--architecture", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
@@ -85,7 +85,7 @@ def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
     assert not np.array_equal(found, state.arrays["input"][:, :9])
 
 
-def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_used(stopped):
+def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_exported(stopped):
     folder = stopped("--checkpoint-every", "0")
     run = folder / "v.bin.run"
     newest = checkpoint.numbers(run)[-1]
@@ -144,7 +144,7 @@ def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stoppe
     assert f"checkpoint {last + 2}," in done.output
 
 
-def test_export_of_a_trained_run_whose_results_could_not_be_written(stopped, monkeypatch):
+def test_export_works_for_a_trained_run_whose_results_could_not_be_written(stopped, monkeypatch):
     """The exported vectors are those at the end of training."""
     folder = stopped()
     monkeypatch.undo()

@@ -63,7 +63,7 @@ def built(name, options, bias, dtype=np.float64, **more):
     full = objectives.checked_options(name, options)
     objective = objectives.objective_class(name).build(problem, **full)
     for array in objective.parameters().values():
-        if not array.any():  # zeros would hide errors in what they are multiplied by
+        if not array.any():  # zeros would hide errors in their factors
             array += 0.2 * np.random.default_rng(8).normal(size=array.shape).astype(dtype)
     return objective, problem, full
 
@@ -141,7 +141,7 @@ def test_a_step_follows_the_gradient_of_the_loss(rng, name, options, bias):
 
 @REGISTRY
 def test_rate_zero_changes_nothing_and_the_same_seed_gives_the_same_result(rng, name, options):
-    """At rate 0, all arrays of the model file keep their bytes, even counts of examples. In float32, without biases."""
+    """At rate 0, all arrays of the model file keep their bytes, even counts of examples. Uses float32 and no biases."""
     runs = []
     for rate, seed in ((0.0, 1), (0.05, 1), (0.05, 1)):
         objective, problem, _ = built(name, options, False, np.float32)
@@ -300,7 +300,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
 
 
 def test_compile_tries_the_objective_even_if_subsampling_drops_every_word(rng):
-    """This way no thread waits for a kernel, and an objective whose step fails is reported before training starts."""
+    """Thus no thread waits for a kernel, and an objective whose step fails is reported before training starts."""
     _, text = corpus(rng)
     tried = []
 
@@ -388,7 +388,7 @@ def test_two_threads_learn_every_chunk_once_per_epoch(rng, monkeypatch):
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_divergence_stops_the_run_and_names_the_rate(rng, name):
-    """No overflow on the way there causes a warning or another error."""
+    """Overflow along the way causes no warning and no other error."""
     with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate"):
         toy(rng, name, "cbow", {"init": 0.1}, alpha=3e38, epochs=2)
 
@@ -409,7 +409,7 @@ def test_nan_in_an_objectives_own_arrays_is_reported_as_divergence(rng):
         trained(engine, text, schedule)
 
 
-# Identities between objectives.
+# Identities between objectives (docs/mathematics.md, identities 7 and 8).
 
 
 SAME = [

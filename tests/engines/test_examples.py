@@ -166,7 +166,7 @@ def loss_of(twin, rows, dh, window):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_twin_learns_by_the_gradient_of_its_hidden_vector(rng, name):
-    """Compare with finite differences of L = -dh·h in float64, times the factors by which authors scale gradients."""
+    """Compare with finite differences of L = -dh·h in float64, times the factors by which papers scale gradients."""
     layer, _, windows = case(rng, name, False)
     for context, left, number in windows:
         twin, rows, dh = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)

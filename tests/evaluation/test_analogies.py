@@ -1,3 +1,5 @@
+"""Accuracy on analogy questions, compared with gensim, and errors in question files."""
+
 import json
 
 import numpy as np
@@ -78,7 +80,7 @@ def test_words_in_several_cases_get_the_same_scores_as_in_gensim(some_questions,
     assert report.total.correct > 0
 
 
-def test_a_question_is_wrong_if_other_cases_take_all_places_as_in_gensim(tmp_path):
+def test_a_question_is_wrong_if_other_spellings_fill_the_top_answers_as_in_gensim(tmp_path):
     path = put(tmp_path, ": s\nman king woman queen\n")
     base = {"man": [0, 1, 0], "king": [1, 1, 0], "woman": [0, 1, 1], "queen": [0.9, 1, 1]}
     other = {spelling: [1, 1, 1.01] for spelling in ("King", "KIng", "KINg", "kING", "KING")}
@@ -147,7 +149,7 @@ def test_malformed_questions_are_refused_with_their_line(tmp_path, text, message
         evaluate_analogies(vectors_of("abcd", np.eye(4)), put(tmp_path, text))
 
 
-def test_a_missing_file_and_a_wrong_restrict_vocab_are_errors(tmp_path):
+def test_a_missing_file_and_an_invalid_restrict_vocab_are_errors(tmp_path):
     vectors = vectors_of("abcd", np.eye(4))
     with pytest.raises(InputMissing, match="No such file"):
         evaluate_analogies(vectors, tmp_path / "none")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from reference import huffman_lengths
+from snippets import PROGRAM
 
 from w2vtrain.cli import cli
 from w2vtrain.errors import ConfigError, UsageError
@@ -55,7 +56,7 @@ def run(*words):
     return done
 
 
-def test_limits_count_work_that_is_really_done(monkeypatch):
+def test_measured_limits_count_the_work_that_is_done(monkeypatch):
     assert multiply_adds(3, 0.5) == pytest.approx(multiply_adds(0, 0.5)), "1 = 0.5 * 1 + 0.5"
     assert multiply_adds(2, 2.0) == pytest.approx(10 * multiply_adds(0, 2.0)), "1 -> 4 -> 10"
     a, b, c = (np.full(9, x, np.float32) for x in (0, 1, 2))
@@ -128,27 +129,6 @@ def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
         run(corpus, "--systems", "gensim")
 
 
-PROGRAM = """\
-#!{python}
-import sys, time
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-with open(options["-train"]) as file:
-    words = sorted(set(file.read().split()))
-print("Vocab size: 3\\nWords in train file: 3600")
-for percent in range(10, 101, 10):
-    time.sleep(0.02)
-    print(f"\\rAlpha: 0.02  Progress: {{percent}}.00%  Words/sec: 1k", end="", flush=True)
-with open(options["-output"], "w") as file:
-    print(len(words), options["-size"], file=file)
-    for number, word in enumerate(words):
-        print(word, *[number + 1] * int(options["-size"]), file=file)
-with open(options["-output"] + ".options", "w") as file:
-    print(options, file=file)
-sys.exit({code})
-"""
-"""A program with the options and the output of word2vec.c."""
-
-
 def program(folder, code=0):
     path = folder / f"program{code}"
     path.write_text(PROGRAM.format(python=sys.executable, code=code))
@@ -156,8 +136,8 @@ def program(folder, code=0):
     return path
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
-def test_programs_are_measured_by_their_reports_of_progress(corpus, tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
+def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
     questions = tmp_path / "questions.txt"
     questions.write_text(": section\nw1 w2 w3 w4\n")
     done = run(
@@ -199,12 +179,12 @@ def test_arguments_of_programs_are_those_of_word2vec_c():
         (["--systems", "word2vec.c"], "none of word2vec.c is installed"),
     ],
 )
-def test_wrong_programs_are_refused_by_name(corpus, words, message):
+def test_invalid_programs_are_refused_by_name(corpus, words, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         run(corpus, *words)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
 def test_a_program_that_fails_ends_the_benchmark(corpus, tmp_path):
     with pytest.raises(ConfigError, match=r"word2vec\.c could not train skipgram with neg"):
         run(
@@ -213,7 +193,7 @@ def test_a_program_that_fails_ends_the_benchmark(corpus, tmp_path):
         )  # fmt: skip
 
 
-def test_a_plot_needs_questions(corpus, tmp_path):
+def test_a_plot_without_questions_is_refused(corpus, tmp_path):
     with pytest.raises(UsageError, match="add that option"):
         run(corpus, "--plot", tmp_path / "plot.png")
 

@@ -1,3 +1,5 @@
+"""The `compare` command: contenders, reuse of results, learning rates, and the tables that it writes."""
+
 import csv
 import json
 import subprocess
@@ -109,7 +111,7 @@ def test_results_of_an_older_version_are_reused(tmp_path, monkeypatch):
         compare.train_all(comparison(tmp_path, settings=Settings(architecture="cbow")), lambda _: None)
 
 
-def test_a_contender_may_have_an_architecture_of_its_own(tmp_path):
+def test_a_contender_may_have_its_own_architecture(tmp_path):
     named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(cbow-gradient=corrected)")
     asked = comparison(tmp_path, contenders=named, seeds=1)
     found = [job.settings["architecture"] for job in compare.jobs(asked, {})]
@@ -136,7 +138,7 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
 
 
-def test_a_diverged_training_is_a_line_of_the_table(tmp_path, monkeypatch):
+def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
     def train(job):
         if job.settings["objective"] == "neg":
             return {"failed": "training diverged", "exit_code": 76}
@@ -167,7 +169,7 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
 
 
 def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain_here):
-    """Run the command with real trainings; the second time, it does not train again."""
+    """Run the command with real training runs; the second time, it does not train again."""
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
     (tmp_path / "train.txt").write_text("\n".join(text[:600]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")

@@ -1,3 +1,5 @@
+"""Limits on the sizes of evaluation files."""
+
 import bz2
 import lzma
 

@@ -1,3 +1,5 @@
+"""Confidence intervals, compared with SciPy and with simulated data."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Nearest neighbors and analogies, compared with gensim, and errors for unknown words."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Correlations with human similarity ratings, compared with gensim and SciPy."""
+
 import json
 
 import numpy as np

@@ -202,7 +202,7 @@ def test_missing_files_and_folders_raise_input_missing(tmp_path):
             read(tmp_path)
 
 
-def test_describe_a_model(tmp_path):
+def test_describe_returns_the_facts_of_a_model(tmp_path):
     save_model(tmp_path / "m", small())
     assert describe(tmp_path / "m") == {
         "path": str(tmp_path / "m"),
@@ -229,7 +229,7 @@ def test_describe_a_model(tmp_path):
         (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive: unpack it first"}),
     ],
 )
-def test_describe_other_files(tmp_path, content, expected):
+def test_describe_identifies_other_files(tmp_path, content, expected):
     (tmp_path / "f").write_bytes(content)
     found = describe(tmp_path / "f")
     assert expected.items() <= found.items()
@@ -237,7 +237,7 @@ def test_describe_other_files(tmp_path, content, expected):
 
 
 @pytest.mark.parametrize("format", ["text", "binary"])
-def test_describe_vectors(tmp_path, format):
+def test_describe_identifies_vectors(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, small().input, format)
     expected = {"kind": f"{format} vectors", "words": 3, "dim": 4, "words_exact": True, "header": True}
     assert expected.items() <= describe(tmp_path / "v").items()
@@ -253,7 +253,7 @@ def test_describe_reads_only_part_of_a_large_file(tmp_path, monkeypatch):
     assert found["words"] == pytest.approx(400_000, rel=0.001)
 
 
-def test_describe_a_safetensors_file_of_another_program(tmp_path):
+def test_describe_lists_the_arrays_of_another_programs_safetensors_file(tmp_path):
     save_file({"weights": np.ones((2, 3), "f4")}, tmp_path / "m")
     found = describe(tmp_path / "m")
     assert found["kind"] == "unknown"

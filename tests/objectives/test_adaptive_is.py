@@ -1,3 +1,5 @@
+"""Adaptive importance sampling, compared with a naive twin in float64; its proposal, bias and mixture weights."""
+
 from collections import Counter
 from functools import partial
 from itertools import pairwise

@@ -94,24 +94,24 @@ BROKEN = {
     "no build": (without(RANKING, "build"), "has no class method build(cls, problem, **options)"),
     "errors with the arguments of an earlier version": (
         changed(RANKING, (ARGUMENTS, OLD)),
-        f"needs {ARGUMENTS}, and has {OLD}",
+        f"needs {ARGUMENTS}, but has {OLD}",
     ),
     "errors with a renamed argument": (
         changed(RANKING, (ARGUMENTS, "errors(self, logits, window, found, lr)")),
-        f"needs {ARGUMENTS}, and has errors(self, logits, window, found, lr)",
+        f"needs {ARGUMENTS}, but has errors(self, logits, window, found, lr)",
     ),
     "errors with too few arguments": (
         changed(RANKING, (", candidates, lr)", ", candidates)")),
-        f"needs {ARGUMENTS}, and has errors",
+        f"needs {ARGUMENTS}, but has errors",
     ),
     "errors is a class method": (
         changed(RANKING, ("    def errors(self", "    @classmethod\n    def errors(cls")),
-        f"needs {ARGUMENTS}, and has class method errors(cls, logits, window, candidates, lr)",
+        f"needs {ARGUMENTS}, but has class method errors(cls, logits, window, candidates, lr)",
     ),
     "errors is a number": (without(RANKING, "errors", "    errors = 7\n"), "has errors = 7, which is not a method"),
     "an optional method with too few arguments": (
         changed(RANKING, (FIELD, f"{FIELD}\n    def hot_rows(self):\n        return range(0)\n\n")),
-        "needs hot_rows(self, rows), and has hot_rows(self)",
+        "needs hot_rows(self, rows), but has hot_rows(self)",
     ),
     "check is a number": (
         changed(RANKING, (FIELD, f"    check = 7\n{FIELD}")),
@@ -119,7 +119,7 @@ BROKEN = {
     ),
     "build is an instance method": (
         changed(RANKING, ("    @classmethod\n", "")),
-        "needs class method build(cls, problem, **options), and has build(cls, problem, *, negative=5)",
+        "needs class method build(cls, problem, **options), but has build(cls, problem, *, negative=5)",
     ),
     "build takes options by position": (
         changed(RANKING, ("problem: Problem, *, ", "problem: Problem, ")),
@@ -134,7 +134,7 @@ BROKEN = {
     "no step": (without(SMOOTHED, "step"), "has no step(self, H, targets, lr, work)"),
     "step without work": (
         changed(SMOOTHED, (STEP, "def step(self, H, targets, lr)")),
-        "needs step(self, H, targets, lr, work), and has step(self, H, targets, lr)",
+        "needs step(self, H, targets, lr, work), but has step(self, H, targets, lr)",
     ),
     "step is a number": (without(SMOOTHED, "step", "    step = 7\n"), "has step = 7, which is not a method"),
     "no parameters": (

@@ -1,4 +1,4 @@
-"""Differentiated softmax: its bands, agreement with full rows that contain the zeros, gradients, identities."""
+"""Differentiated softmax: bands, gradients, and agreement with zero-padded full rows and with the softmax."""
 
 import numpy as np
 import pytest

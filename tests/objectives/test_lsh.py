@@ -34,7 +34,7 @@ def address(x, columns):
 
 
 def naive_retrieved(output, h, columns, limit):
-    """Return the rows that share a bucket with h, by falling number of tables, then by the order in which found."""
+    """Return the rows that share a bucket with h, by decreasing number of tables, then in the order found."""
     hits = {}
     for part in columns:
         for r, row in enumerate(output):

@@ -1,4 +1,4 @@
-"""Tests of every registered objective: gradients by finite differences, identities from the literature, options."""
+"""Tests of every registered objective: gradients by finite differences, identities between objectives, options."""
 
 import inspect
 import subprocess

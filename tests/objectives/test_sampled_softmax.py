@@ -1,3 +1,5 @@
+"""Sampled softmax, compared with a naive twin in float64, with the full softmax and with `target`."""
+
 import numpy as np
 import pytest
 from reference import (

@@ -30,7 +30,7 @@ def naive_step(output, H, targets, lr, slopes, full, bound):
     """Return loss, -dL/dH and the new output rows, computed one example at a time.
 
     slopes (B,): the slope of each example's penalty at log Z = 1. bound: slope log Z is clipped to ±bound if `full`,
-    else to [0, 2 bound]. The penalty is integrated numerically; without clipping it is slope / 2 log² Z.
+    else to [0, 2 bound]. The penalty is integrated numerically; without clipping it is (slope / 2) log² Z.
     """
     low, high = (-bound, bound) if full else (0, 2 * bound)
     start, new, dH, loss = output.copy(), output.copy(), np.zeros_like(H), 0.0
@@ -161,7 +161,7 @@ def test_learned_scores_are_the_true_log_probabilities_without_z(cls, options):
 
 @pytest.mark.parametrize("likelihood", ["full", "unnormalized", "unnormalised"])
 def test_log_z_starts_at_the_value_that_it_converges_to(likelihood):
-    """Models of earlier versions have the British spelling."""
+    """Models of earlier versions have the British spelling, unnormalised."""
     objective = InfrequentNorm.build(problem(init=0.0), penalty=0.2, likelihood=likelihood)
     given = {"penalty": 0.2, "likelihood": likelihood}
     H = np.eye(6)[[5]]

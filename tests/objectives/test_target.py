@@ -1,3 +1,5 @@
+"""Softmax over the words of one part of the corpus, compared with a naive twin; how the corpus is cut into parts."""
+
 from functools import partial
 from itertools import pairwise
 

@@ -30,7 +30,7 @@ def test_compression_is_detected_from_the_content(tmp_path, name):
         assert file.read() == TEXT[7:] + b"more"
 
 
-def test_plain_files_are_read_unchanged_whatever_their_suffix(tmp_path):
+def test_plain_files_are_read_unchanged_with_any_suffix(tmp_path):
     for name, content in [("a.gz", TEXT), ("b", b""), ("c", b"\x1f")]:
         (tmp_path / name).write_bytes(content)
         with open_input(tmp_path / name) as (file, compression):

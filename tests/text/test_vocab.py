@@ -68,7 +68,7 @@ def test_the_file_has_the_format_of_word2vec(tmp_path, capsysbinary):
     assert (tmp_path / "v").read_bytes() == "the 9\ncaf\u00e9 2\n".encode()
     vocabulary.save("-")
     assert capsysbinary.readouterr().out == "the 9\ncaf\u00e9 2\n".encode()
-    (tmp_path / "w").write_bytes(b"</s> 3\nb 7\r\na\t7\nc 1")  # word2vec puts </s> first, whatever its count
+    (tmp_path / "w").write_bytes(b"</s> 3\nb 7\r\na\t7\nc 1")  # word2vec puts </s> first, regardless of its count
     loaded = Vocabulary.load(tmp_path / "w")
     assert pairs(loaded) == [("a", 7), ("b", 7), ("</s>", 3), ("c", 1)]
     assert loaded.index == {"a": 0, "b": 1, "</s>": 2, "c": 3}

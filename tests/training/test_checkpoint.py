@@ -123,7 +123,7 @@ def test_a_flipped_bit_is_always_detected(two):
 
 @pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)])
 def test_a_file_of_the_wrong_length_is_detected(two, longer):
-    """Cut files at every 4 KiB and at more places in the first 4 KiB, or append bytes."""
+    """Cut the state every 4 KiB, more often in its first 4 KiB, and the manifest at every byte; or append bytes."""
     run, (state, manifest) = two
     for file, step in ((state, 4096), (manifest, 1)):
         data = file.read_bytes()

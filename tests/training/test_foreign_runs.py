@@ -507,7 +507,7 @@ def test_fields_of_the_wrong_type_are_refused_with_a_one_line_error(w2vtrain, st
         assert code == 0 or len([line for line in said.splitlines() if "error" in line]) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="access lists decide here, not modes")
+@pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
 @pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
 def test_files_that_everyone_can_write_to_are_refused(w2vtrain, stopped, target):
     (stopped / target).chmod(0o666 | (0o111 if target == "." else 0))
@@ -519,7 +519,7 @@ def test_files_that_everyone_can_write_to_are_refused(w2vtrain, stopped, target)
     assert code == 0, said
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can give files away")
+@pytest.mark.skipif(not ROOT, reason="only root can change the owner of a file")
 @pytest.mark.parametrize("target", [".", journal.CONFIG, "lock"])
 def test_files_that_another_user_owns_are_refused(w2vtrain, stopped, target):
     os.chown(stopped / target, 12345, -1)
@@ -530,7 +530,7 @@ def test_files_that_another_user_owns_are_refused(w2vtrain, stopped, target):
         assert w2vtrain("export", "v.bin.run", "-o", "x.txt")[0] in (65, 66)
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can give files away")
+@pytest.mark.skipif(not ROOT, reason="only root can change the owner of a file")
 def test_a_state_that_another_user_owns_is_refused(w2vtrain, stopped):
     for number in checkpoint.numbers(stopped):
         os.chown(stopped / f"ckpt-{number:06d}" / checkpoint.STATE, 12345, -1)
@@ -538,7 +538,7 @@ def test_a_state_that_another_user_owns_is_refused(w2vtrain, stopped):
     assert (code, "user 12345 owns it" in said) == (65, True), said
 
 
-@pytest.mark.skipif(os.name != "posix", reason="access lists decide here, not modes")
+@pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
 def test_a_file_system_without_owners_and_modes_can_be_used(tmp_path, monkeypatch):
     """On such a file system, every file looks as if everyone could write to it, even a new one."""
     real = os.fstat

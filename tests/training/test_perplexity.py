@@ -144,7 +144,7 @@ def test_stalled_scoring_ends_the_run(texts, monkeypatch, threads):
     def hangs(*arguments):
         if next(calls) == 2:
             release.wait()
-            raise RuntimeError("the test is over")  # or this thread would run on under the next test's patches
+            raise RuntimeError("the test is over")  # otherwise this thread would still run in the next test
         return scores(*arguments)
 
     monkeypatch.setattr(scoring, "_quietly", hangs)
@@ -433,7 +433,7 @@ def test_bad_settings_and_held_out_text_are_refused_before_training(texts, tmp_p
 
 def test_time_limit_ends_a_run_and_the_learning_rate_falls_with_time(texts, monkeypatch):
     """The total number of words is estimated from the time left."""
-    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # or a fast machine would keep records of only some epochs
+    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # keep all records, even on a fast machine
     seen = []
     settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
     model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)

@@ -395,7 +395,7 @@ def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
     assert "12,345 s after each epoch" in warning
 
 
-def test_corpus_without_examples_raises_in_python_too(folder):
+def test_corpus_without_examples_raises_in_the_python_api_too(folder):
     Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
     settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):

@@ -1,4 +1,4 @@
-"""An hour of random faults: runs that are killed, signaled, damaged or out of disk space still end in the right bytes.
+"""An hour of random faults: runs that are killed, signaled, damaged or out of disk space still write the right bytes.
 
 The environment variable SOAK_MINUTES sets the duration in minutes; the default is 60.
 """
@@ -19,7 +19,7 @@ from w2vtrain.training import checkpoint, journal
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
-"""Exit codes that a start may have: done, killed by a signal that Python did not handle, full disk, saved."""
+"""Exit codes that a start may have: finished, killed by a signal that Python did not handle, disk full, saved."""
 
 
 def small_files():

@@ -1,4 +1,4 @@
-"""Warnings about a corpus that is not text in words, and about subsampling that drops too much of it."""
+"""Warnings about a corpus that is not text with separate words, and about subsampling that drops too much of it."""
 
 import random
 from collections import Counter
@@ -169,7 +169,7 @@ def test_vocabulary_file_gets_a_warning():
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_text_in_words_gets_no_warning(text):
+def test_text_with_separate_words_gets_no_warning(text):
     assert suspicions(text.encode()) == []
 
 

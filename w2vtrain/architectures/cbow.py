@@ -15,7 +15,7 @@ from w2vtrain.kernels.rows import add_to_rows, sum_rows
 
 
 class Cbow(NamedTuple):
-    """h = Σ_c r_c / n over the n context words; each r_c moves by all of -dL/dh, as in word2vec.c, not by 1/n of it.
+    """h = Σ_c r_c / n over the n context words; each r_c changes by all of -dL/dh, as in word2vec.c, not by 1/n of it.
 
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space".
     """

@@ -23,8 +23,8 @@ from w2vtrain.registry import Contract, check_names, described
 class Layout(NamedTuple):
     """The dimensions and the vocabulary that an architecture is built for.
 
-    window: the number of context words on each side of a target; dim: the dimensions of a word vector; width: the
-    columns of an input row; words: the vocabulary.
+    window: the maximum number of context words on each side of a target; dim: the number of dimensions of a word
+    vector; width: the number of columns of an input row; words: the vocabulary.
     """
 
     window: int
@@ -38,7 +38,7 @@ class Architecture(Protocol):
 
     @staticmethod
     def pairs() -> bool:
-        """Return True if each context word makes an example, False if the whole window makes one."""
+        """Return True if each context word makes a separate example, False if the whole window makes one."""
         return False
 
     @staticmethod
@@ -120,9 +120,11 @@ def verify(module: Any, what: str) -> None:
     cls = module.ARCHITECTURE
     CONTRACT.verify(cls, what)
     if cls.input_rows is not Architecture.input_rows and not composes(cls):
-        raise ConfigError(f"{what}: input_rows needs vectors, the method that computes word vectors from these rows")
+        raise ConfigError(f"{what}: defines input_rows but not vectors, which computes word vectors from these rows")
     if cls.in_place() and not cls.pairs():
-        raise ConfigError(f"{described(cls, what)} has in_place, which requires pairs, but pairs returns False")
+        raise ConfigError(
+            f"{described(cls, what)} returns True from in_place, which requires pairs to return True, too"
+        )
     if cls.like() not in ARCHITECTURES:
         raise ConfigError(
             f"{described(cls, what)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"

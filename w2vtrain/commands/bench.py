@@ -52,7 +52,7 @@ def bench(
 def _systems(
     corpus: str, systems: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
 ) -> list[Job]:
-    """Return a job of each requested system that is installed. Raise ConfigError for unknown systems, or if none is."""
+    """Return a job per requested system that is installed; ConfigError for an unknown one, or if none is installed."""
     paths = {name: program_path(name, path) for name, _, path in (text.partition("=") for text in programs)}
     rates, wanted = _rates(alphas), [*systems.split(","), *paths]
     if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
@@ -65,7 +65,7 @@ def _systems(
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
-    """Return learning rates by system, from texts such as `gensim=0.05`."""
+    """Return learning rates by system, from strings such as `gensim=0.05`."""
     try:
         return {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
     except ValueError:

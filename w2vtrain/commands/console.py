@@ -52,10 +52,10 @@ def warn(text: str) -> None:
 
 @contextmanager
 def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
-    """Yield a function that writes an object as one line of JSON with the time, and flushes; without a path, a no-op.
+    """Yield a function that writes an object and the time as one line of JSON, and flushes; without a path, a no-op.
 
-    path: `-` is standard output; opened: opens any other file; wait_for_disk: drop lines while the disk is full, and
-    warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
+    path: `-` is standard output; opened: a function that opens any other file; wait_for_disk: drop lines while the disk
+    is full, and warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
     """
     if path is None:
         yield lambda _: None

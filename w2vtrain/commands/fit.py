@@ -146,7 +146,7 @@ def _train(
 
 
 def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
-    """Return a function that opens the log: the run's own is continued; another existing file needs --force."""
+    """Return a function that opens the log. It appends to the run's own log; any other existing file needs --force."""
 
     def open_log(path: str) -> TextIO:
         if is_stream(path):
@@ -176,14 +176,14 @@ def reported(log: Log) -> Iterator[None]:
     except BaseException as error:
         code, message = explained(error)
         event = "stopped" if isinstance(error, Stopped) else "error"
-        if code:  # 0 if the reader of standard output closed it, which is no error
+        if code:  # 0 if the reader of standard output closed it, which is not an error
             with suppress(W2VError):  # the error itself matters more
                 log({"event": event, "exit_code": code, "message": message})
         raise
 
 
 def working_folder() -> str:
-    """Return the working directory, where relative names start; InputMissing if it was deleted."""
+    """Return the working directory, to which relative names refer; InputMissing if it was deleted."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:

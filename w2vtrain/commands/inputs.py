@@ -1,6 +1,6 @@
 """Provide the input files of commands, with `-` for standard input.
 
-Outputs are handled in outputs.py. The content of the files is not known here.
+Outputs are handled in outputs.py. This module does not interpret the content of the files.
 """
 
 import sys
@@ -18,7 +18,7 @@ COPIED = 1 << 20
 
 @contextmanager
 def readable(path: str) -> Iterator[str]:
-    """Yield the name of a file that can be read repeatedly and in parts, as vectors are; `-` is a copy of stdin.
+    """Yield the name of a file that can be read repeatedly and in parts, as vectors are; for `-`, a copy of stdin.
 
     Raise InputMissing if standard input cannot be read, and WriteError if the copy cannot be written.
     """

@@ -34,7 +34,7 @@ def check_begun(request: FitRequest, journal: Journal) -> None:
         own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
         if file in HARMLESS or own or journal.began(lock_path(file)):
             continue
-        why = "it is a pipe or a device" if is_stream(file) else "nothing beside it shows that the run began it here"
+        why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
         raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")
 
 
@@ -50,13 +50,13 @@ def check_folders(request: FitRequest) -> None:
 
 
 def check_apart(request: FitRequest, folder: Path | None) -> None:
-    """Raise UsageError for an output in the run folder, which is deleted at the end, or named like a lock file."""
+    """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
     files = all_outputs(request)
     locks = {lock_path(file) for file in regular(files)}
     for file in files:
         path = Path(os.path.realpath(file))
         if path in locks:
-            raise UsageError(f"{file}: a lock file of another output has this name; choose another name")
+            raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
         if folder is not None and (path == folder.resolve() or folder.resolve() in path.parents):
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 

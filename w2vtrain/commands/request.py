@@ -83,12 +83,12 @@ def lock_path(output: str) -> Path:
 
 
 def run_folder(request: FitRequest) -> Path | None:
-    """Return the folder for checkpoints: as requested, else beside the vectors; None if these go to a stream."""
+    """Return the folder for checkpoints: the requested one, else beside the vectors; None if they go to a stream."""
     if request.run:
         return Path(request.run)
     return None if is_stream(request.output) else Path(f"{request.output}.run")
 
 
 def cache_folder(output: str) -> Path | None:
-    """Return the output's folder, whose disk must hold the results anyway; None, the system's, for a stream."""
+    """Return the output's folder, whose disk must hold the results anyway; None (system default) for a stream."""
     return None if is_stream(output) else Path(output).resolve().parent

@@ -29,7 +29,7 @@ def resume(folder: str, quiet: bool, force: bool, allow_changed: bool, named: Na
     """
     run = Path(folder).resolve()
     journal = stored(run)
-    named.allow()  # before chdir, as relative names start in the current directory
+    named.allow()  # before chdir, because relative names refer to the current directory
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
     cwd = journal.about["cwd"]
     try:

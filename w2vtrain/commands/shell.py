@@ -109,7 +109,7 @@ def explained(error: BaseException) -> tuple[int, str]:
             return error.exit_code, error.format_message().rstrip(".") + hint
         case KeyboardInterrupt() | click.exceptions.Abort():
             return INTERRUPTED, "interrupted"
-        case BrokenPipeError():  # the reader closed the pipe, which is no error
+        case BrokenPipeError():  # the reader closed the pipe, which is not an error
             return 0, ""
         case MemoryError():
             detail = f" ({error})" if str(error) else ""

@@ -42,7 +42,7 @@ class BlockEngine:
         self.work = [Workspace() for _ in range(schedule.threads)]
 
     def compile(self) -> None:
-        """Compile the kernels, or load them from disk, and try one step of the objective at rate 0."""
+        """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
         one, work = np.array([0, 1, -1], np.int32), Workspace()
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
         examples = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)

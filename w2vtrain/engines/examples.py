@@ -36,7 +36,7 @@ class Examples(NamedTuple):
     previous: np.ndarray
 
     def words(self, part: slice) -> np.ndarray:
-        """Return the context word of each example in `part`, (B,). Only for architectures with `pairs`."""
+        """Return the context word of each example in `part`, (B,). Only for architectures whose `pairs` is True."""
         return np.asarray(self.contexts[self.starts[part] + self.numbers[part]])
 
 
@@ -61,7 +61,7 @@ class InputLayer(NamedTuple):
         _forward(self, examples, first, H, padded_rows(1, self.width))
 
     def learn(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
-        """Update the rows, and the architecture's own arrays, at rate lr, from dH = -dL/dH (B, width)."""
+        """Update the rows, and the architecture's own arrays, at learning rate lr, from dH = -dL/dH (B, width)."""
         _backward(self, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
 
 
@@ -71,7 +71,7 @@ def gather(
     """Return the examples of tokens[first:last], which must be whole sentences.
 
     keep: see probability.sampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
-    work: a Workspace. The arrays are part of its memory and valid until the next call with it.
+    work: a Workspace, whose memory holds the arrays: they are valid until the next call with the same one.
     """
     n = last - first + 2
     width = n * 2 * windows.size

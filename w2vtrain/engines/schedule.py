@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 MOST_EPOCHS = 1000
-"""The largest number of epoch records that a run keeps: a run may have a million epochs, and saves them repeatedly."""
+"""Maximum number of epoch records that a run keeps: it may have a million epochs, and every checkpoint stores them."""
 
 T = TypeVar("T")
 
@@ -22,9 +22,9 @@ class Schedule:
 
     sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha over
     all epochs. weight_decay: each entry of the text (word or sentence end) shrinks every weight by this fraction times
-    the learning rate. block: examples per step of an objective on the block engine. seconds: the time limit; if more
-    of the time than of the words is used up, the learning rate follows the time. stall_timeout: seconds without a
-    report from a thread after which the run fails.
+    the learning rate. block: examples per step of an objective on the block engine. seconds: the time limit, if
+    any; the learning rate follows the fraction of the time used up if that is larger than the fraction of the words
+    processed. stall_timeout: the run fails if a thread does not report for this many seconds.
     """
 
     sample: float = 1e-3
@@ -48,8 +48,8 @@ class Schedule:
 class Progress:
     """A progress report during training.
 
-    epoch: counted from 1; words: the words processed so far, before subsampling; total_words: the same at the end of
-    training, an estimate if time is limited; loss and examples: sums since the previous report.
+    epoch: counted from 1; words: the words processed so far, before subsampling; total_words: the words processed by
+    the end of training, an estimate if time is limited; loss and examples: sums since the previous report.
     """
 
     epoch: int
@@ -79,9 +79,9 @@ class Epoch:
 class State:
     """The state of a run while no thread is training. A run can resume from it and the weights.
 
-    epoch: the number of completed epochs. chunks: how many chunks of the current epoch, in its order, are done; loss,
-    examples and seconds are their totals. epochs: records of the completed epochs, at most MOST_EPOCHS of them. spent,
-    passed and learned: the total seconds, words and examples of the completed epochs.
+    epoch: the number of completed epochs. chunks: the number of chunks completed in the current epoch, in its order;
+    loss, examples and seconds are the totals of these chunks. epochs: records of the completed epochs, at most
+    MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs.
     """
 
     epoch: int = 0

@@ -9,7 +9,7 @@ from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
 
 class Scratch(NamedTuple):
-    """The working memory of one thread. Arrays with two rows hold the current target and the next one."""
+    """The working memory of one thread. Arrays (2, ...) have one entry for the current target and one for the next."""
 
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32

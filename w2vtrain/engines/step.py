@@ -43,7 +43,7 @@ def _examples_of(architecture, n):
 
 
 def learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Train on one window and return its summed loss. Rows, and arrays that are learned, change in place."""
+    """Train on one window and return its summed loss. The rows and the learned arrays change in place."""
     step = learn_rows if architecture.in_place() else learn_hidden
     return step(architecture, objective, matrices, window, candidates, lr, scratch)
 
@@ -152,7 +152,7 @@ def segments(rows, m, sink):
     """Divide m candidates into tiles of 6, then of 4, then of 3, padded by at most two entries of the sink.
 
     Return (end of the sixes, end of the fours, end). Narrow tiles are slower per row, but work on padding is wasted:
-    for paths of 7 to 18 nodes, this mix takes 5% less time than sixes and one three.
+    for paths of 7 to 18 nodes, this mix takes 5% less time than tiles of 6 and one of 3.
     """
     rest = m % 6
     fours = 1 if rest == 4 or (rest == 1 and m > 6) else 2 if rest == 2 and m > 6 else 0

@@ -13,7 +13,7 @@ from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem
 
 STRIPES = 16
-"""Each chunk decays every 16th row 16 times as much: the same effect over 16 chunks for 1/16 of the memory traffic."""
+"""Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
 
 def initial_input(problem: Problem, size: int) -> np.ndarray:
@@ -64,7 +64,7 @@ def learned_weights(
 def decay(matrix, columns, chunk, chunks, step):
     """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
 
-    step: the fraction that weights lose per chunk. A row's turn comes in one of 16 chunks and counts for all of them.
+    step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
     """
     stripes = min(STRIPES, chunks)
     turns = (chunks - chunk % stripes + stripes - 1) // stripes

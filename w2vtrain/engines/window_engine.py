@@ -63,9 +63,9 @@ def train_chunks(
     """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
-    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see
-    probability.sampling.keep_thresholds; shrinkage: weight decay, applied to the first `dim` columns. The random
-    numbers depend only on (seed, epoch, chunk).
+    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
+    shrinkage: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
+    chunk).
     """
     loss, seen = 0.0, 0
     load_replicas(scratch.replicas)
@@ -159,7 +159,7 @@ class WindowEngine:
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
     """Return the order (chunks,) int64 in which an epoch visits its chunks.
 
-    This is a permutation that depends only on (seed, epoch) or, without `shuffle`, the order of the corpus.
+    With `shuffle`, this is a permutation that depends only on (seed, epoch); without it, the order of the corpus.
     """
     if not shuffle:
         return np.arange(chunks, dtype=np.int64)

@@ -60,9 +60,10 @@ def reach_of(windows, rng):
 
 @inline
 def gather_context(sentence, length, position, reach, windows, context):
-    """Copy the words within `reach` of a position, except the one there. Return (their number, how many come before).
+    """Copy the words within `reach` of a position, except the word there, to `context`.
 
-    Both arrays need ROW more elements than are used, because indices.py copies whole vectors.
+    Return (number of words, number of those before the position). Both arrays need ROW more elements than
+    are used, because indices.py copies whole vectors.
     """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position

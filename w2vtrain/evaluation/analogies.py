@@ -136,7 +136,7 @@ def evaluate_analogies(
 def _covered_questions(
     path: str | Path, first: dict[str, int], fold: Callable[[str], str]
 ) -> tuple[list[str], list[int], NDArray[np.int64]]:
-    """Return the section names, the number of questions in each, and the covered questions.
+    """Return the section names, the number of questions in each section, and the covered questions.
 
     The covered questions are (n, 5) int64: section index and four word indices. Their words are all in `first`.
     """
@@ -205,9 +205,10 @@ def _answer(
 def _nearest(
     similar: NDArray[np.float32], questions: NDArray[np.int64], forms: dict[int, list[int]]
 ) -> NDArray[np.int64]:
-    """Return the best column of each row of `similar` (n, V) that is not a form of a question word; overwrites it.
+    """Return the best column of each row of `similar` (n, V), without forms of question words; -1 means no answer.
 
-    questions (n, 3): word indices; forms: by the index of a word, those of its other forms. -1 means no answer.
+    questions (n, 3): word indices; forms: the indices of a word's other forms, by the index of its first form.
+    `similar` is overwritten.
     """
     rows = np.arange(len(questions))
     similar[rows[:, None], questions] = -np.inf

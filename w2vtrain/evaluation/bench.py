@@ -1,6 +1,6 @@
-"""Compare the speed and accuracy of w2vtrain and other systems in one run on one corpus, as a table and a picture.
+"""Compare the speed and accuracy of w2vtrain and other systems in one run on one corpus, as a table and a plot.
 
-measure.py runs the trainings, one process each. The systems take turns, seed by seed, because the speed of a shared
+measure.py runs each job in its own process. The systems take turns, seed by seed, because the speed of a shared
 machine drifts.
 """
 
@@ -27,7 +27,7 @@ def side_by_side(
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure every system on each architecture and objective that it supports; for each seed, the systems take turns.
 
-    systems: a job of each system with its settings; architecture, objective and seed are filled in here.
+    systems: one job per system, with its settings; architecture, objective and seed are filled in here.
     """
     for architecture in architectures:
         for objective in objectives:

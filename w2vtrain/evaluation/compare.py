@@ -1,7 +1,7 @@
 """Compare objectives, each trained by the same program on the same text within the same budget.
 
-Every training runs in its own process, so that its peak memory can be measured. Its result is kept in a file, so that
-an interrupted comparison can resume. report.py turns the results into tables and pictures.
+Every job runs in its own process, so that its peak memory can be measured. Its result is kept in a file, so that an
+interrupted comparison can resume. report.py turns the results into tables and plots.
 """
 
 import json
@@ -26,6 +26,7 @@ from w2vtrain.system.reading import read_small
 from w2vtrain.training.fit import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
+"""Characters of a job's name that its file name keeps; every other one becomes a hyphen."""
 
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
@@ -34,7 +35,7 @@ REMEDY = "; remove it to train again"
 
 @dataclass(frozen=True)
 class Contender:
-    """A line of the table: its name as requested, and the settings that differ from those of the comparison."""
+    """One row of the table: the name that the user gave, and the settings that differ from those of the comparison."""
 
     name: str
     settings: dict[str, Any]
@@ -45,7 +46,7 @@ class Comparison:
     """The contenders, the texts and the settings of a comparison.
 
     heldout: text scored after each epoch; test: text scored at the end, by default heldout; rates: learning rates to
-    try for each contender that names none; tune_seconds: duration of each try.
+    try for each contender that sets none; tune_seconds: duration of each try.
     """
 
     sources: Sequence[str]
@@ -63,7 +64,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Job:
-    """One training, as passed to its process. settings: every setting, not only those that differ."""
+    """One training run, as passed to its process. settings: every setting, not only those that differ."""
 
     name: str
     sources: list[str]
@@ -114,7 +115,7 @@ def _contender(objective: str, inside: str) -> Contender:
 
 
 def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
-    """Yield every training of a comparison; for each seed, contenders take turns, because machine speed drifts."""
+    """Yield every job of a comparison; for each seed, contenders take turns, because machine speed drifts."""
     for seed in range(1, comparison.seeds + 1):
         for contender in comparison.contenders:
             more = {"alpha": rates[contender.name]} if contender.name in rates else {}
@@ -131,7 +132,7 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
 
 
 def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
-    """Yield each contender that has no learning rate, with one short training per rate to try."""
+    """Yield each contender that sets no learning rate, with one short job per rate to try."""
     for contender in comparison.contenders:
         if comparison.rates and "alpha" not in contender.settings:
             more = {"seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
@@ -148,8 +149,8 @@ def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Tune, train and score; return the results of all jobs. Results that are already in the folder are reused."""
-    for job in jobs(comparison, {}):  # find every wrong setting before the first training
+    """Tune learning rates, train and score; return the results of all jobs. Results found in the folder are reused."""
+    for job in jobs(comparison, {}):  # find every wrong setting before training starts
         del job
     rates: dict[str, float] = {}
     for contender, tries in tuning(comparison):
@@ -170,7 +171,7 @@ def _perplexity(found: dict[str, Any]) -> float:
 
 
 def result(folder: Path, job: Job, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return the result of a job, read from its file if there is one, else by training now.
+    """Return the result of a job: from its file if that exists, otherwise by training now.
 
     Raise ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
     """
@@ -207,7 +208,7 @@ def _train_apart(job: Job) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         raise ConfigError(f"{job.name}: the process exited with code {done.returncode} and no result") from None
-    if found.get("exit_code", 76) != 76:  # a training that diverges is a result; any other error ends the comparison
+    if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found
 

@@ -41,5 +41,5 @@ def case_folding(case_insensitive: bool) -> Callable[[str], str]:
 
 
 def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str, int]:
-    """Return the index of each folded word; of several equal ones, the first, which is the most frequent."""
+    """Return the index of each folded word; if several are equal, that of the first, which is the most frequent."""
     return {fold(word): index for index, word in reversed(list(enumerate(words)))}

@@ -9,7 +9,7 @@ Z95 = 1.959963984540054
 
 
 def wilson_interval(correct: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval for `correct` out of n > 0 (Wilson 1927); it holds for small n and near 0 and 1."""
+    """Return Wilson's 95% interval for `correct` out of n > 0 (Wilson 1927): accurate for small n and near 0 and 1."""
     # (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)
     p, square = correct / n, Z95 * Z95 / n
     half = Z95 * math.sqrt(p * (1 - p) / n + square / (4 * n))

@@ -1,4 +1,4 @@
-"""Measure the limits of this machine and count the operations of a training: the two parts of a roofline model.
+"""Measure the limits of this machine and count the operations of training: the two parts of a roofline model.
 
 Nothing is trained here. bench.py and measure.py combine these figures with measured times.
 """
@@ -33,7 +33,7 @@ class Limits:
 
     flops: float32 operations per second in registers; triad: bytes per second of a = b + s c over arrays much larger
     than the cache; rows: bytes per second when rows of a matrix are changed in random order, with prefetching. Bytes
-    are those read and those written.
+    read and bytes written both count.
     """
 
     flops: float

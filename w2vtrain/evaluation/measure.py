@@ -1,4 +1,4 @@
-"""Measure the time, memory and accuracy of one training by one of the systems in systems.py.
+"""Measure the time, memory and accuracy of one training run by one of the systems in systems.py.
 
 Every measurement runs in a fresh process, so that peak memory is that of the job and no system warms another's caches.
 bench.py and sweep.py choose what to measure.
@@ -22,12 +22,12 @@ from w2vtrain.system.machine import peak_memory
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurements of one training. All times are in seconds; None where a system does not report a figure.
+    """The measurements of one training run. Times are in seconds; None means that a system does not report the figure.
 
-    words: corpus words that the system counts in its vocabulary, times epochs; training: from the first trained word
-    to the last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32
-    operations in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word indices;
-    tokens: words of the text read; preparing: from the end of reading to the first trained word.
+    words: corpus words that are in the system's vocabulary, times epochs; training: from the first trained word to the
+    last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32 operations
+    in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word ids; tokens: words of
+    the text read; preparing: from the end of reading to the first trained word.
     """
 
     job: Job

@@ -21,7 +21,7 @@ Answers = list[tuple[str, float]]
 class NearestWords:
     """Nearest-word queries on one set of vectors; the norms are computed only once.
 
-    words: V distinct words; matrix: (V, d) float32; index: row by word; norms: (V,) float32, the lengths of the rows.
+    words: V distinct words; matrix: (V, d) float32; index: each word's row; norms: (V,) float32, the rows' lengths.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -42,7 +42,7 @@ class NearestWords:
         return self._nearest([king, woman], [man], topn)
 
     def _nearest(self, positive: list[str], negative: list[str], topn: int) -> Answers:
-        """Return the words nearest to the mean of the unit vectors; those of `negative` have a minus sign."""
+        """Return the words nearest to the mean of the unit vectors, with those of `negative` subtracted."""
         if topn < 1:
             raise UsageError(f"topn must be 1 or more, not {topn}")
         rows = [self._row(word) for word in positive + negative]

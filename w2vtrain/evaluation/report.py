@@ -1,4 +1,4 @@
-"""Show the results of a comparison as a table (Markdown or CSV) and as a picture. Nothing is measured here."""
+"""Show the results of a comparison as a table (Markdown or CSV) and as a plot. Nothing is measured here."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ Results = Sequence[dict[str, Any]]
 
 
 class Line:
-    """The results of one contender over all seeds: those that ended well, and the messages of those that failed."""
+    """The results of one contender over all seeds, and the messages of the runs that failed."""
 
     def __init__(self, name: str, results: Results) -> None:
         self.name = name
@@ -94,7 +94,7 @@ def markdown(cells: list[list[str]]) -> str:
 
 
 def comma_separated(results: Results) -> str:
-    """Return a CSV table with one line per training and every figure."""
+    """Return a CSV table with every figure, one line per training run."""
     out = io.StringIO()
     scores = sorted({name for r in results for name in r.get("scores", {})})
     names = ["seconds", "words_per_second", "scored_per_second", "output_parameters", "peak_memory_bytes"]
@@ -140,7 +140,7 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
 
 
 def complete(result: dict[str, Any]) -> bool:
-    """Return whether a result read from a file has every figure that the tables and pictures need."""
+    """Return whether a result read from a file has every figure that the tables and plots need."""
     try:
         table([result]), comma_separated([result]), curves([result])
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -161,7 +161,7 @@ def picture(results: Results, path: Path) -> None:
     for k, (name, seconds, perplexity) in enumerate(curves(results)):
         axes.plot(seconds, perplexity, marker="o", ms=4, color=colors[k % 20], ls="-" if k < 10 else "--", label=name)
     axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
-    for axis in (axes.xaxis, axes.yaxis):  # plain numbers, because powers of ten would label few ticks
+    for axis in (axes.xaxis, axes.yaxis):  # plain numbers: powers of ten would label too few ticks
         axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.set_minor_formatter(NullFormatter())

@@ -1,6 +1,6 @@
 """Measure speed as one setting at a time varies while the others stay fixed, to show where the time goes.
 
-measure.py runs the trainings; this module chooses the values and draws the plots.
+measure.py runs the jobs; this module chooses the values and draws the plots.
 """
 
 import os

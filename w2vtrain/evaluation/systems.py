@@ -26,9 +26,9 @@ from w2vtrain.formats.vectors import write_vectors
 
 @dataclass(frozen=True)
 class Job:
-    """One training: a system, what it trains, and its settings.
+    """One training run: a system, what it trains, and its settings.
 
-    alpha: None for the default of the system; program: path of a system that is a program.
+    alpha: the learning rate, None for the system's default; program: the path of the executable, if the system is one.
     """
 
     system: str
@@ -79,7 +79,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
 
 
 def _operations(job: Job, counts: np.ndarray) -> float:
-    """Return the operations per example. The window size is random; on average there are window + 1 context words."""
+    """Return the operations per example. The window size is random, with window + 1 context words on average."""
     from w2vtrain.architectures import architecture_class
 
     rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
@@ -156,7 +156,7 @@ def arguments(job: Job, output: str) -> list[str]:
 def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[tuple[float, float, float]]]:
     """Read the output of a program until it ends.
 
-    Return the number of words in its vocabulary's text, and (fraction done, CPU seconds, wall-clock seconds) at each
+    Return the number of training words that it reports, and (fraction done, CPU seconds, wall-clock seconds) at each
     report of progress.
     """
     assert process.stdout
@@ -182,7 +182,7 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
     "pword2vec": _train_program,
 }
 PROGRAMS = ("word2vec.c", "pword2vec")
-"""The systems that are programs."""
+"""The systems that are separate programs, given by their paths."""
 COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs")}
 """The architectures and objectives that all systems but pWord2Vec support."""
 

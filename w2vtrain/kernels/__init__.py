@@ -1,4 +1,4 @@
-"""Compilation of kernels, and the SIMD operations on rows that they are built from, each with its NumPy twin.
+"""Compilation of kernels, and the SIMD operations on rows that they are built from, each with a NumPy twin.
 
 This package handles rows of floats and indices; it knows nothing about words or objectives.
 """

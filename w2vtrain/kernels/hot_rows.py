@@ -15,18 +15,18 @@ from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 
 HOT = 256
-"""Maximum number of hot rows. A Huffman node beyond these appears in fewer than one path in 256."""
+"""Maximum number of hot rows. A Huffman node beyond these is on fewer than one path in 256."""
 
 HOTTEST = 64
 """Number of hottest rows. They change so fast that replicas come close to their thread's own optimum between two
 synchronizations."""
 
 SYNC_EVERY = 4
-"""Chunks from one synchronization of a thread's replicas to the next. Each reads and writes 0.6 MB."""
+"""Number of chunks between synchronizations of a thread's replicas. Each synchronization reads and writes 0.6 MB."""
 
 
 class HotRange(NamedTuple):
-    """Location of one thread's replicas: that of row r in [first, first + size) is row r + shift of the same matrix."""
+    """Location of one thread's replicas: row r, first <= r < first + size, has its replica in row r + shift."""
 
     first: int
     size: int

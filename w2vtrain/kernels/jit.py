@@ -48,7 +48,7 @@ def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function to run without the GIL and caches its machine code on disk.
 
     `nrt=False` forbids memory allocation and reference counting, which makes the window kernel up to twice as fast; a
-    test checks this in the LLVM code. A kernel that creates arrays needs `nrt=True`.
+    test searches the LLVM code for both. A kernel that creates arrays needs `nrt=True`.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -138,8 +138,8 @@ class KernelCache(FunctionCache):
     """A cache with one file per kernel and signature, named by a hash of everything the machine code depends on.
 
     Numba's own cache checks only the kernel's source file, and numbers its data files in an index. Two processes can
-    race for that index, so that one loads the other's code. Here the content belonging to a name never changes, so
-    there is nothing to race for and nothing to invalidate. Files that are not used for a month are deleted.
+    race for that index, so that one loads the other's code. Here the content behind a name never changes, so there is
+    nothing to race for and nothing to invalidate. Files that have not been used for a month are deleted.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:

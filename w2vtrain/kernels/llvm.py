@@ -83,9 +83,9 @@ def vector_at(builder: Any, address: Any, j: Any) -> Any:
 def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
     """Emit loops over the `size` bytes of a row, in blocks of vectors.
 
-    blocks: vectors per block, in descending order. Each block size is used as often as it fits into the rest; the last
-    is 1. `body` receives the byte offsets of a block's vectors. Leaving a loop mispredicts a branch, which costs as
-    much as four vectors, and a row of 200 columns is only 13 vectors of 16 float32.
+    blocks: vectors per block, in descending order. Each block size is used as often as it fits into the rest; the
+    last size is 1. `body` receives the byte offsets of a block's vectors. Leaving a loop mispredicts a branch, which
+    costs as much as four vectors, and a row of 200 columns is only 13 vectors of 16 float32.
     """
     first = constant(0)
     for block in blocks:

@@ -29,8 +29,8 @@ def logistic_errors(logits: Any, n: Any, m: Any, labels: Any, shifts: Any, lr: A
     """Replace logits (n, m) with lr * (label - sigma(logit - shift)); return the sum of their losses.
 
     The loss of a logit is log(1 + exp(x)) - label * x, with x = logit - shift. logits, labels (m,), shifts (m,) and lr
-    are float32, n < 127. All arrays have rows.ROW more columns than m; those of `logits` may be overwritten. A NaN
-    logit makes the loss NaN.
+    are float32, n < 127. All arrays have rows.ROW more columns than m; the extra ones of `logits` may be overwritten.
+    A NaN logit makes the loss NaN.
     """
     x, y = logits[:n, :m] - shifts[:m], labels[:m]
     e = np.exp(-np.abs(x))

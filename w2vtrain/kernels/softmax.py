@@ -31,7 +31,7 @@ STRIDE = STEPS * LANES
 EXACT = 4096
 """Number of columns summed in float32; these sums are then added in float64."""
 LEAST = -69.0
-"""exp(x) is 0 for x <= LEAST, that is, below 1e-30 of the largest term. This avoids slow denormal numbers."""
+"""exp(x) is taken as 0 for x <= LEAST, that is, below 1e-30 of the largest term. This avoids slow denormal numbers."""
 
 
 def _largest(logits: Any, row: Any, last: Any) -> Any:

@@ -48,7 +48,7 @@ class Proposal(NamedTuple):
 class Estimate(NamedTuple):
     """The words drawn for a block and the estimates made from them.
 
-    words (B, cap) int32 and weights (B, cap): the draws of example b are the first drawn[b] of line b. log_z (B,):
+    words (B, cap) int32 and weights (B, cap): the draws of example b are the first drawn[b] of row b. log_z (B,):
     log(mean r). bigram (B,) float64: Σ weight_v λ B(v|p) / Q(v|p), the share of P that the bigrams account for.
     enough (B,) bool: true if the effective sample size was reached.
     """
@@ -85,9 +85,9 @@ class AdaptiveImportanceSampling(RowObjective):
 
     Each example draws its own words, in batches, until its effective sample size (Σ r)² / Σ r² reaches `ess`. If that
     takes more than `cap` draws, it uses the exact sum over all words instead. `examples` counts all examples,
-    `fallbacks` those that used the exact sum.
+    and `fallbacks` counts those that used the exact sum.
 
-    samples: draws per batch. ess: effective sample size to reach. cap: most draws per example, rounded down to whole
+    samples: draws per batch. ess: effective sample size to reach. cap: maximum draws per example, rounded down to whole
     batches. ns_exponent: U is proportional to the counts to this power. mixture_rate: see above.
     """
 
@@ -166,14 +166,14 @@ class AdaptiveImportanceSampling(RowObjective):
 
 @inline
 def _mixture(proposal, previous):
-    """Return λ for the word before the target, -1 for none, and how often any word followed it."""
+    """Return λ for the word `previous` (-1: there is none), and how often any word followed it."""
     pairs = followers(proposal.bigrams, previous) if previous >= 0 else int64(0)
     return (proposal.mixture[proposal.class_of[previous]] if pairs else 0.0), pairs
 
 
 @inline
 def _draw(stream, proposal, previous, share, pairs, scratch, words):
-    """Fill words (n,) with draws from Q(.|previous), those from the bigrams first, and scratch with their λ B and Q."""
+    """Fill words (n,) with draws from Q(.|previous), bigram draws first, and scratch with the words' λ B and Q."""
     table, least, places = proposal.bigrams, scratch.least, scratch.places
     size = len(words)
     n = 0
@@ -200,7 +200,7 @@ def draw_proposal(stream, proposal, previous, scratch, words):
 
 @kernel()
 def _estimate(H, previous, output, proposal, stream, samples, ess, scratch, out, dH):
-    """Fill `out`. Subtract Σ weight_v o_v from the lines of dH (B, width) whose examples have enough draws."""
+    """Fill `out`. Subtract Σ weight_v o_v from the rows of dH (B, width) whose examples have enough draws."""
     parts, q = scratch.parts, scratch.q
     for b in range(len(H)):
         h, words, r, n = H[b], out.words[b], out.weights[b], 0

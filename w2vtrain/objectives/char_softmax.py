@@ -24,9 +24,9 @@ DEFAULTS = {
 }
 
 DAMPING = 100.0
-"""Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps go astray."""
+"""Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
 PIECE, BATCH = 256, 16
-"""Words and hidden vectors scored together. They limit memory to PIECE * BATCH states, however large the vocabulary."""
+"""Words and hidden vectors scored at a time: at most PIECE * BATCH states are in memory, for any size of vocabulary."""
 AT_ONCE = 256
 """Hidden vectors whose target words are spelled together in scoring."""
 
@@ -42,10 +42,10 @@ Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.185347
 class Packed(NamedTuple):
     """The N letters of a block's B words, including the end of each word. All first letters come first (see above).
 
-    order (B,): the examples by falling length. sizes (T,): the number of words with a letter at each step. firsts (T,):
-    the index of each step's first letter. outputs (N,): the letters. lines (N,): the word of each letter, an index into
-    `order`. Of all letters but the B first ones: inputs (N - B,) is the letter before it in its word, and previous
-    (N - B,) the index of that letter.
+    order (B,): the examples, longest word first. sizes (T,): the number of words with a letter at each step. firsts
+    (T,): the index of each step's first letter. outputs (N,): the letters. lines (N,): the word of each letter, an
+    index into `order`. inputs, previous (N - B,): for each letter after the first of a word, the letter before it and
+    the index of that letter.
     """
 
     order: np.ndarray
@@ -60,8 +60,8 @@ class Packed(NamedTuple):
 class CharScorer:
     """Probabilities of spelled words, computed by a trained network.
 
-    affordable: the number of hidden vectors for which log Z can be computed in reasonable time. Each log Z requires the
-    network to spell the whole vocabulary.
+    affordable: the number of hidden vectors for which log Z can be computed in reasonable time. For each log Z, the
+    network must spell the whole vocabulary.
     """
 
     affordable = 512
@@ -187,14 +187,14 @@ class CharSoftmax(CharScorer):
 
     Letters are bytes of UTF-8. The network is a gated recurrent unit (Cho et al. 2014): s_1 = tanh(W h),
     s_t+1 = GRU(s_t, c_t), P(c_t|...) = softmax(U s_t + b). Its reset gate is applied after the matrix product rather
-    than before, so that each step needs only one product. Feeding h in again at every step was tried and gains nothing.
+    than before, so that each step needs only one product. Feeding h into every step was tried and did not help.
 
     cell: units of the state. char_dim: dimensions of a letter. net_rate: AdaGrad's learning rate for the network, as a
     multiple of the learning rate (its sums of squared gradients are in `state`).
 
-    P is normalized over all strings, so strings outside the vocabulary have some of the probability. `log_prob` leaves
-    it to them; `log_probs`, and the log Z of `scores`, normalize exactly over the vocabulary. That takes one step of
-    the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
+    P is normalized over all strings, so strings outside the vocabulary have some of the probability. `log_prob` does
+    not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one
+    step of the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
 
     Words with the same first letters.LONGEST bytes share a spelling. Each has the full probability of the spelling,
     which is not divided among them, and log Z counts it once for each.
@@ -321,7 +321,7 @@ def _shapes(width: int, cell: int, char_dim: int, letters: int) -> dict[str, tup
 
 
 def _steps(packed: Packed) -> list[tuple[slice, slice, slice]]:
-    """Return, for each step after the first, the rows of the states before it, of its own states and of its gates."""
+    """Return three slices for each step after the first: the previous step's states, its states, and its gates."""
     starts, B = packed.firsts.tolist(), len(packed.order)
     return [
         (slice(before, before + n), slice(first, first + n), slice(first - B, first - B + n))
@@ -340,7 +340,7 @@ def advance(
 ) -> None:
     """Advance the recurrent unit by one letter: fill following (n, B, cell) and gates (n, B, 3 cell).
 
-    states (k, B, cell): the states before. products (k, B, 3 cell): states times the recurrent matrix. parents (n,):
+    states (k, B, cell): the previous states. products (k, B, 3 cell): states times the recurrent matrix. parents (n,):
     which of the k states each new state follows. letters (n,): the rows of table (letters, 3 cell) that it reads.
     gates: reset gate r, update gate z and candidate state c, cell columns each.
     """

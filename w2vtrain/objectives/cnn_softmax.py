@@ -26,7 +26,7 @@ NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")
 TINY = 1e-12
 """Added to AdaGrad's sums of squared gradients, to avoid division by zero."""
 BATCH = 2048
-"""Words whose rows are computed at a time."""
+"""Number of words whose rows are computed at a time."""
 
 
 class CnnSoftmax:
@@ -37,19 +37,19 @@ class CnnSoftmax:
 
     char_dim: dimensions of a letter, which is a byte of UTF-8. widths: widths of the filters in letters, separated by
     commas. filters: total number of filters, divided among the widths in proportion to them. correction: dimensions of
-    the correction vector c_v; with 0 there is none, and words with the same spelling share a row. net_rate: AdaGrad's
+    the correction vector c_v; 0 means none, so that words with the same spelling share a row. net_rate: AdaGrad's
     learning rate for the shared parameters, as a multiple of the learning rate (its accumulators are in `state`).
     samples: draws per block; 0 sums over all words.
 
-    With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of
-    words drawn, and the candidates of an example are its target w and the other words in S. The logarithm of a word's
-    expected count in S, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If each
-    word were in S independently with that probability, the softmax over the candidates would then be exactly
+    With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of words
+    drawn, and the candidates of an example are its target w and the other words in S. The logarithm of the probability
+    that S contains a word, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If
+    each word were in S independently with that probability, the softmax over the candidates would then be exactly
     P(w | h, candidates) (Jean et al. 2015; TensorFlow's candidate sampling). The targets of other examples are
     candidates only if drawn, because they follow the distribution of the text given h, not Q, and no correction for
     that is known.
 
-    With biases, each word has a bias of its own, and the network computes the other columns of its row.
+    With biases, each word has its own bias, and the network computes the other columns of its row.
     """
 
     engine = "blocks"
@@ -141,7 +141,8 @@ class CnnSoftmax:
     def _forward(self, words: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows (n, width) of words (n,), their pooled features X (n, filters), and the places of the maxima.
 
-        A place (n, filters) is the position in the word at which the filter is largest, or -1 if the feature is 0.
+        A place (n, filters) is the position in the word at which the filter's output is largest, or -1 if the feature
+        is 0.
         """
         theta, dtype = self.theta, self.theta["projection"].dtype
         filters, dim = theta["projection"].shape

@@ -135,9 +135,9 @@ class WindowObjective(Objective, Protocol):
     def errors(self, logits, window, candidates, lr):
         """Compiled. Replace each logit by lr times its coefficient, in place; return the summed loss.
 
-        logits float32 has one line per hidden vector and more than m columns. With skip-gram, line i belongs to the
-        context word window.context[i]; with CBOW, the only line belongs to all window.n context words. The coefficient
-        of row r is -dL/ds_r.
+        logits float32 has one row per hidden vector and more than m columns. With skip-gram, row i belongs to the
+        context word window.context[i]; with CBOW, the only row belongs to all window.n context words. The coefficient
+        of output row r is -dL/ds_r.
         """
         raise NotImplementedError
 
@@ -200,7 +200,7 @@ class Scorer(Protocol):
     because log Z is then computed only once per context word."""
     affordable: int = 0
     """If log Z is expensive: the number of examples for which it can be computed in reasonable time. Its mean over a
-    text is then estimated from a random sample of that size. 0 if log Z is cheap."""
+    text is then estimated from a random sample of that size. 0 means that log Z is cheap."""
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the unnormalized log-scores (B,) of targets (B,) and log Z (B,), for hidden vectors H (B, width)."""

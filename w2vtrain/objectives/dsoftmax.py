@@ -24,7 +24,7 @@ DEFAULTS = {
 def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
     """Return (words, columns) of each band. Raise ConfigError if `bands` is invalid or has more bands than columns.
 
-    bands: like "70:60,30:40", each band's percentage of the text and of the `dim` columns. counts (V,), descending.
+    bands: such as "70:60,30:40", each band's percentage of the text and of the `dim` columns. counts (V,), descending.
     """
     try:
         shares = np.array([[float(share) for share in band.split(":")] for band in bands.split(",")])

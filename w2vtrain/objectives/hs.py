@@ -34,7 +34,7 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
 AHEAD, NODES_PER_CACHE_LINE = 4, 16
-"""How many targets ahead paths are prefetched, and nodes per cache line: the paths of a large tree take 4 MB."""
+"""How many targets ahead paths are prefetched (those of a large tree take 4 MB), and the nodes per cache line."""
 
 NEAR = 1000
 """Nodes nearest the root that are assumed to be in cache. With 500 or 2,000, CBOW is 2% to 3% slower."""
@@ -63,7 +63,7 @@ def vectors_of(words: Sequence[str], path: str) -> np.ndarray:
     if 2 * np.count_nonzero(rows < 0) > len(words):
         raise DataError(
             f"{path}: no vectors for {np.count_nonzero(rows < 0):,} of the {len(words):,} words of the vocabulary, "
-            f"{words[int(np.argmin(rows))]!r} is the first: use vectors that were trained on similar text"
+            f"the first is {words[int(np.argmin(rows))]!r}; use vectors that were trained on similar text"
         )
     found: np.ndarray = known.matrix[rows]
     found[rows < 0] = 0
@@ -168,7 +168,7 @@ class Hierarchical(NamedTuple):
         return range(rows - 1, max(0, rows - HOT) - 1, -1)
 
     def prefetch_from(self, rows, m):
-        """Return the first of the last six nodes that is not near the root, where nodes are in cache already."""
+        """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
         first, near = max(0, m - 6), len(self.start) - 2 - NEAR
         while first < m and rows[first] >= near:
             first += 1

@@ -1,6 +1,6 @@
 """Self-normalization that computes Z for a random fraction of the examples only (Andreas & Klein 2015).
 
-This saves most of the sums over all words in training. The fraction is chosen at random, whatever the examples are.
+This saves most of the sums over all words in training. The fraction is chosen at random, independently of the examples.
 """
 
 from typing import Any
@@ -59,9 +59,9 @@ class InfrequentNorm(RowObjective):
     costs about gamma times as much as with the full softmax. With likelihood "full", the first term is -log P(w|h)
     instead of -s_w, which needs Z for every example.
 
-    Scoring needs no Z, as with selfnorm. With the unnormalized likelihood, log Z settles around 1 / (2 penalty), not
-    0: there the expected coefficients sum to 0 and equal those of the softmax. The scorer subtracts this constant from
-    every score.
+    Scoring needs no Z, as with selfnorm. With the unnormalized likelihood, log Z settles around 1 / (2 penalty), not 0:
+    at that value, the expected coefficients sum to 0 and equal those of the softmax. The scorer subtracts this constant
+    from every score.
 
     2 penalty log Z is clipped to within 1 of its final value, which is 0 for the full likelihood and 1 for the
     unnormalized one. This makes the penalty linear far from that value, as in selfnorm; without it, training diverged
@@ -93,7 +93,7 @@ class InfrequentNorm(RowObjective):
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
-        # The same number in every block: a random number made log Z drift and training diverge at lower rates.
+        # Fixed except for rounding: a random count per block made log Z drift and training diverge at lower rates.
         count = int(self.gamma * len(H) + work.rng.random())
         sampled = np.sort(work.rng.permutation(len(H))[:count])
         learn = self._full if self.likelihood == "full" else self._unnormalized

@@ -43,10 +43,11 @@ class ImportanceSampling(RowObjective):
 
     Words are drawn in batches. A batch is shared by all examples of the block that still need draws, that is, whose
     effective sample size (Σ r)² / Σ r² is below `ess`. An example still below it after `cap` draws uses the exact sum
-    over all words instead. `examples` counts all examples, `fallbacks` those that used the exact sum.
+    over all words instead. `examples` counts all examples, and `fallbacks` counts those that used the exact sum.
 
     samples: draws per batch, with replacement. ess: effective sample size to reach; 0 draws exactly one batch. cap:
-    most draws per example, rounded down to whole batches. ns_exponent: Q is proportional to the counts to this power.
+    maximum draws per example, rounded down to whole batches. ns_exponent: Q is proportional to the counts to this
+    power.
     """
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, ess: float, cap: int) -> None:

@@ -1,7 +1,7 @@
 """Softmax over the output rows that winner-take-all hashing retrieves for a hidden vector.
 
-Training never sums over all words; exact scoring does. Retrieval is only as good as the hashing, which depends on
-nothing but the order of a vector's coordinates.
+Training never sums over all words; exact scoring does. Retrieval is only as good as the hashing, which depends
+only on how a vector's coordinates rank by size.
 """
 
 import math
@@ -26,9 +26,9 @@ BUCKETS = 1 << 20
 PROPORTION, FLOOR = 16, 1 << 23
 """Limit on the entries of all tables: PROPORTION times the size of the output vectors, but at least FLOOR (32 MB)."""
 DRAWN = 1 << 18
-"""Elements that are permuted at a time."""
+"""Number of elements permuted at a time."""
 CELLS = 1 << 22
-"""Candidates that are held in memory at once: 32 MB with their coefficients."""
+"""Maximum number of candidates in memory at once: 32 MB with their coefficients."""
 
 
 class Tables(NamedTuple):
@@ -103,7 +103,7 @@ def retrieve(tables, h, target, scratch, candidates):
 
 @inline
 def choose(limit, m, target, scratch, candidates):
-    """Write the target and the `limit` rows with the most hits, of m found, earlier ones on ties. Return how many."""
+    """Write the target and, of m rows found, the `limit` with the most hits (on ties, the first). Return how many."""
     least, ties, n = 1, m, 1
     if m > limit:
         levels = scratch.levels
@@ -261,13 +261,13 @@ class Lsh(RowObjective):
     that retrieves millions of rows is processed in parts.
 
     Hashing pays off in scoring, where the tables already exist and a few hundred rows replace all V. In training, the
-    tables become outdated and are rebuilt again and again, and rows are fetched one at a time: compare the speed with
+    tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time: compare the speed with
     that of the full softmax, which multiplies matrices. Biases are not hashed. Rows that start at zero all share one
     bucket until the tables are rebuilt for the first time.
 
     tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: columns that a
-    hash compares. rebuild: examples after which the tables are rebuilt. limit: most rows retrieved, those found in the
-    most tables first; 0 is no limit.
+    hash compares. rebuild: number of examples between rebuilds of the tables. limit: maximum number of rows to
+    retrieve, preferring those found in the most tables; 0 means no limit.
     """
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
@@ -277,7 +277,7 @@ class Lsh(RowObjective):
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """Return the tables and their age in examples: a checkpoint needs them, as they are older than the rows."""
+        """Return the tables and their age in examples: a checkpoint needs them, as they lag behind the rows."""
         return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
 
     @classmethod
@@ -329,7 +329,7 @@ class Lsh(RowObjective):
         return loss, dH
 
     def _grow_old(self, examples: int) -> None:
-        """Rebuild the tables if they are due. One thread does so; the others continue with the old tables."""
+        """Age the tables, and rebuild them when due. One thread does so; the others continue with the old tables."""
         self.age[0] += examples
         if self.age[0] >= self.rebuild and self.lock.acquire(blocking=False):
             try:

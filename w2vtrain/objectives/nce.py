@@ -30,9 +30,9 @@ class NoiseContrastive(NamedTuple):
     words (D=0) drawn from Q; its optimal scores are log-probabilities.
 
     Z is fixed at 1, as in Mnih & Teh. With learn_z, one log Z per context word is learned instead, and CBOW uses the
-    mean over its context. The noise words are drawn once per target and shared by its context words; with share_noise,
-    they are drawn once per that many neighboring targets (Zoph et al. 2016). A draw that hits the target is kept, as
-    the theory requires.
+    mean over its context. The noise words are drawn once per target and shared by its context words; with
+    share_noise=n, they are drawn once for n neighboring targets (Zoph et al. 2016). A draw that hits the target is
+    kept, as the theory requires.
     """
 
     accept: np.ndarray

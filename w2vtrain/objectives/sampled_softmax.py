@@ -23,9 +23,9 @@ class SampledSoftmax(RowObjective):
 
     Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation"; also
     known as TensorFlow's candidate sampling. S is the set of distinct words among `samples` draws from Q, and the whole
-    block shares it. E(v) = 1 - (1 - Q(v))^samples is the expected number of times, at most 1, that S contains v. The
-    target is a candidate exactly once, whether drawn or not. The targets of other examples are candidates only if
-    drawn, because they follow the distribution of the text, not Q.
+    block shares it. E(v) = 1 - (1 - Q(v))^samples is the probability that S contains v. The target is a candidate
+    exactly once, whether drawn or not. The targets of other examples are candidates only if drawn, because they follow
+    the distribution of the text, not Q.
 
     samples: draws per block, with replacement; 0 takes all words without correction, which is the full softmax.
     ns_exponent: Q is proportional to the counts to this power.

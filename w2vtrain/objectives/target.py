@@ -22,11 +22,11 @@ class Target(RowObjective):
     """L = -log(exp(s_w) / Σ_{v in V'} exp(s_v)), V' the words of the part of the text: g_v = [v=w] - softmax(s)_v.
 
     Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation", Eq. 6.
-    The text is cut into parts, each of as many consecutive chunks as contain at most `size` distinct words together. A
-    chunk with more distinct words is a part by itself. The proposal Q is uniform over V', so the correction terms of
-    importance sampling cancel.
+    The text is split into parts. Each part has as many consecutive chunks as possible without exceeding `size` distinct
+    words in total; a chunk with more distinct words is a part by itself. The proposal Q is uniform over V', so the
+    correction terms of importance sampling cancel.
 
-    size: τ in the paper, the largest number of distinct words in a part.
+    size: τ in the paper, the maximum number of distinct words in a part.
     """
 
     def __init__(self, output: np.ndarray, part_of: np.ndarray, parts: list[np.ndarray]) -> None:
@@ -54,7 +54,7 @@ class Target(RowObjective):
 def cut(
     tokens: np.ndarray, starts: np.ndarray, vocabulary: int, size: int, end: int = -1
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Cut a text into parts of consecutive chunks; a part of several chunks has at most `size` distinct words.
+    """Split a text into parts of consecutive chunks; a part of several chunks has at most `size` distinct words.
 
     tokens (n,) int32: word indices; -1 ends a sentence and stands for the word `end`, unless `end` is -1, too. starts
     (chunks + 1,) int64: where chunks begin. vocabulary: the number of words. Return the part of each chunk (chunks,)

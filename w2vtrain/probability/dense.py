@@ -74,7 +74,8 @@ class Workspace:
     def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
         """Return a contiguous array with arbitrary content. Calls with the same name reuse the same memory.
 
-        Fresh arrays of this size come from the operating system, which costs more than the product that fills them.
+        Memory for new arrays of this size comes from the operating system, which takes longer than the product
+        that fills them.
         """
         size = int(np.prod(shape))
         held = self._arrays.get(name)

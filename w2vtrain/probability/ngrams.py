@@ -1,4 +1,4 @@
-"""Bigram counts (how often each word follows each other word): counting, sampling and lookup.
+"""Bigram counts (how often each word follows another): counting, sampling and lookup.
 
 The objectives decide how to mix bigrams with other distributions.
 """
@@ -19,7 +19,7 @@ class Bigrams(NamedTuple):
 
     starts: (V + 1,) int64.
     words: (n,) int32.
-    ends: (n,) uint32, how often v was followed by this word or a word listed before it (a cumulative count for each v).
+    ends: (n,) uint32, cumulative counts for each v: how often this word, or one listed before it, follows v.
     """
 
     starts: np.ndarray

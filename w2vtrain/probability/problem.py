@@ -22,7 +22,7 @@ class Problem:
     words: V distinct words.
     counts: (V,) int64, in descending order.
     dim: d, the width of the word vectors.
-    bias: True adds a last column to every hidden vector, which is always 1, so that an output row's last column is its
+    bias: True adds a last column that is always 1 to every hidden vector, so that an output row's last column is its
     bias.
     init: standard deviation of the normally distributed initial values, 0 for zeros.
     seed: seed of the initial values.

@@ -44,7 +44,7 @@ def draw_below(rng, n):
 
 @inline
 def draw_alias(rng, accept, alias):
-    """Return a word from an alias table with one draw: its upper half picks the column, its lower half the side."""
+    """Return a word from an alias table with one draw: its upper half picks a column, its lower half the word in it."""
     bits = draw(rng)
     i = int64(((bits >> _32) * uint64(len(accept))) >> _32)
     other = int64(alias[i])  # always read: a branch would be mispredicted half of the time
@@ -69,7 +69,7 @@ def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     probabilities: (V,) float64, with sum 1.
     accept: (V,) uint32. Column i is kept if 32 random bits are below accept[i].
-    alias: (V,) int32, the word to take otherwise.
+    alias: (V,) int32, the word that is drawn otherwise.
 
     The table takes 8 bytes per word; word2vec.c's takes 400 MB, and a cache miss per draw.
     """

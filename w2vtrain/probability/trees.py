@@ -1,4 +1,4 @@
-"""Binary trees over the vocabulary: for every word, the inner nodes from the root to it and the turn at each.
+"""Binary trees over the vocabulary: for every word, the inner nodes from the root to it and the turn at each node.
 
 Nothing is learned here; functions that sum log-probabilities along paths take the output rows or logits as arguments.
 No function is recursive, so a tree may be as deep as its number of words.
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
         return float(np.diff(self.start) @ counts / counts.sum())
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return each node's parent, int32, and the turn from there to it, uint8: (2V-1,), words before inner nodes."""
+        """Return each node's parent, int32, and the turn from the parent to it, uint8; both (2V-1,), words first."""
         size = len(self.start) - 1
         below = np.empty(len(self.nodes), np.int64)
         below[:-1] = self.nodes[1:] + size
@@ -57,8 +57,8 @@ class Tree(NamedTuple):
 def huffman(counts: np.ndarray) -> Tree:
     """Build Huffman's tree (1952) with the codes of word2vec.c, for counts (V,) in descending order.
 
-    Sorted counts need no heap: the leaves, from the lowest count up, and the inner nodes, in order of creation, are two
-    queues. Each step takes the smaller of the two heads or, on a tie, the inner node, as word2vec.c does. Raise
+    Sorted counts need no heap: the leaves, from the lowest count up, and the inner nodes, in order of creation, form
+    two queues. Each step takes the smaller of the two heads or, on a tie, the inner node, as word2vec.c does. Raise
     ValueError if the counts are not sorted or there is only one word.
     """
     size = len(counts)
@@ -110,7 +110,7 @@ def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
 
 
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
-    """Build the tree in a file, leaving out words that are not in `words` and nodes that then have one child.
+    """Build the tree that a file describes, leaving out words not in `words` and nodes that then have only one child.
 
     Raise the errors of `read_paths`, and DataError if one of `words` has no path.
     """

@@ -25,7 +25,7 @@ from w2vtrain.system.compression import HEAD, decompressed
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ = 1 << 20  # bytes requested from the operating system at a time
 SAMPLE = 1 << 20  # bytes at the beginning of the text that each pass keeps
-MAX_TOKEN = 1000  # bytes: longer tokens are skipped and counted, never truncated into other words
+MAX_TOKEN = 1000  # longest token in bytes; longer ones are skipped and counted, not truncated
 LONG_RUN = 1 << 16  # bytes without white space after which `unicode` and `simple` cut the text anyway
 
 TOKENIZERS = ("whitespace", "unicode", "simple")
@@ -36,23 +36,23 @@ _SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 @dataclass(frozen=True)
 class File:
-    """One input: its path, or `-`, and its size in bytes when listed, or None if it is not a regular file."""
+    """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file)."""
 
     path: str
     size: int | None
 
 
 class Corpus:
-    """The text files that the sources name. Each is opened once at the start, so that missing files are reported early.
+    """The text files that the sources name. Regular files are opened once at the start, to report missing ones early.
 
     sources: files, directories (all regular files below them in sorted order, except dot-files), glob patterns, or
     `-` for standard input. tokenizer: "whitespace" (ASCII white space separates words), "unicode" (so does all other
     white space, as in Python and gensim) or "simple" (lower case; words are maximal runs of Unicode letters and
     combining marks). errors: how to treat bytes that are not UTF-8, as in `bytes.decode`: "replace" turns them into
     U+FFFD, "ignore" drops them, "strict" raises DataError. allow_nul: treat NUL bytes as white space; otherwise they
-    raise DataError. block_bytes: the size of blocks, which does not affect any result.
+    raise DataError. block_bytes: the approximate size of a block, which does not affect any result.
 
-    Raises InputMissing if a source does not exist or cannot be read, UsageError for other invalid arguments.
+    Raise InputMissing if a source does not exist or cannot be read, and UsageError for other invalid arguments.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class Corpus:
 class Reader(Iterator[bytes]):
     """One pass over a corpus, as an iterator over blocks of about `block_bytes` bytes of text.
 
-    No block ends inside a token, unless the token has more than MAX_TOKEN bytes; its rest is then dropped. The text of
-    every file ends with a newline. These counters grow during the pass: `bytes_read` (on disk, before decompression),
-    `text_bytes` (after decompression), `invalid` (byte sequences that are not UTF-8, counted here only for the
-    tokenizers `unicode` and `simple`), `nul` (NUL bytes) and `grown` (files that are longer than when they were
-    listed; the extra bytes are not read). `sample` is the text so far, before it is rewritten, up to SAMPLE bytes.
+    No block ends inside a token, unless the token has more than MAX_TOKEN bytes; the rest of it is then dropped. The
+    text of every file ends with a newline. These counters grow during the pass: `bytes_read` (on disk, before
+    decompression), `text_bytes` (after decompression), `invalid` (byte sequences that are not UTF-8, counted here only
+    for the tokenizers `unicode` and `simple`), `nul` (NUL bytes) and `grown` (files that are longer than when they
+    were listed; the extra bytes are not read). `sample` holds the first SAMPLE bytes of the text before rewriting.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -146,7 +146,7 @@ class Reader(Iterator[bytes]):
         return piece.replace(b"\0", b" ")
 
     def _raw(self, file: File) -> Iterator[bytes]:
-        """Yield the bytes of a file, up to its size when it was listed: a log file may grow in the meantime."""
+        """Yield the bytes of a file, up to its size when it was listed: a log file may have grown since then."""
         left = sys.maxsize if file.size is None else file.size
         try:
             with _open(file.path) as stream:
@@ -161,7 +161,7 @@ class Reader(Iterator[bytes]):
             raise DataError(f"{file.path}: truncated while it was being read, at byte {file.size - left}")
 
     def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
-        """Yield pieces of text, which may be cut anywhere, as the tokenizer rewrites them."""
+        """Yield the text as the tokenizer rewrites it, in pieces. The pieces passed in may be cut anywhere."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
             bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
@@ -189,8 +189,8 @@ def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Join pieces of text into blocks that end between tokens.
 
-    A block and the token that follows it have at least `size` bytes. A token of more than MAX_TOKEN bytes may be cut
-    after that many: its rest is dropped, and the tokenizer still sees that it is too long. This bounds the memory.
+    A block, together with the token that follows it, has at least `size` bytes. To bound memory use, a token of more
+    than MAX_TOKEN bytes may be cut off, after at least MAX_TOKEN + 1: the tokenizer still sees that it is too long.
     """
     parts: list[bytes] = []
     total, skipping = 0, False
@@ -223,7 +223,7 @@ def _last_space(text: bytes) -> int:
 
 
 def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Move the cuts between pieces so that none is inside a character, or inside a word unless it is very long.
+    """Move the cuts between pieces so that no character is cut, and no word unless it is very long.
 
     Cuts are made after white space because str.lower depends on the whole word (final sigma). Text without white space
     for LONG_RUN bytes (Chinese, or binary data) is cut between two characters.

@@ -1,9 +1,9 @@
-"""Count the words of a corpus on all threads, and optionally spool the number of each token, for encoding.
+"""Count the words of a corpus on all threads, and optionally spool the word number of each token, for encoding.
 
 Nothing here deals with sentences or with the order of ids; encoded.py does.
 
-Each worker has its own hash table, numbers words on its own, and takes the next block from a shared reader, so memory
-holds one block per worker. `Types` merges the tables of all workers at the end.
+Each worker has its own hash table, numbers words independently, and takes the next block from a shared reader, so
+memory holds one block per worker. `Types` merges the tables of all workers at the end.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ TICK = 0.2  # seconds between calls of OnRead
 
 @dataclass(frozen=True)
 class CorpusStats:
-    """What a corpus contains. `sentences` and `cut` are 0 if it was only counted, not encoded."""
+    """Statistics of a corpus. `sentences` and `cut` are 0 if the corpus was counted but not encoded."""
 
     files: int
     bytes_read: int  # on disk, before decompression
@@ -40,7 +40,7 @@ class CorpusStats:
     overlong: int  # tokens of more than 1,000 bytes, which were skipped
     invalid: int  # tokens (`unicode`, `simple`: byte sequences) that were not UTF-8, treated as `errors` says
     nul: int  # NUL bytes, treated as white space
-    grown: int  # files that grew in the meantime, read only up to their initial size
+    grown: int  # files that grew after they were listed; the extra bytes are not read
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
 
@@ -57,7 +57,7 @@ def count(
 
     min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
     progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
-    InputMissing if reading fails.
+    InputMissing if a file cannot be read.
     """
     with Counting(corpus, threads, None) as first:
         first.run(progress)
@@ -67,7 +67,7 @@ def count(
 
 
 class Record(NamedTuple):
-    """The place of a block's word numbers in a spool, and the facts about its lines that the next block needs."""
+    """The location of a block's word numbers in a spool, and what the next block needs to know about its lines."""
 
     worker: int
     offset: int  # in bytes
@@ -109,7 +109,7 @@ class Worker:
 class Counting:
     """One pass over a corpus: workers that take blocks from a shared reader.
 
-    If a folder is given, the word numbers of block i are in a spool there, at the place that `records[i]` describes.
+    If a folder is given, each worker has a spool in it, and `records[i]` says where the word numbers of block i are.
     """
 
     def __init__(self, corpus: Corpus, threads: int, folder: Path | None) -> None:
@@ -192,9 +192,9 @@ class Counting:
 class Types:
     """The words of all workers, merged into one table. A word that is not UTF-8 is merged with its decoded form.
 
-    If errors is "ignore", the decoded form may be empty. It is then not a token, although it still has a place in its
-    sentence. counts: (n,) int64; tokens: their sum; invalid: how many of the tokens were not UTF-8; numbers: for each
-    worker, an array (its types,) int32 that maps its word numbers to those of the table.
+    If errors is "ignore", the decoded form may be empty. Such a word is not counted as a token, although it still takes
+    up a position in its sentence. counts: (n,) int64; tokens: their sum; invalid: the number of tokens that were not
+    UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word numbers to those of the table.
     """
 
     def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None, errors: str) -> None:
@@ -240,7 +240,7 @@ class Types:
 
 
 def temporary(folder: Path | None) -> IO[bytes]:
-    """Create a file without a name, which the system deletes when it is closed."""
+    """Create an unnamed file, which the operating system deletes when it is closed."""
     try:
         return tempfile.TemporaryFile(dir=folder, buffering=0)
     except OSError as error:
@@ -248,10 +248,10 @@ def temporary(folder: Path | None) -> IO[bytes]:
 
 
 def append(file: IO[bytes], entries: Int32) -> int:
-    """Append an array to a file. Return its size in bytes. (If the disk gets full, a short write may come first.)"""
+    """Append an array to a file. Return its size in bytes."""
     view = entries.view(np.uint8).data
     try:
-        while view:
+        while view:  # before a full disk is reported as an error, a write may be cut short
             view = view[file.write(view) :]
     except OSError as error:
         raise WriteError(f"cannot write the word ids of the corpus: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""Encode a corpus as int32 word ids in a file without a name. The ids do not depend on the number of threads.
+"""Encode a corpus as int32 word ids in an unnamed file. The ids do not depend on the number of threads.
 
 Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
 
@@ -32,7 +32,7 @@ class EncodedCorpus:
     """An encoded corpus.
 
     tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
-    the text before the tokenizer, at most corpus.SAMPLE bytes, which may end inside a character.
+    the text, as it was before the tokenizer rewrote it; at most corpus.SAMPLE bytes, which may end inside a character.
     """
 
     tokens: Int32
@@ -44,8 +44,8 @@ class EncodedCorpus:
     def chunks(self, size: int = 1000) -> Int64:
         """Return offsets (n + 1,) int64 that divide `tokens` into n runs of whole sentences.
 
-        Each run has at least `size` entries, including sentence ends, and no more sentences than that takes. The last
-        run may be shorter.
+        Each run has at least `size` entries, including sentence ends, and no more sentences than it needs to reach that
+        size. The last run may be shorter.
         """
         offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
         return offsets[: 1 + word_table.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
@@ -74,8 +74,8 @@ def encode(
     min_count, max_vocab, progress: see `count`. vocabulary: words and counts to use instead of those of the corpus.
     max_sentence: longer lines are cut into sentences of this many tokens. sentence_end: add `</s>` to the vocabulary,
     with the number of sentences as its count, unless `vocabulary` has it; in `tokens`, sentences still end with -1.
-    folder: where the file of ids is created (None: the system's folder for temporary files). It has no name, so nothing
-    is left behind, however the process ends; during encoding, about twice its size is needed.
+    folder: where the file of ids is created (None: the system's folder for temporary files). The file has no name, so
+    nothing is left behind however the process ends. Encoding needs about twice its size in free disk space.
 
     Raise OutputError if the file cannot be created, WriteError if the disk is full, and the errors of `count`.
     """
@@ -108,7 +108,7 @@ def encode(
 
 @contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """Extend the message of a WriteError by the folder that is full, the option that helps, and what is not lost."""
+    """Add to the message of a WriteError the folder that is full, the option that helps, and what is not lost."""
     try:
         yield
     except WriteError as error:
@@ -159,7 +159,7 @@ class _Mapping:
             yield index
 
     def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
-        """Append the sentences of the next block to the file. The end of a sentence without words is left out."""
+        """Append the sentences of the next block to the file, leaving out the end of a sentence that has no words."""
         if lone and not self._open:
             entries = entries[1:]
         self._open = open_words > 0 if open_words >= 0 else self._open or words > 0

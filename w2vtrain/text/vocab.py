@@ -20,7 +20,7 @@ from w2vtrain.text.corpus import MAX_TOKEN
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
 LONGEST_LINE = 3 * MAX_TOKEN + 100
-"""Bytes per line of a vocabulary file. Replacing bytes that are not UTF-8 can make a word three times as long."""
+"""Maximum bytes per line of a vocabulary file. Replacing bytes that are not UTF-8 can triple a word's length."""
 SENTENCE_END = "</s>"
 """The word that represents the end of a sentence, as in word2vec.c."""
 
@@ -44,7 +44,7 @@ class Vocabulary:
         return {word: i for i, word in enumerate(self.words)}
 
     def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", int]:
-        """Return this vocabulary with `</s>` added, and the id of `</s>`. It must not be there already.
+        """Return this vocabulary with `</s>` added, and the id of `</s>`, which it must not contain already.
 
         sentences: the count of `</s>`.
         """
@@ -57,8 +57,8 @@ class Vocabulary:
     def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
         """Write a line "word count" for each word, as word2vec's -save-vocab does.
 
-        path: `-` is standard output; force: overwrite a file that exists; claim: see `files.atomic_write`. Raises
-        OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails.
+        path: `-` is standard output; force: overwrite an existing file; claim: see `files.atomic_write`. Raise
+        OutputError if the file exists (unless `force`) or cannot be created, and WriteError if writing fails.
         """
         with atomic_write(path, force, claim=claim) as file:
             file.write(self.text())
@@ -71,7 +71,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read lines "word count" in any order, plain or compressed. word2vec's first line, `</s>`, is a normal word.
+        """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word.
 
         Raise InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
         has more than LONGEST_LINE bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
@@ -113,7 +113,7 @@ def select(
     """Return the numbers (V,) int64 of the words to keep, in the order of a vocabulary.
 
     These are the words that occur at least `min_count` times, limited to the first `max_vocab`. counts: (n,) int64;
-    words(numbers): returns the UTF-8 bytes of these words, and is called for few more words than are kept.
+    words(numbers): returns the UTF-8 bytes of these words; called for the words kept and those that tie with the last.
     """
     kept = np.flatnonzero(counts >= max(1, min_count))
     if max_vocab is not None and 0 < max_vocab < kept.size:
@@ -124,9 +124,10 @@ def select(
 
 
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
-    """Raise DataError if `kept` words are too few. The message says what would help.
+    """Raise DataError if too few words are kept. The message suggests a remedy if there is one.
 
-    counts (n,) int64: the counts of all words of the corpus; name: its name; size: the size of its text in bytes.
+    counts (n,) int64: the counts of all words of the corpus; kept: the number of words kept; name: the name of the
+    corpus; size: the size of its text in bytes.
     """
     seen = np.sort(counts[counts > 0])[::-1]
     if seen.size == 0:

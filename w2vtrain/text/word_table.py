@@ -33,7 +33,7 @@ class Table(NamedTuple):
     """Words and their counts. The arrays are longer than their contents."""
 
     slots: npt.NDArray[np.uint64]  # (a power of 2,): 32 bits of the word's hash, then its number + 1; 0 if free
-    heads: npt.NDArray[np.uint64]  # (types, 2): the first 16 bytes of each word, then zeros; most words are no longer
+    heads: npt.NDArray[np.uint64]  # (types, 2): the first 16 bytes of each word, padded with zeros; most words fit
     arena: Bytes  # all words, without separators
     starts: Int64  # (types + 1,): word i is arena[starts[i]:starts[i + 1]]
     counts: Int64  # (types,)
@@ -65,7 +65,7 @@ def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
 
 
 def grown(table: Table) -> Table:
-    """Return a table of twice the size with the same words, to be used instead of the old one."""
+    """Return a table of twice the size with the same words, which replaces the old one."""
     larger = empty(2 * table.counts.size, 2 * table.arena.size)
     arrays: list[tuple[Any, Any]] = list(zip(table[1:], larger[1:], strict=True))
     for old, new in arrays:
@@ -88,7 +88,7 @@ def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
 
 
 def merge(source: Table, into: Table) -> tuple[Table, Int32]:
-    """Add the words and counts of `source` to `into`. Return this table, or a larger one, and the new numbers."""
+    """Add the words and counts of `source` to `into`. Return `into` or a larger table, and the words' numbers in it."""
     numbers = np.empty(source.types, np.int32)
     done = 0
     while (done := _merge(source, into, numbers, done)) < source.types:
@@ -156,7 +156,7 @@ def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
 
 @inline
 def _word(text: Bytes, start: int, end: int) -> Any:
-    """Return, for the word that begins at text[start], its first piece as two numbers, its end and its hash."""
+    """Return the first piece of the word that begins at text[start], as two numbers, and the word's end and hash."""
     low, high, n = piece(text, start, end)
     position, value = start + n, _hashed(np.uint64(0), low, high)
     while n == PIECE:
@@ -175,7 +175,7 @@ def _hashed(value: Any, low: Any, high: Any) -> Any:
 
 @inline
 def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any, value: Any) -> Any:
-    """Return the number of the word text[start:end], given its first piece and hash. Add a new word; -1 if full."""
+    """Return the number of the word text[start:end], given its first piece and hash; add it if new; -1 if full."""
     tag = (value * _MIX_LOW) >> _HALF
     mask = table.slots.size - 1
     slot = np.int64(tag) & mask

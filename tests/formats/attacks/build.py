@@ -18,7 +18,7 @@ import numpy as np
 
 
 class RunsCode:
-    """An object whose pickle runs a function when it is opened, as a hostile pickle does."""
+    """An object whose pickle runs a function when it is loaded, as a hostile pickle does."""
 
     def __reduce__(self):
         return os.mkdir, ("pickle-was-run",)

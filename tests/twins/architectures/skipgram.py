@@ -4,7 +4,7 @@
 class Twin:
     """A reference implementation of an architecture in float64, which tests compare with the compiled one.
 
-    pairs: whether each context word makes an example. arrays: what the architecture learns besides rows, by name.
+    pairs: true if each context word makes an example. arrays: what the architecture learns besides rows, by name.
     hidden: returns the vector (d,) of example `number` of a window, given rows (V, d), the context words, and how many
     of them come before the target. learn: updates the rows and arrays from dh = -dL/dhidden (d,).
     factors (optional): name -> function of the context words, for "rows" or an array whose update is this factor times

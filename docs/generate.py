@@ -42,7 +42,7 @@ def pages() -> dict[str, str]:
 def table(head: list[str], rows: list[list[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+    return "".join("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in line) + " |\n" for line in lines)
 
 
 def code(text: Any) -> str:
@@ -62,7 +62,7 @@ def default_of(name: str) -> str:
     if value is None:
         found = COMPUTED.search(ROWS[name].text)
         return found[1] if found else "none"
-    return code(json.dumps(value) if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else value)
+    return code(f"{value:g}" if isinstance(value, float) else json.dumps(value))
 
 
 def values_of(row: Row) -> str:
@@ -95,7 +95,7 @@ def settings() -> str:
 
 def aliases() -> str:
     """Return the table of the settings that are short for an architecture."""
-    rows = [[f"`--{option(name)}`", values_of(row), row.text] for name, row in ALIASES.items()]
+    rows = [[f"`--{option(name)}`", values_of(row), escaped(row.text)] for name, row in ALIASES.items()]
     return table(["setting", "values", "meaning"], rows)
 
 
@@ -124,7 +124,9 @@ def every_objective() -> str:
         text += f"## {name}\n\n{documented(cls)}"
         if options:
             text += table(["option", "default"], options) + "\n"
-            text += "".join(f"{found}\n\n" for found in paragraphs(inspect.getdoc(cls.build) or ""))
+            about = inspect.getdoc(cls.build) or ""
+            if re.search(rf"\b({'|'.join(option_defaults(name))}):", about):  # it explains options
+                text += "".join(f"{found}\n\n" for found in paragraphs(about))
         text += table(["architecture", "default alpha", "default shuffle"], rates) + "\n"
     return text
 
@@ -154,7 +156,7 @@ def about_formats() -> str:
     text = ""
     for name, found in formats().items():
         docstring = " ".join((inspect.getdoc(inspect.getmodule(found.read)) or "").split())
-        text += f"- `{name}`: {escaped(docstring.partition('. ')[0])}.\n"
+        text += f"- `{name}`: {escaped(docstring.partition('. ')[0].removesuffix('.'))}.\n"
     return text
 
 
@@ -166,4 +168,4 @@ def exit_codes() -> str:
 
 if __name__ == "__main__":
     for name, page in pages().items():
-        (FOLDER / name).write_text(page, encoding="utf-8")
+        (FOLDER / name).write_text(page, encoding="utf-8", newline="\n")

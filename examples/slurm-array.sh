@@ -9,9 +9,10 @@
 #   sbatch --array=1-20 examples/slurm-array.sh runs.txt corpus.txt
 # All arguments after the file's name are passed to each `w2vtrain fit`. Task N writes vectors-N.bin; it saves, requeues
 # itself and resumes as the job in slurm.sh does.
-set -u
-list=$1
+set -fu  # no globbing in the settings
+list=${1:?expected the file of settings, then the corpus}
 shift
+: "${SLURM_ARRAY_TASK_ID:?submit with sbatch --array=1-N}"
 settings=$(sed -n "${SLURM_ARRAY_TASK_ID}p" "$list")
 if [ -z "$settings" ]; then
     echo "slurm-array.sh: $list has no line $SLURM_ARRAY_TASK_ID" >&2

@@ -5,8 +5,8 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --signal=B:TERM@120
-# Train on a cluster with time limits or preemption: 120 s before its time limit, or when it is preempted, the job saves
-# a checkpoint and requeues itself, and the requeued job resumes. Submit it with
+# Train on a cluster with time limits: 120 s before its limit, or when the cluster signals this script before preemption,
+# the job saves a checkpoint and requeues itself, and the requeued job resumes. Submit it with
 #   sbatch examples/slurm.sh corpus.txt -o vectors.bin --objective neg
 # All arguments after the script's name are passed to `w2vtrain fit`.
 

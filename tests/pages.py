@@ -1,15 +1,15 @@
 """The code shown in the guides, and helpers to change it."""
 
 import re
-from pathlib import Path
 
-DOCS = Path(__file__).parent.parent / "docs"
+import snippets
+
 PAGES = ("adding-an-objective.md", "adding-an-architecture.md")
 
 
 def blocks(page, language):
     """Return the code blocks of one language on a page, in their order."""
-    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.S | re.M)
+    return [block.text for block in snippets.blocks(f"docs/{page}") if block.language == language]
 
 
 def modules(page):

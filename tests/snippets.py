@@ -9,11 +9,22 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
+PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")))
 LONG = "# takes "
 """The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
-# Stand-ins for SLURM and podman, which may not be installed: they run the job or the container's command directly.
+# Stand-ins for timeout, and for SLURM and podman, which may not be installed: they run the command directly.
 STANDINS = {
+    # It signals when the run has begun, however fast the machine is; 124 means that the run was saved.
+    "timeout": """\
+shift
+"$@" &
+until compgen -G '*.run/config.json' > /dev/null || ! kill -0 $!; do sleep 0.1; done
+kill -TERM $!
+wait $!
+code=$?
+[[ $code == 75 ]] && exit 124
+exit $code
+""",
     "sbatch": """\
 tasks=
 while [[ $1 == --* ]]; do
@@ -27,36 +38,34 @@ for task in $tasks; do SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=$task bash "$@" 
 verb=$1
 shift
 if [[ $verb == build ]]; then
-    while [[ $1 != -f ]]; do shift; done
+    while [[ $# -gt 0 && $1 != -f ]]; do shift; done
     for source in $(awk '$1 == "COPY" { for (i = 2; i < NF; i++) print $i }' "$2"); do
         [[ -e $source ]] || { echo "$2 copies $source, which does not exist" >&2; exit 1; }
     done
     exit
 fi
-while [[ $1 != w2vtrain ]]; do shift; done
+while [[ $# -gt 0 && $1 != w2vtrain ]]; do shift; done
 exec "$@"
 """,
 }
-
-PROGRAM = """\
-#!{python}
+# A program with the options and the output of word2vec.c, which counts the end of each line as a word.
+WORD2VEC = """\
 import sys, time
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 with open(options["-train"]) as file:
-    words = sorted(set(file.read().split()))
-print("Vocab size: 3\\nWords in train file: 3600")
+    text = file.read()
+print(f"Vocab size: 3\\nWords in train file: {len(text.split()) + text.count(chr(10))}")
 for percent in range(10, 101, 10):
-    time.sleep(0.02)
-    print(f"\\rAlpha: 0.02  Progress: {{percent}}.00%  Words/sec: 1k", end="", flush=True)
+    begun = time.process_time()
+    while time.process_time() < begun + 0.02:
+        pass
+    print(f"\\rAlpha: 0.02  Progress: {percent}.00%  Words/sec: 1k", end="", flush=True)
 with open(options["-output"], "w") as file:
+    words = sorted(set(text.split()))
     print(len(words), options["-size"], file=file)
     for number, word in enumerate(words):
         print(word, *[number + 1] * int(options["-size"]), file=file)
-with open(options["-output"] + ".options", "w") as file:
-    print(options, file=file)
-sys.exit({code})
 """
-"""A program with the options and the output of word2vec.c."""
 
 
 class Block(NamedTuple):
@@ -88,4 +97,13 @@ def checkout(folder: Path) -> dict[str, str]:
         (programs / name).write_text(f"#!/bin/bash\n{script}")
         (programs / name).chmod(stat.S_IRWXU)
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("W2VTRAIN_")}
+    return {**inherited, "PATH": path}
+
+
+def fake_word2vec(path: Path, code: int = 0) -> Path:
+    """Write WORD2VEC as an executable that ends with an exit code, and return its path."""
+    path.with_suffix(".py").write_text(WORD2VEC + f"sys.exit({code})\n", encoding="utf-8")
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{path.with_suffix(".py")}" "$@"\n', encoding="utf-8")
+    path.chmod(stat.S_IRWXU)
+    return path

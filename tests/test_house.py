@@ -111,6 +111,6 @@ def test_links_and_names_on_the_architecture_page_exist():
             assert re.search(rf"\b(def|class) {part}\b", text), f"{module}.py has no {name}"
 
 
-def test_the_architecture_page_shows_the_figures_of_the_survey():
+def test_the_architecture_page_has_a_row_for_each_figure_of_the_survey():
     shown = re.findall(r"^\| ([^|]+) \| [\d,]+(?: \([\d.]+%\))?(?:, \d+)* \|", PAGE, re.M)
     assert shown == list(house.figures(house.survey(ROOT)))

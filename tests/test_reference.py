@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from w2vtrain import errors
+from w2vtrain.architectures import architectures
 from w2vtrain.config import ROWS
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objectives
@@ -29,11 +30,18 @@ def test_the_page_is_up_to_date(name):
     assert written == PAGES[name], "run `make reference`"
 
 
-def test_everything_is_documented():
+def test_every_generated_page_has_a_template():
+    written = {p.name for p in (ROOT / "docs/reference").glob("[!_]*.md") if p.read_text("utf-8").startswith("<!-- Wr")}
+    assert written == set(PAGES)
+
+
+def test_the_reference_lists_every_setting_objective_and_format():
     for name in set(ROWS) - {"options"}:
         assert f"`--{name.replace('_', '-')}`" in PAGES["settings.md"], name
     for name in objectives():
         assert f"\n## {name}\n" in PAGES["objectives.md"], name
+    for name in architectures():
+        assert f"\n## {name}\n" in PAGES["architectures.md"], name
     for name, found in formats().items():
         assert f"| `{name}` |" in PAGES["formats.md"]
         assert all(f"`{suffix}`" in PAGES["formats.md"] for suffix in found.suffixes)

@@ -13,7 +13,10 @@ EXIT_CODES = {
     65: ("invalid input data", "The message names the file and the line or byte."),
     66: ("input missing or unreadable", ""),
     70: ("internal error", "A bug, an error in user code, or a thread without progress for `--stall-timeout` seconds."),
-    71: ("out of memory", "Reported before training if possible; limits of `ulimit -v` and control groups count."),
+    71: (
+        "out of memory, or another operating system error",
+        "Reported before training if possible; limits of `ulimit -v` and control groups count.",
+    ),
     73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
     74: ("disk full or write error", "The file keeps its previous content."),
     75: ("stopped by a signal and saved", "The same command, or `w2vtrain resume`, continues the run."),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from reference import huffman_lengths
-from snippets import PROGRAM
+from snippets import fake_word2vec
 
 from w2vtrain.cli import cli
 from w2vtrain.errors import ConfigError, UsageError
@@ -29,8 +29,7 @@ from w2vtrain.evaluation.limits import (
     path_length,
     triad,
 )
-from w2vtrain.evaluation.measure import child
-from w2vtrain.evaluation.systems import Job, arguments
+from w2vtrain.evaluation.systems import SYSTEMS, Job, arguments, child
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows
 
@@ -129,20 +128,14 @@ def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
         run(corpus, "--systems", "gensim")
 
 
-def program(folder, code=0):
-    path = folder / f"program{code}"
-    path.write_text(PROGRAM.format(python=sys.executable, code=code))
-    path.chmod(0o755)
-    return path
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs executable scripts")
 def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
     questions = tmp_path / "questions.txt"
     questions.write_text(": section\nw1 w2 w3 w4\n")
     done = run(
-        corpus, "--systems", "w2vtrain", "--program", f"word2vec.c={program(tmp_path)}", "--models", "cbow",
-        "--objectives", "neg,nce", "--epochs", 2, "--vector-size", 16, "--questions", questions,
+        corpus, "--systems", "w2vtrain", "--models", "cbow",
+        "--program", f"word2vec.c={fake_word2vec(tmp_path / 'word2vec')}", "--objectives", "neg,nce",
+        "--epochs", 2, "--vector-size", 16, "--questions", questions,
         "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png",
     )  # fmt: skip
     found = json.loads((tmp_path / "found.json").read_text())["measurements"]
@@ -150,10 +143,10 @@ def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
         ("w2vtrain", "neg"), ("word2vec.c", "neg"), ("w2vtrain", "nce"),
     ]  # fmt: skip
     theirs = found[1]
-    assert theirs["words"] == 2 * 3600
+    assert theirs["words"] == 2 * 3600, "line ends are not words"
     assert 0 < theirs["training_wall"] < theirs["whole_wall"]
     assert 0 < theirs["training_cpu"] < theirs["whole_cpu"]
-    assert theirs["peak_memory"] > 1 << 20
+    assert 1 << 20 < theirs["peak_memory"] < 60 << 20, "of the program, not of this process"
     assert "cbow neg compared with word2vec.c: " in done.stdout
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
@@ -174,6 +167,8 @@ def test_arguments_of_programs_are_those_of_word2vec_c():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--program", "word2vec.c"], "program: expected SYSTEM=PATH, got 'word2vec.c'"),
+        (["--alpha", "w2vtrain=nan"], "alpha: expected SYSTEM=NUMBER, with a positive number"),
         (["--program", "gensim=/bin/sh"], "program: 'gensim' is not one of word2vec.c, pword2vec"),
         (["--program", "word2vec.c=missing"], "program: missing is not an executable file"),
         (["--systems", "word2vec.c"], "none of word2vec.c is installed"),
@@ -184,13 +179,46 @@ def test_invalid_programs_are_refused_by_name(corpus, words, message):
         run(corpus, *words)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
-def test_a_program_that_fails_ends_the_benchmark(corpus, tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="needs executable scripts")
+def test_a_program_that_fails_ends_the_benchmark_in_one_line(corpus, tmp_path, capfd):
     with pytest.raises(ConfigError, match=r"word2vec\.c could not train skipgram with neg"):
         run(
-            corpus, "--systems", "w2vtrain", "--program", f"word2vec.c={program(tmp_path, 3)}", "--models", "skipgram",
-            "--objectives", "neg", "--vector-size", 16,
+            corpus, "--systems", "w2vtrain", "--models", "skipgram",
+            "--program", f"word2vec.c={fake_word2vec(tmp_path / 'word2vec', 3)}",
+            "--objectives", "neg", "--vector-size", 16, "--json", tmp_path / "found.json",
         )  # fmt: skip
+    kept = json.loads((tmp_path / "found.json").read_text())["measurements"]
+    assert [m["job"]["system"] for m in kept] == ["w2vtrain"], "what was measured before is not lost"
+    said = capfd.readouterr().err
+    assert f"{tmp_path / 'word2vec'}: exit code 3" in said
+    assert "Traceback" not in said
+
+
+def test_a_job_of_another_system_does_not_load_our_kernels():
+    """Their memory would count as that system's."""
+    code = "import sys, w2vtrain.evaluation.systems; print(sorted({'numba', 'llvmlite', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_fasttext_gets_the_settings_and_line_ends_are_not_words(tmp_path, monkeypatch):
+    """With a stand-in for the module, which may not be installed."""
+    given = {}
+    counts = {"</s>": 300, "a": 20, "b": 10}
+    model = SimpleNamespace(
+        get_words=lambda include_freq: (list(counts), np.array(list(counts.values()))),
+        get_input_matrix=lambda: np.ones((3, 200), np.float32),
+    )
+
+    def train(corpus, **settings):
+        given.update(settings)
+        return model
+
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(train_unsupervised=train))
+    job = Job("fasttext", "cbow", "hs", "corpus.txt", seed=7, epochs=4)
+    done = SYSTEMS["fasttext"](job, str(tmp_path / "vectors.txt"))
+    assert done["words"] == 4 * 30
+    assert (given["model"], given["loss"], given["seed"], given["lr"]) == ("cbow", "hs", 7, 0.05)
 
 
 def test_a_plot_without_questions_is_refused(corpus, tmp_path):

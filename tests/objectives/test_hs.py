@@ -115,7 +115,7 @@ def test_missing_vectors_are_zeros_unless_more_than_half_are_missing(tmp_path, r
     np.testing.assert_array_equal(hs.vectors_of(problem.words, file), np.vstack([np.zeros((5, 5)), matrix[1:]]))
     assert len(build(problem, tree="cluster", vectors=file).start) == 11
     file, _ = vector_file(tmp_path, ["zz", *problem.words[6:]], rng, "fewer.bin")
-    with pytest.raises(DataError, match=r"fewer\.bin: no vectors for 6 of the 10 words of the vocabulary, 'a' is the"):
+    with pytest.raises(DataError, match=r"fewer\.bin: no vectors for 6 of the 10 words of the vocabulary, such as 'a'"):
         build(problem, tree="cluster", vectors=file)
 
 

@@ -150,10 +150,12 @@ def test_make_targets_of_the_lock_are_phony_and_have_help(target):
     assert re.search(rf"^{target}:.*## \S", MAKEFILE, re.M)
 
 
-@pytest.mark.parametrize("name", ["SECURITY.md", "requirements.lock", "Makefile", "LICENSE"])
+@pytest.mark.parametrize(
+    "name", ["SECURITY.md", "CONTRIBUTING.md", "docs", "examples", "requirements.lock", "Makefile", "LICENSE"]
+)
 def test_the_source_distribution_includes_the_file(name):
     assert name in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert (ROOT / name).is_file()
+    assert (ROOT / name).exists()
 
 
 def test_the_security_policy_names_tests_that_exist():

@@ -36,23 +36,27 @@ def bench(
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
     named = architectures.split(","), objectives.split(",")
-    if sweep:
-        base = replace(systems[0], system="w2vtrain", architecture=named[0][0], objective=named[1][0])
-        results += _sweep(base, seeds, machine["limits"]["flops"], Path(sweep))
-    else:
-        results += _side_by_side(systems, *named, seeds, questions, pairs)
-    if plot:
-        picture(results, Path(plot))
-    if json_file:
-        rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
-        with atomic_write(json_file, force=True) as out:
-            out.write(json_text(rows, indent=True).encode() + b"\n")
+    try:
+        if sweep:
+            base = replace(systems[0], system="w2vtrain", architecture=named[0][0], objective=named[1][0])
+            _sweep(results, base, seeds, machine["limits"]["flops"], Path(sweep))
+        else:
+            _side_by_side(results, systems, *named, seeds, questions, pairs)
+    finally:  # a job that fails does not lose the measurements before it
+        if plot and results:
+            picture(results, Path(plot))
+        if json_file:
+            rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
+            with atomic_write(json_file, force=True) as out:
+                out.write(json_text(rows, indent=True).encode() + b"\n")
 
 
 def _systems(
     corpus: str, systems: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
 ) -> list[Job]:
     """Return a job per requested system that is installed; ConfigError for an unknown one, or if none is installed."""
+    if wrong := [text for text in programs if "=" not in text]:
+        raise ConfigError(f"program: expected SYSTEM=PATH, got {wrong[0]!r}")
     paths = {name: program_path(name, path) for name, _, path in (text.partition("=") for text in programs)}
     rates, wanted = _rates(alphas), [*systems.split(","), *paths]
     if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
@@ -60,6 +64,8 @@ def _systems(
     found = dict.fromkeys(installed(wanted, paths))
     if not found:
         raise ConfigError(f"systems: none of {', '.join(wanted)} is installed")
+    if missing := [name for name in wanted if name not in found]:
+        echo(f"warning: not installed, so not measured: {', '.join(missing)}", err=True)
     base = Job("w2vtrain", "skipgram", "neg", corpus, **settings)
     return [replace(base, system=name, alpha=rates.get(name), program=paths.get(name)) for name in found]
 
@@ -67,33 +73,39 @@ def _systems(
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
     """Return learning rates by system, from strings such as `gensim=0.05`."""
     try:
-        return {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
+        rates = {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
+        if all(0 < rate < float("inf") for rate in rates.values()):
+            return rates
     except ValueError:
-        raise ConfigError(f"alpha: expected SYSTEM=NUMBER, got {', '.join(alphas)}") from None
+        pass
+    raise ConfigError(f"alpha: expected SYSTEM=NUMBER, with a positive number, got {', '.join(alphas)}")
 
 
-def _side_by_side(*what: Any) -> list[Measurement]:
-    """Measure, and print each result and the table. The arguments are those of `side_by_side`."""
-    results = []
-    for m in side_by_side(*what):
-        results.append(m)
-        speed = f"{m.speed:,.0f} words/CPU s" if m.speed else ""
-        scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
-        job = f"{m.job.system} {m.job.architecture} {m.job.objective} seed {m.job.seed}"
-        echo(f"{job}: {m.whole_wall:.1f} s {speed} {scores}", err=True)
-    echo(table(results))
-    for line in ratios(results):
-        echo(line)
-    return results
+def _side_by_side(results: list[Measurement], *what: Any) -> None:
+    """Measure and append to `results`; print each result and the table. what: the arguments of `side_by_side`."""
+    try:
+        for m in side_by_side(*what):
+            results.append(m)
+            speed = f"{m.speed:,.0f} words/CPU s" if m.speed else ""
+            scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
+            job = f"{m.job.system} {m.job.architecture} {m.job.objective} seed {m.job.seed}"
+            echo(f"{job}: {m.whole_wall:.1f} s {speed} {scores}", err=True)
+    finally:
+        echo(table(results))
+        for line in ratios(results):
+            echo(line)
 
 
-def _sweep(base: Job, repeats: int, peak: float, path: Path) -> list[Measurement]:
-    """Measure, print each result and the table, and draw the plot. peak: the processor's operations per second."""
-    results = []
+def _sweep(results: list[Measurement], base: Job, repeats: int, peak: float, path: Path) -> None:
+    """Measure and append to `results`; print each result and the table, and draw the plot.
+
+    peak: the processor's operations per second.
+    """
+    points = []
     for axis, value, found in sweeping.sweep(base, repeats):
-        results.append((axis, value, found))
+        points.append((axis, value, found))
+        results += found
         name = sweeping.NAMES.get(axis, axis)
         echo(f"{name} {value:,}: {sweeping.speed(found)[0]:,.0f} words/CPU s", err=True)
-    echo(sweeping.table(results))
-    sweeping.picture(results, base, peak, path)
-    return [m for _, _, found in results for m in found]
+    echo(sweeping.table(points))
+    sweeping.picture(points, base, peak, path)

@@ -126,10 +126,10 @@ class Console:
     def __init__(self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None) -> None:
         self.quiet, self.log = quiet, log
         self.terminal = sys.stderr.isatty()
-        self.started = time.monotonic()
         self.shown = Interval(BAR_EVERY if self.terminal else every)
         self.logged = Interval(every)
         self.bar: Any = None
+        self.resumed = False  # then the bar's speed leaves out what was done before
         self.notice: threading.Timer | None = None
 
     def say(self, text: str) -> None:
@@ -201,7 +201,8 @@ class Console:
             from tqdm import tqdm
 
             bar = BAR if total else None
-            self.bar = tqdm(total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True, bar_format=bar)
+            style = {"unit": unit, "unit_scale": True, "leave": False, "dynamic_ncols": True, "bar_format": bar}
+            self.bar = tqdm(total=total, initial=done if self.resumed else 0, **style)
         self.bar.total = total
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(done - self.bar.n)
@@ -242,10 +243,9 @@ class Console:
         self._unexpect()
         if seconds > 1:
             self.say(f"kernel      ready after {duration(seconds)}")
-        self.started = time.monotonic()
 
     def _training(self, at: Progress) -> None:
-        speed = at.words / max(1e-9, time.monotonic() - self.started)
+        speed = at.words / max(1e-9, at.seconds)
         left = (at.total_words - at.words) / max(1e-9, speed)
         end = at.words >= at.total_words
         self.shown.add(at)
@@ -281,6 +281,7 @@ class Console:
             self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
 
     def _resumed(self, state: State) -> None:
+        self.resumed = True
         self._log("resumed", epoch=state.epoch + 1, chunks=state.chunks)
         self.say(f"resumed     from a checkpoint in epoch {state.epoch + 1}, after {state.chunks:,} of its chunks")
 

@@ -56,4 +56,4 @@ def report(name: str, checks: Callable[[bool], Iterator[Any]]) -> None:
             echo(f"  {'ok  ' if finding.holds else 'FAIL'}  {finding.what}: {finding.figure}")
             failed += not finding.holds
     if failed:
-        raise BelowThreshold(f"{failed} checks of {name} failed")
+        raise BelowThreshold(f"{failed} {'check' if failed == 1 else 'checks'} of {name} failed")

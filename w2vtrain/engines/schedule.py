@@ -49,7 +49,8 @@ class Progress:
     """A progress report during training.
 
     epoch: counted from 1; words: the words processed so far, before subsampling; total_words: the words processed by
-    the end of training, an estimate if time is limited; loss and examples: sums since the previous report.
+    the end of training, an estimate if time is limited; loss and examples: sums since the previous report; seconds: of
+    training so far. Words and seconds include those before a run was resumed.
     """
 
     epoch: int
@@ -58,6 +59,7 @@ class Progress:
     alpha: float
     loss: float
     examples: int
+    seconds: float
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Every measurement runs in a fresh process, so that peak memory is that of the jo
 bench.py and sweep.py choose what to measure.
 """
 
-import importlib
 import json
 import subprocess
 import sys
@@ -15,19 +14,19 @@ from pathlib import Path
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.similarity import evaluate_similarity
-from w2vtrain.evaluation.systems import PROGRAMS, SYSTEMS, Clock, Job
+from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.system.machine import peak_memory
 
 
 @dataclass(frozen=True)
 class Measurement:
     """The measurements of one training run. Times are in seconds; None means that a system does not report the figure.
 
-    words: corpus words that are in the system's vocabulary, times epochs; training: from the first trained word to the
-    last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32 operations
-    in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word ids; tokens: words of
-    the text read; preparing: from the end of reading to the first trained word.
+    words: corpus words that the system counts in its vocabulary, times epochs; training: from the first trained word to
+    the last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32
+    operations in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word ids (gensim
+    also creates its matrices); tokens: words of the text read; preparing: from the end of reading to the first trained
+    word.
     """
 
     job: Job
@@ -59,28 +58,16 @@ class Measurement:
         return self.operations / self.training_cpu if self.operations and self.training_cpu else None
 
 
-def child(text: str, output: str) -> None:
-    """Run one job in this process and write its measurements as JSON to the last line of stdout."""
-    job = Job(**json.loads(text))
-    if job.system not in PROGRAMS:  # imports are not part of the measurement
-        importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
-    clock = Clock()
-    done = SYSTEMS[job.system](job, output)
-    cpu, wall = clock.read()
-    whole = done.pop("whole_cpu", cpu), wall
-    sys.stdout.write(json.dumps({"peak_memory": peak_memory(), **done, "whole": whole}) + "\n")
-
-
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
     """Run a job in its own process and score its vectors. Raise ConfigError if the training fails."""
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / "vectors.txt")
-        code = "import sys; from w2vtrain.evaluation.measure import child; child(*sys.argv[1:])"
+        code = "import sys; from w2vtrain.evaluation.systems import child; child(*sys.argv[1:])"
         command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise ConfigError(
-                f"{job.system} could not train {job.architecture} with {job.objective}: see its messages above"
+                f"{job.system} could not train {job.architecture} with {job.objective}: see its message above"
             )
         result = json.loads(done.stdout.splitlines()[-1])
         scores = evaluate(output, questions, pairs)

@@ -1,27 +1,29 @@
 """Train one benchmark job with one system: w2vtrain, gensim, fastText, word2vec.c or pWord2Vec.
 
 gensim and fastText are imported if they are installed; word2vec.c and pWord2Vec are programs, given by their paths.
-measure.py runs each job in its own process.
+measure.py runs each job in its own process, by `child`. Imports that take memory are inside the functions that need
+them, so that the peak memory of a job is that of its own system.
 """
 
 import contextlib
+import importlib
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import psutil
 
-from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.limits import operations, path_length
-from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.errors import ConfigError, W2VError
+from w2vtrain.system.machine import peak_memory
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Clock:
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
+    from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events
 
     clocks: list[Clock] = []
@@ -74,16 +77,25 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs
     phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
-    done = {"words": words, "training": training, "operations": examples * _operations(job, model.counts)}
+    per_example = _operations(job, model.counts)
+    done = {"words": words, "training": training, "operations": per_example and examples * per_example}
     return {**done, **phases, "tokens": model.record["corpus"]["tokens"]}
 
 
-def _operations(job: Job, counts: np.ndarray) -> float:
-    """Return the operations per example. The window size is random, with window + 1 context words on average."""
-    from w2vtrain.architectures import architecture_class
+def _operations(job: Job, counts: Any) -> float | None:
+    """Return the operations per example, None if the objective scores another number of rows.
 
+    counts (V,): of the words. A window of random size has window + 1 context words on average.
+    """
+    from w2vtrain.architectures import architecture_class
+    from w2vtrain.evaluation.limits import operations, path_length
+
+    if job.objective not in ("neg", "nce", "hs"):
+        return None
+    architecture = architecture_class(job.architecture)
+    context = 2 * job.window if architecture.fixed_positions() else job.window + 1
     rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
-    return operations(job.vector_size, rows, 0 if architecture_class(job.architecture).pairs() else job.window + 1)
+    return operations(job.vector_size, rows, 0 if architecture.pairs() else context)
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:
@@ -109,15 +121,18 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
 def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
     import fasttext
 
+    from w2vtrain.formats.vectors import write_vectors
+
     model = fasttext.train_unsupervised(
         job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
-        lr=job.alpha or 0.05, maxn=0, verbose=0,
+        lr=job.alpha or 0.05, maxn=0, verbose=0, seed=job.seed,
     )  # fmt: skip
     words, counts = model.get_words(include_freq=True)
     matrix = model.get_input_matrix()
     write_vectors(output, words, matrix[: len(words)], force=True)
-    return {"words": int(counts.sum()) * job.epochs, "training": (None, None)}
+    count = sum(int(n) for word, n in zip(words, counts, strict=True) if word != "</s>")
+    return {"words": count * job.epochs, "training": (None, None)}
 
 
 def _train_program(job: Job, output: str) -> dict[str, Any]:
@@ -125,18 +140,28 @@ def _train_program(job: Job, output: str) -> dict[str, Any]:
 
     Training time is measured from the first report of progress to the last, and scaled to the whole training.
     """
-    import resource  # Windows has no such module
-
-    words = [str(job.program), *arguments(job, output)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+    command = [str(job.program), *arguments(job, output)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         count, points = _watched(process)
-    if process.returncode or len(points) < 2:
-        raise ConfigError(f"{job.program}: exit code {process.returncode}, {len(points)} reports of progress")
-    (start, *first), (end, *last) = points[0], points[-1]
-    cpu, wall = ((after - before) / (end - start) for before, after in zip(first, last, strict=True))
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    whole = {"whole_cpu": used.ru_utime + used.ru_stime, "peak_memory": used.ru_maxrss * 1024}
-    return {"words": count * job.epochs, "training": (cpu, wall), **whole}
+    if process.returncode:
+        raise ConfigError(f"{job.program}: exit code {process.returncode}")
+    if not points or points[0].done == points[-1].done:
+        raise ConfigError(
+            f"{job.program}: fewer than two reports of progress, which come every 10,000 words: use more text"
+        )
+    first, last = points[0], points[-1]
+    share, used = last.done - first.done, os.times()
+    words = count - _lines(job.corpus)  # both programs count the end of a line as a word, </s>
+    return {
+        "words": words * job.epochs, "training": ((last.cpu - first.cpu) / share, (last.wall - first.wall) / share),
+        "whole_cpu": used.children_user + used.children_system, "peak_memory": max(point.memory for point in points),
+    }  # fmt: skip
+
+
+def _lines(path: str) -> int:
+    """Return the number of line ends in a file."""
+    with Path(path).open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
 
 
 def arguments(job: Job, output: str) -> list[str]:
@@ -153,24 +178,28 @@ def arguments(job: Job, output: str) -> list[str]:
     return [text for name, value in options.items() for text in (f"-{name}", str(value))]
 
 
-def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[tuple[float, float, float]]]:
-    """Read the output of a program until it ends.
+class Progress(NamedTuple):
+    """A report of progress of a program: the fraction done, CPU and wall-clock seconds, bytes of resident memory."""
 
-    Return the number of training words that it reports, and (fraction done, CPU seconds, wall-clock seconds) at each
-    report of progress.
-    """
+    done: float
+    cpu: float
+    wall: float
+    memory: int
+
+
+def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[Progress]]:
+    """Read the output of a program until it ends. Return the number of training words, and its reports of progress."""
     assert process.stdout
-    watched, count = psutil.Process(process.pid), 0
-    points: list[tuple[float, float, float]] = []
-    last = b""
+    watched, count, points, rest = psutil.Process(process.pid), 0, [], b""
     while block := os.read(process.stdout.fileno(), 1 << 16):
-        last = last[-100:] + block  # a report may be cut in two
-        if total := re.search(rb"Words in train file: (\d+)\n", last):
+        rest += block
+        if total := re.search(rb"Words in train file: (\d+)\n", rest):
             count = int(total[1])
-        if found := re.findall(rb"Progress: ([\d.]+)%", last):
+        if found := list(re.finditer(rb"Progress: ([\d.]+)%", rest)):
+            rest = rest[found[-1].end() :]  # keep what may be the beginning of the next report
             with contextlib.suppress(psutil.Error):  # the program may have ended
-                used = watched.cpu_times()
-                points.append((float(found[-1]) / 100, used.user + used.system, time.perf_counter()))
+                used, memory = watched.cpu_times(), watched.memory_info().rss
+                points.append(Progress(float(found[-1][1]) / 100, used.user + used.system, time.perf_counter(), memory))
     return count, points
 
 
@@ -181,10 +210,31 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
     "word2vec.c": _train_program,
     "pword2vec": _train_program,
 }
+
+
+def child(text: str, output: str) -> None:
+    """Run one job in this process and write its measurements as JSON to the last line of stdout.
+
+    An error is one line on stderr and an exit code.
+    """
+    job = Job(**json.loads(text))
+    if job.system not in PROGRAMS:  # imports are not part of the measurement
+        importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
+    clock = Clock()
+    try:
+        done = SYSTEMS[job.system](job, output)
+    except W2VError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
+    cpu, wall = clock.read()
+    whole = done.pop("whole_cpu", cpu), wall
+    sys.stdout.write(json.dumps({"peak_memory": peak_memory(), **done, "whole": whole}) + "\n")
+
+
 PROGRAMS = ("word2vec.c", "pword2vec")
 """The systems that are separate programs, given by their paths."""
 COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs")}
-"""The architectures and objectives that all systems but pWord2Vec support."""
+"""The jobs that gensim, fastText and word2vec.c support."""
 
 
 def supports(system: str, architecture: str, objective: str) -> bool:

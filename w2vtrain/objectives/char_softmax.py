@@ -196,8 +196,8 @@ class CharSoftmax(CharScorer):
     not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one
     step of the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
 
-    Words with the same first letters.LONGEST bytes share a spelling. Each has the full probability of the spelling,
-    which is not divided among them, and log Z counts it once for each.
+    Words with the same first 32 bytes (letters.LONGEST) share a spelling. Each has the full probability of the
+    spelling, which is not divided among them, and log Z counts it once for each.
     """
 
     engine, rowless = "blocks", True

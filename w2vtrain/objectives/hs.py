@@ -63,7 +63,7 @@ def vectors_of(words: Sequence[str], path: str) -> np.ndarray:
     if 2 * np.count_nonzero(rows < 0) > len(words):
         raise DataError(
             f"{path}: no vectors for {np.count_nonzero(rows < 0):,} of the {len(words):,} words of the vocabulary, "
-            f"the first is {words[int(np.argmin(rows))]!r}; use vectors that were trained on similar text"
+            f"such as {words[int(np.argmin(rows))]!r}; use vectors that were trained on similar text"
         )
     found: np.ndarray = known.matrix[rows]
     found[rows < 0] = 0

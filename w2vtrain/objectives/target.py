@@ -21,7 +21,8 @@ DEFAULTS = {
 class Target(RowObjective):
     """L = -log(exp(s_w) / Σ_{v in V'} exp(s_v)), V' the words of the part of the text: g_v = [v=w] - softmax(s)_v.
 
-    Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation", Eq. 6.
+    Jean, Cho, Memisevic & Bengio 2015, "On using very large target vocabulary for neural machine translation", Section
+    3.2.
     The text is split into parts. Each part has as many consecutive chunks as possible without exceeding `size` distinct
     words in total; a chunk with more distinct words is a part by itself. The proposal Q is uniform over V', so the
     correction terms of importance sampling cancel.

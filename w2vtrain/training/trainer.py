@@ -167,7 +167,8 @@ class _Training:
                     raise _diverged(self.schedule.alpha, order.epoch + 1)
                 loss, examples, done = loss + part.loss, examples + part.examples, done + part.words
                 expected = self.expected(done)
-                on_progress(Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples))
+                at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
+                on_progress(at)
         seconds = time.monotonic() - self.started
         self.spent += seconds
         seconds += before.seconds

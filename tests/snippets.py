@@ -14,11 +14,15 @@ LONG = "# takes "
 """The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
 # Stand-ins for timeout, and for SLURM and podman, which may not be installed: they run the command directly.
 STANDINS = {
-    # It signals when the run has begun, however fast the machine is; 124 means that the run was saved.
+    # It stops the run once training has begun, however slow the machine is; 124 means that the run was saved.
     "timeout": """\
 shift
 "$@" &
 until compgen -G '*.run/config.json' > /dev/null || ! kill -0 $!; do sleep 0.1; done
+until compgen -G '*.run/ckpt-*' > /dev/null || ! kill -0 $!; do
+    kill -USR1 $!  # saves a checkpoint as soon as training has begun
+    sleep 0.3
+done
 kill -TERM $!
 wait $!
 code=$?

@@ -126,7 +126,7 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
     model = fasttext.train_unsupervised(
         job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
-        lr=job.alpha or 0.05, maxn=0, verbose=0, seed=job.seed,
+        lr=job.alpha or 0.05, maxn=0, verbose=0,
     )  # fmt: skip
     words, counts = model.get_words(include_freq=True)
     matrix = model.get_input_matrix()

@@ -68,7 +68,7 @@ with open(options["-output"], "w") as file:
     words = sorted(set(text.split()))
     print(len(words), options["-size"], file=file)
     for number, word in enumerate(words):
-        print(word, *[number + 1] * int(options["-size"]), file=file)
+        print(word, *[(31 * number + 17 * column) % 101 - 50 for column in range(int(options["-size"]))], file=file)
 """
 
 

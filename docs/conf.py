@@ -20,7 +20,6 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "signature"
 numpydoc_show_class_members = False
-copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"w2vtrain {version}"

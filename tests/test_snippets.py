@@ -8,14 +8,14 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
+from pathlib import Path
 
 import click
 import pytest
 from snippets import LONG, PAGES, ROOT, Block, blocks, checkout, commands, fake_word2vec
 
 from w2vtrain.cli import cli
-from w2vtrain.config import validated
+from w2vtrain.config import resolve
 
 GUIDED = {"docs/adding-an-objective.md", "docs/adding-an-architecture.md"}
 """Pages that test_docs.py runs."""
@@ -26,6 +26,14 @@ LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst
 
 def pages_with(*languages: str) -> list[str]:
     return [p for p in PAGES if p not in GUIDED and any(b.language in languages for b in blocks(p))]
+
+
+def run(command: str, folder: Path, environment: dict[str, str], code: int = 0) -> None:
+    """Run a command line in a folder. It must end with the exit code."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, f"{command}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -46,9 +54,8 @@ def test_commands_and_python_of_a_page_run_in_order(page, tmp_path):
     environment = checkout(tmp_path)
     for block in blocks(page):
         if block.language == "python":
-            if "from gensim" in block.text:
-                if not importlib.util.find_spec("gensim"):
-                    continue
+            if "from gensim" in block.text and not importlib.util.find_spec("gensim"):
+                continue
             done = subprocess.run(
                 [sys.executable, "-c", block.text], cwd=tmp_path, capture_output=True, text=True, check=False
             )
@@ -58,11 +65,8 @@ def test_commands_and_python_of_a_page_run_in_order(page, tmp_path):
         for command in commands(block):
             if command.startswith(NOT_RUN):
                 continue
-            done = subprocess.run(
-                ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-            )
             # `timeout` stops a run to show how it resumes: 124 means that it did.
-            assert done.returncode == (124 if command.startswith("timeout ") else 0), f"{command}\n{done.stderr}"
+            run(command, tmp_path, environment, code=124 if command.startswith("timeout ") else 0)
 
 
 def long_blocks() -> list[Block]:
@@ -106,20 +110,15 @@ def test_long_commands_run_on_a_small_corpus(block, tmp_path):
                 (tmp_path / name).write_text(text, encoding="utf-8")
         for name in re.findall(r"--program [\w.]+=(\S+)", command):
             fake_word2vec(tmp_path / name)
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        run(command, tmp_path, environment)
 
 
 @pytest.mark.parametrize("page", pages_with("toml"))
-def test_toml_snippets_are_valid_settings(page):
+def test_toml_snippets_are_valid_settings(page, tmp_path):
     for block in blocks(page):
         if block.language == "toml":
-            values = tomllib.loads(block.text)
-            if isinstance(objective := values.get("objective"), dict):
-                values |= {"objective": objective["name"], "options": objective.get("options", {})}
-            validated(values)
+            (tmp_path / "settings.toml").write_text(block.text, encoding="utf-8")
+            resolve({}, {}, tmp_path / "settings.toml")
 
 
 def test_make_commands_on_the_pages_are_makefile_targets():

@@ -83,7 +83,8 @@ class State:
 
     epoch: the number of completed epochs. chunks: the number of chunks completed in the current epoch, in its order;
     loss, examples and seconds are the totals of these chunks. epochs: records of the completed epochs, at most
-    MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs.
+    MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs. cpu:
+    the CPU seconds that all threads have spent on learning so far, without waiting and scoring.
     """
 
     epoch: int = 0
@@ -95,6 +96,7 @@ class State:
     spent: float = 0.0
     passed: int = 0
     learned: int = 0
+    cpu: float = 0.0
 
     @classmethod
     def read(cls, facts: Any) -> "State":
@@ -110,6 +112,7 @@ class State:
             spent=self.spent + epoch.seconds,
             passed=self.passed + epoch.words,
             learned=self.learned + epoch.examples,
+            cpu=self.cpu,
         )
 
 

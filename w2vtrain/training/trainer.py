@@ -98,12 +98,13 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
 @dataclass(frozen=True)
 class _Slice:
-    """A thread's report on a slice: the summed loss, examples, words, and the learning rate at the end."""
+    """A thread's report on a slice: the summed loss, examples, words, the final learning rate, and CPU seconds."""
 
     loss: float
     examples: int
     words: int
     alpha: float
+    cpu: float
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class _Training:
         """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
         self.started, before = time.monotonic(), self.state
         order = _Order.of(self.text, self.schedule, before.epoch)
-        self.dealt, loss, examples = before.chunks, before.loss, before.examples
+        self.dealt, loss, examples, cpu = before.chunks, before.loss, before.examples, before.cpu
         first = int(order.before[0])
         done = first + int(order.words[: self.dealt].sum())
         silence = Silence(self.schedule.stall_timeout, STALLED)
@@ -166,6 +167,7 @@ class _Training:
                 if not math.isfinite(part.loss):
                     raise _diverged(self.schedule.alpha, order.epoch + 1)
                 loss, examples, done = loss + part.loss, examples + part.examples, done + part.words
+                cpu += part.cpu
                 expected = self.expected(done)
                 at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
                 on_progress(at)
@@ -173,10 +175,11 @@ class _Training:
         self.spent += seconds
         seconds += before.seconds
         if self.dealt < len(order.chunks) and not self.is_out_of_time():
-            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
+            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds, cpu=cpu)
         else:
             mean = loss / max(1, examples)
-            self.state = before.after(Epoch(order.epoch + 1, mean, examples, done - first, seconds))
+            epoch = Epoch(order.epoch + 1, mean, examples, done - first, seconds)
+            self.state = replace(before.after(epoch), cpu=cpu)
 
     def _work(self, order: _Order) -> Callable[[int, threading.Event], Iterator[_Slice]]:
         """Return the function that each thread runs: learn slice after slice of an epoch."""
@@ -208,9 +211,10 @@ class _Training:
         done = order.before[part] / self.total
         if self.schedule.seconds is not None:  # the elapsed share of the time, if larger
             np.maximum(done, min(1.0, self.elapsed() / self.schedule.seconds), out=done)
-        rates = self.schedule.rate(done)
+        rates, started = self.schedule.rate(done), time.thread_time()
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
-        return _Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]))
+        cpu = time.thread_time() - started
+        return _Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
 
 
 def _diverged(alpha: float, epoch: int) -> Diverged:

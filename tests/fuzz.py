@@ -33,7 +33,7 @@ import zstandard
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.evaluation import analogies, compare, datasets, intervals, report, similarity
+from w2vtrain.evaluation import analogies, compare, curves, datasets, intervals, report, similarity, trial
 from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
@@ -47,9 +47,9 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    aliases, analogies, checkpoint, compare, compression, config, corpus, datasets, describe, intervals, json_text,
-    model, parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees,
-    vector_rows, vectors, vocab, word2vec, tomllib._parser, tomllib._re,
+    aliases, analogies, checkpoint, compare, compression, config, corpus, curves, datasets, describe, intervals,
+    json_text, model, parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff,
+    trees, vector_rows, vectors, vocab, word2vec, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -64,7 +64,7 @@ ROWS = np.random.default_rng(1).standard_normal((len(WORDS), 3)).astype(np.float
 COUNTS = np.arange(len(WORDS), 0, -1)
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
-JOB = compare.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
+JOB = trial.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
 
 
 class Loader(NamedTuple):
@@ -305,10 +305,11 @@ def result_seeds(_):
     figures = {"perplexity": 9.5, "unnormalized": 9.0, "bits": 3.2, "log_z_mean": 0.0, "log_z_variance": 0.0}
     found = {
         "job": vars(JOB),
-        "epochs": [{"seconds": 1.5, "heldout": figures}],
+        "epochs": [], "corpus_words": 3, "curve": [{"seconds": 1.5, "perplexity": 9.5}],
         "seconds": {"training": 1.5},
-        "words_per_second": 2.0, "output_parameters": 21, "peak_memory_bytes": 1 << 20, "versions": {},
-        "vocabulary": 7, "width": 3, "scored_per_second": 10.0, "scores": {"analogies": 0.5},
+        "words_per_second": 2.0, "words_per_cpu_second": 2.0, "output_parameters": 21, "peak_memory_bytes": 1 << 20,
+        "versions": {}, "vocabulary": 7, "width": 3, "scores": {"analogies": 0.5},
+        "scoring": {"per_second": 10.0, "reference": 9.0, "ratios": [1.1], "same": True},
         "test": {**figures, "examples": 100, "coverage": 0.9},
     }  # fmt: skip
     yield json.dumps(found).encode()

@@ -287,8 +287,9 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     "-o", "--output", required=True, metavar="DIR", help="Folder for results; those already there are reused."
 )
 @click.option(
-    "--heldout", required=True, metavar="FILE", help="Text scored after each epoch; with --seconds, only at the end."
-)
+    "--heldout", required=True, metavar="FILE",
+    help="Text scored after each epoch or, with --seconds, at fractions of that time.",
+)  # fmt: skip
 @click.option("--test", metavar="FILE", help="Text scored at the end.  [default: that of --heldout]")
 @click.option(
     "--objectives", default="all", show_default=True, metavar="LIST",
@@ -314,8 +315,9 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 def compare(corpus: tuple[str, ...], **values: Any) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
-    The table lists the speed of training and scoring, perplexity, log Z, scores of the vectors, size and memory.
-    The files table.md, table.csv, compare.json and curves.png are written to DIR.
+    The table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. Only
+    training is limited by --seconds, not compilation and scoring. The files table.md, table.csv, compare.json and
+    curves.png in DIR have all figures, such as log Z, scores of the vectors, size and memory.
     """
     flags = given(values, COMPARING)
     module("commands.compare").compare(corpus, flags, **values)

@@ -4,15 +4,20 @@ import csv
 import json
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.evaluation import compare, report
+from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.evaluation.compare import contenders
 from w2vtrain.objectives import objectives
+from w2vtrain.training.fit import fit
+from w2vtrain.training.inputs import Inputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,6 +28,8 @@ def test_each_contender_has_its_own_options_and_settings():
     assert found[0].settings == {"objective": "softmax"}
     assert found[1].settings == {"objective": "nce", "alpha": "0.1", "options": {"negative": "25"}}
     assert found[2].settings == {"objective": "hs", "options": {"tree": "balanced"}}
+    (listed,) = contenders("cnn-softmax(widths=1,2, 3, alpha=0.1)")
+    assert listed.settings == {"objective": "cnn-softmax", "alpha": "0.1", "options": {"widths": "1,2, 3"}}
     assert [c.name for c in contenders("all")] == list(objectives())
 
 
@@ -52,12 +59,11 @@ def comparison(tmp_path, **more):
 
 def found(job, perplexity=100.0):
     return {
-        "epochs": [
-            {"seconds": 2.0, "heldout": {"perplexity": perplexity * 2}},
-            {"seconds": 3.0, "heldout": {"perplexity": perplexity}},
-        ],
+        "curve": [{"seconds": 2.0, "perplexity": perplexity * 2}, {"seconds": 5.0, "perplexity": perplexity}],
         "seconds": {"training": 5.0},
-        "words_per_second": 1000.0 if job.settings["objective"] == "softmax" else 30_000.0,
+        "corpus_words": 4000,
+        "words_per_second": 1000.0,
+        "words_per_cpu_second": 1000.0 if job.settings["objective"] == "softmax" else 30_000.0,
         "output_parameters": 400,
         "peak_memory_bytes": 2**20,
         "vocabulary": 100,
@@ -66,7 +72,7 @@ def found(job, perplexity=100.0):
             "perplexity": perplexity, "unnormalized": 90.0, "bits": 6.6, "log_z_mean": 0.1, "log_z_variance": 0.2,
             "examples": 10, "seconds": 1.0, "coverage": 0.9,
         },
-        "scored_per_second": 500.0,
+        "scoring": {"per_second": 500.0, "reference": 250.0, "ratios": [1.8, 2.0, 2.2], "same": False},
         "scores": {"analogies": 0.25},
     }  # fmt: skip
 
@@ -151,7 +157,122 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
     assert len(head) == len(first) == len(second)
     rows = list(csv.DictReader(report.comma_separated(results).splitlines()))
     assert [row["failed"] for row in rows] == ["training diverged", "", "training diverged", ""]
-    assert report.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
+    assert curves.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
+    assert report.plain(results).splitlines()[-1] == "neg: training diverged"
+
+
+def test_options_of_the_settings_apply_to_their_objective(tmp_path):
+    settings = Settings(objective="nce", options={"negative": 25, "ns_exponent": 0.5})
+    asked = comparison(
+        tmp_path, settings=settings, seeds=1, contenders=contenders("nce, nce(negative=7), neg, is(samples=9)")
+    )
+    nce, seven, neg, sampled = [job.settings["options"] for job in compare.jobs(asked, {})]
+    assert (nce["negative"], nce["ns_exponent"]) == (25, 0.5)
+    assert (seven["negative"], seven["ns_exponent"]) == (7, 0.5)
+    assert (neg["negative"], neg["ns_exponent"]) == (5, 0.75)
+    assert (sampled["samples"], sampled["ns_exponent"]) == (9, 1.0)
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds):
+    monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 1234.5 * job.settings["seed"]))
+    long = "softmax, infrequent-norm(likelihood=full, alpha=0.04), nce(negative=25, ns_exponent=0.75, alpha=0.1)"
+    results = compare.train_all(comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
+    text = report.plain(results)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "likelihood=full" in text
+    assert text.splitlines()[1].split()[5:] == (["1,234.5"] if seeds == 1 else ["2,469.0", "1,234.5"])
+    assert text.splitlines()[1].split()[:4] == ["softmax", "1.25", "1,000", "1x"]
+
+
+def scorings(*scoring):
+    return [{"test": {}, "scoring": dict(zip(("same", "ratios", "reference"), one, strict=True))} for one in scoring]
+
+
+@pytest.mark.parametrize(
+    ("results", "busy"),
+    [
+        (scorings((True, [1.02], 90.0), (False, [3.0], 100.0)), False),
+        (scorings((True, [0.5, 1.0, 9.0], 90.0), (True, [0.95], 100.0)), False),  # medians are 1 and 0.95
+        (scorings((True, [1.0], 90.0), (True, [1.5], 100.0)), True),
+        (scorings((True, [0.8], 90.0)), True),
+        (scorings((False, [1.5], 60.0), (False, [1.5], 90.0)), True),
+        ([{"failed": "diverged"}], False),
+    ],
+)
+def test_ratios_are_called_unreliable_if_equal_work_takes_different_time(results, busy):
+    assert (report.unreliable(results) is not None) == busy
+
+
+def test_labels_are_spread_without_changing_their_order():
+    assert curves.spread([0.5, 0.1, 0.9], 0.1) == pytest.approx([0.5, 0.1, 0.9])
+    assert curves.spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    placed = curves.spread([0.30, 0.31, 0.9, 0.29], 0.1)
+    assert placed == pytest.approx([0.3, 0.4, 0.9, 0.2])
+
+
+def job(tmp_path, objective, **more):
+    """Return a short job on a small corpus, with the settings of a language model."""
+    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "train.txt").write_text("\n".join(text[:300]), encoding="utf-8")
+    (tmp_path / "heldout.txt").write_text("\n".join(text[300:320]), encoding="utf-8")
+    settings = {
+        "objective": objective, "architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True,
+        "window": 2, "vector_size": 10, "threads": 1, **more,
+    }  # fmt: skip
+    about = compare.Comparison(
+        [str(tmp_path / "train.txt")], str(tmp_path / "heldout.txt"), tmp_path, Settings(**settings),
+        [compare.Contender(objective, {"objective": objective})],
+    )  # fmt: skip
+    return next(iter(compare.jobs(about, {})))
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
+    return trial.train(job(tmp_path_factory.mktemp("timed"), "softmax", seconds=0.6, epochs=1000))
+
+
+def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
+    points = timed["curve"]
+    seconds = [point["seconds"] for point in points]
+    assert 2 <= len(points) <= len(trial.FRACTIONS) + 1
+    assert seconds == sorted(seconds)
+    assert seconds[-1] == timed["seconds"]["training"]
+    assert points[-1]["perplexity"] == timed["test"]["perplexity"]
+    assert points[0]["perplexity"] != points[-1]["perplexity"]
+
+
+def test_identical_scorers_are_marked(timed, tmp_path):
+    """The softmax does what its reference does; hierarchical softmax scores only a path."""
+    assert timed["scoring"]["same"]
+    assert len(timed["scoring"]["ratios"]) == 7
+    brief = trial.train(replace(job(tmp_path, "hs", epochs=1), brief=True))
+    assert not brief["scoring"]["same"]
+    assert len(brief["scoring"]["ratios"]) == 1
+    assert len(brief["curve"]) == 1
+
+
+def test_scoring_during_training_is_not_training_time(tmp_path):
+    """The clock stands still while a probe looks at the weights."""
+
+    class Slow:
+        visits = 0
+
+        def due(self):
+            return self.visits < 3
+
+        def visit(self, found):
+            assert np.isfinite(found.layer.rows).all()
+            self.visits += 1
+            time.sleep(0.4)
+
+    probe, started = Slow(), time.monotonic()
+    settings = Settings(**job(tmp_path, "nce", seconds=0.5, epochs=10_000).settings)
+    model = fit(Inputs([str(tmp_path / "train.txt")]), settings, probe=probe)
+    assert probe.visits == 3
+    assert model.record["seconds"]["training"] <= time.monotonic() - started - 3 * 0.4
+    assert model.record["words_per_second"] > 0
+    assert model.record["words_per_cpu_second"] > 0
 
 
 def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
@@ -160,10 +281,11 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     head, softmax, neg = report.table(results)
     line = dict(zip(head, neg, strict=True))
     assert line["training"] == "30x"
-    assert line["scoring"] == "1x"
+    assert line["scoring"] == "2x (1.8x-2.2x)"
+    assert line["epochs"] == "1.25"
     assert line["perplexity"] == "150.0 (100.0-200.0)"
     assert line["output parameters"] == "50.0%"
-    assert line["analogies"] == "0.250 (0.250-0.250)"
+    assert line["analogies"] == "0.250"
     assert dict(zip(head, softmax, strict=True))["training"] == "1x"
     assert report.markdown([head, softmax, neg]).count("\n") == 4
 
@@ -181,8 +303,11 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     ]  # fmt: skip
     first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[0].startswith("| objective ")
-    assert first.stdout == (tmp_path / "out/table.md").read_text()
+    assert first.stdout.splitlines()[0].split() == [
+        "objective", "epochs", "words/s", "training", "scoring", "perplexity",
+    ]  # fmt: skip
+    assert (tmp_path / "out/table.md").read_text().startswith("| objective ")
+    assert "3 of 3, hs seed 1: perplexity " in first.stderr
     results = json.loads((tmp_path / "out/compare.json").read_text())
     assert [r["job"]["name"] for r in results] == ["softmax seed 1", "nce(negative=10) seed 1", "hs seed 1"]
     assert all(1 < r["test"]["perplexity"] < r["vocabulary"] for r in results)

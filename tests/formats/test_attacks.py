@@ -106,7 +106,7 @@ for name in sys.argv[1:]:
 ENDLESS = """
 import resource, sys
 from pathlib import Path
-from w2vtrain.evaluation import compare
+from w2vtrain.evaluation import compare, trial
 from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors
@@ -115,7 +115,7 @@ from w2vtrain.probability import trees
 from w2vtrain.errors import W2VError
 from w2vtrain.text.vocab import Vocabulary
 vectors = Vectors(["a", "b"], None)
-job = compare.Job("job", [], "", {})
+job = trial.Job("job", [], "", {})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
 for read in (

@@ -3,6 +3,7 @@
 Training and measuring are in evaluation/compare.py.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from w2vtrain.config import resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.evaluation.compare import Comparison, contenders, train_all, write_reports
+from w2vtrain.evaluation.report import plain, unreliable
 from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.inputs import corpus_of
@@ -40,5 +42,10 @@ def compare(
     comparison = Comparison(
         sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
     )
+    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
+        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
     results = train_all(comparison, lambda text: echo(text, err=True))
-    echo(write_reports(folder, results), end="")
+    write_reports(folder, results)
+    echo(plain(results), end="")
+    if warning := unreliable(results):
+        echo(f"warning: {warning}", err=True)

@@ -1,13 +1,23 @@
-"""Show the results of a comparison as a table (Markdown or CSV) and as a plot. Nothing is measured here."""
+"""Show the results of a comparison as tables: Markdown, CSV, and plain text for a terminal.
+
+Nothing is measured here.
+"""
 
 import csv
 import io
 import statistics
+import textwrap
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 Results = Sequence[dict[str, Any]]
+Figure = Callable[[dict[str, Any]], float | None]
+
+AGREE, DRIFT = 0.1, 0.25
+"""Scorers that do the same work should differ by at most this share of their speed: if they take turns in one process,
+and if they run in processes one after the other."""
+COLUMNS = 80
+"""Width of the table for a terminal."""
 
 
 class Line:
@@ -18,27 +28,38 @@ class Line:
         self.results = [r for r in results if "test" in r]
         self.failed = [r["failed"] for r in results if "failed" in r]
 
-    def values(self, of: Callable[[dict[str, Any]], float | None]) -> list[float]:
+    def values(self, of: Figure) -> list[float]:
         """Return one value per seed, without the seeds that have none."""
         return [value for r in self.results if (value := of(r)) is not None]
 
-    def mean(self, of: Callable[[dict[str, Any]], float | None]) -> float | None:
+    def mean(self, of: Figure) -> float | None:
         """Return the mean over seeds, or None if no seed has a value."""
         values = self.values(of)
         return statistics.mean(values) if values else None
 
-    def text(self, of: Callable[[dict[str, Any]], float | None], digits: int = 1) -> str:
+    def text(self, of: Figure, digits: int = 1) -> str:
         """Return the mean as text, with the range if several seeds have a value, or "-" if none has."""
-        values = self.values(of)
-        if not values:
-            return "-"
-        mean = number(statistics.mean(values), digits)
-        return mean if len(values) < 2 else f"{mean} ({number(min(values), digits)}-{number(max(values), digits)})"
+        return ranged(self.values(of), lambda value: number(value, digits))
 
 
 def number(value: float, digits: int) -> str:
     """Format a number with `digits` decimals, or in scientific notation from 10 million on."""
     return f"{value:.2g}" if abs(value) >= 1e7 else f"{value:,.{digits}f}"
+
+
+def factor(value: float) -> str:
+    """Format a multiple with three significant digits, such as 1,230x."""
+    return f"{float(f'{value:.3g}'):,g}x"
+
+
+def ranged(
+    values: Sequence[float], form: Callable[[float], str], middle: Callable[..., float] = statistics.mean
+) -> str:
+    """Return the mean of values as text, with their range if they differ as text; "-" if there are none."""
+    if not values:
+        return "-"
+    low, high = form(min(values)), form(max(values))
+    return form(middle(values)) if len(values) < 2 or low == high else f"{form(middle(values))} ({low}-{high})"
 
 
 def lines(results: Results) -> list[Line]:
@@ -49,33 +70,67 @@ def lines(results: Results) -> list[Line]:
     return [Line(name, group) for name, group in groups.items()]
 
 
-def ratio(line: Line, base: Line | None, key: str) -> str:
-    """Return the mean of a line as a multiple of the base's mean, or "-" if either is missing."""
-    mine, theirs = line.mean(lambda r: r[key]), base.mean(lambda r: r[key]) if base else None
-    return f"{mine / theirs:.3g}x" if mine and theirs else "-"
+def baseline(found: Sequence[Line]) -> Line | None:
+    """Return the line that speeds are compared with: the plain softmax."""
+    return next((line for line in found if line.name == "softmax"), None)
+
+
+def training_ratios(line: Line, base: Line | None) -> list[float]:
+    """Return the words per CPU second of each seed as a multiple of the baseline's with the same seed."""
+    theirs = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in base.results} if base else {}
+    mine = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in line.results}
+    return [speed / theirs[seed] for seed, speed in mine.items() if theirs.get(seed)]
+
+
+def scoring_ratios(line: Line) -> list[float]:
+    """Return the speed of scoring as a multiple of a full softmax's in the same process: all rounds of all seeds."""
+    return [ratio for r in line.results for ratio in r["scoring"]["ratios"]]
+
+
+def epochs_of(r: dict[str, Any]) -> float:
+    """Return the number of passes over the corpus, which is a fraction if time ran out."""
+    return float(r["words_per_second"] * r["seconds"]["training"] / max(1, r["corpus_words"]))
+
+
+def unreliable(results: Results) -> str | None:
+    """Return a warning if scorers that do the same work differ in speed: something else used the machine."""
+    scoring = [r["scoring"] for r in results if "test" in r]
+    turns = [1.0, *(statistics.median(found["ratios"]) for found in scoring if found["same"])]
+    references = [found["reference"] for found in scoring]
+    for paces, bound in ((turns, AGREE), (references, DRIFT)):
+        if paces and max(paces) > (1 + bound) * min(paces):
+            return (
+                f"machine busy: ratios unreliable: scorers that do the same work differ by a factor of"
+                f" {max(paces) / min(paces):.2f}; compare again on a quiet machine"
+            )
+    return None
 
 
 def table(results: Results) -> list[list[str]]:
-    """Return the header and one row per contender; speeds are also given as multiples of those of `softmax`."""
+    """Return the header and one row per contender.
+
+    Speeds are per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
+    """
     found = lines(results)
-    base = next((line for line in found if line.name == "softmax"), None)
+    base = baseline(found)
     scores = sorted({name for r in results for name in r.get("scores", {})})
-    head = ["objective", "alpha", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity", "unnormalized"]
-    head += ["log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
+    head = ["objective", "alpha", "epochs", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
+    head += ["unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
     return [head, *[_cells(line, base, scores) for line in found]]
 
 
 def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
     if not line.results:
-        return [line.name, line.failed[0], *["-"] * (11 + len(scores))]
+        return [line.name, line.failed[0], *["-"] * (12 + len(scores))]
     return [
         line.name,
         line.text(lambda r: r["job"]["settings"]["alpha"], 3),
+        ranged(line.values(epochs_of), "{:.3g}".format),
         line.text(lambda r: r["seconds"]["training"]),
         line.text(lambda r: r["words_per_second"], 0),
-        ratio(line, base, "words_per_second"),
-        line.text(lambda r: r["scored_per_second"], 0),
-        ratio(line, base, "scored_per_second"),
+        ranged(training_ratios(line, base), factor, statistics.median),
+        line.text(lambda r: r["scoring"]["per_second"], 0),
+        ranged(scoring_ratios(line), factor, statistics.median),
         line.text(lambda r: r["test"]["perplexity"]),
         line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
@@ -83,6 +138,44 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
         f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
         line.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
+    ]
+
+
+def plain(results: Results) -> str:
+    """Return the most important columns as text of at most COLUMNS columns; long names take several lines.
+
+    The last column is half the range of the perplexity over seeds, if there are several.
+    """
+    found = lines(results)
+    base, done = baseline(found), [line for line in found if line.results]
+    rows = [["objective", "epochs", "words/s", "training", "scoring", "perplexity", "+/-"]]
+    rows += [[line.name, *_plain_cells(line, base)] for line in done]
+    if len({r["job"]["settings"]["seed"] for r in results}) < 2:
+        rows = [row[:-1] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[0] = min(widths[0], COLUMNS - sum(widths[1:]) - 2 * len(widths[1:]))
+    out = []
+    for name, *cells in rows:
+        short = name if len(name) <= widths[0] else name.replace("(", " (", 1)
+        first, *more = textwrap.wrap(short, widths[0], subsequent_indent="  ")
+        aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
+        out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
+    for line in found:
+        if not line.results:
+            out += textwrap.wrap(f"{line.name}: {line.failed[0]}", COLUMNS, subsequent_indent="  ")
+    return "\n".join(out) + "\n"
+
+
+def _plain_cells(line: Line, base: Line | None) -> list[str]:
+    perplexity = line.values(lambda r: r["test"]["perplexity"])
+    training, scoring = training_ratios(line, base), scoring_ratios(line)
+    return [
+        f"{line.mean(epochs_of):.3g}",
+        number(line.mean(lambda r: r["words_per_second"]) or 0.0, 0),
+        factor(statistics.median(training)) if training else "-",
+        factor(statistics.median(scoring)) if scoring else "-",
+        number(statistics.mean(perplexity), 1) if perplexity else "-",
+        number((max(perplexity) - min(perplexity)) / 2, 1) if perplexity else "-",
     ]
 
 
@@ -97,75 +190,19 @@ def comma_separated(results: Results) -> str:
     """Return a CSV table with every figure, one line per training run."""
     out = io.StringIO()
     scores = sorted({name for r in results for name in r.get("scores", {})})
-    names = ["seconds", "words_per_second", "scored_per_second", "output_parameters", "peak_memory_bytes"]
+    names = ["words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes"]
     test = ["perplexity", "unnormalized", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
+    measured = ["epochs", "seconds", "scored_per_cpu_second", "scoring_ratio", *names, *test, *scores]
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["objective", "seed", "alpha", *names, *test, *scores, "failed"])
+    writer.writerow(["objective", "seed", "alpha", *measured, "failed"])
     for r in results:
         name, _, seed = r["job"]["name"].rpartition(" seed ")
         first = [name, seed, r["job"]["settings"]["alpha"]]
         if "failed" in r:
-            writer.writerow([*first, *[""] * (len(names) + len(test) + len(scores)), r["failed"]])
+            writer.writerow([*first, *[""] * len(measured), r["failed"]])
             continue
-        values = [r["seconds"]["training"], *[r[key] for key in names[1:]]]
-        found = [r["test"][key] for key in test]
+        scoring = r["scoring"]
+        values = [epochs_of(r), r["seconds"]["training"], scoring["per_second"], statistics.median(scoring["ratios"])]
+        found = [*[r[key] for key in names], *[r["test"][key] for key in test]]
         writer.writerow([*first, *values, *found, *[r["scores"].get(key, "") for key in scores], ""])
     return out.getvalue()
-
-
-def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
-    """Return (name, seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
-    found = []
-    for line in lines(results):
-        points: list[tuple[float, float]] = []
-        for r in line.results:
-            spent, mine = 0.0, []
-            for epoch in r["epochs"]:
-                spent = epoch.get("elapsed", spent + epoch["seconds"])
-                if "heldout" in epoch:
-                    mine.append((spent, epoch["heldout"]["perplexity"]))
-            mine = mine or [(r["seconds"]["training"], r["test"]["perplexity"])]
-            points += [point for point in mine if point[1] is not None]  # JSON has no infinity
-        length = len(points) // max(1, len(line.results))
-        columns = [points[i::length] for i in range(length)] if length else []
-        if columns:
-            found.append(
-                (
-                    line.name,
-                    [statistics.mean(p[0] for p in column) for column in columns],
-                    [statistics.mean(p[1] for p in column) for column in columns],
-                )
-            )
-    return found
-
-
-def complete(result: dict[str, Any]) -> bool:
-    """Return whether a result read from a file has every figure that the tables and plots need."""
-    try:
-        table([result]), comma_separated([result]), curves([result])
-    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return False
-    return True
-
-
-def picture(results: Results, path: Path) -> None:
-    """Plot held-out perplexity against seconds of training, one curve per contender; the suffix selects the format."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
-    colors = plt.get_cmap("tab20").colors
-    for k, (name, seconds, perplexity) in enumerate(curves(results)):
-        axes.plot(seconds, perplexity, marker="o", ms=4, color=colors[k % 20], ls="-" if k < 10 else "--", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="held-out perplexity")
-    for axis in (axes.xaxis, axes.yaxis):  # plain numbers: powers of ten would label too few ticks
-        axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.set_minor_formatter(NullFormatter())
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8, ncols=2)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)

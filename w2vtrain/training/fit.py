@@ -29,8 +29,9 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
-from w2vtrain.training.predictor import architecture_of, model_predictor, problem_of, windows_of
+from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
 from w2vtrain.training.preflight import check_memory
+from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run_folder import Run
 from w2vtrain.training.suspicions import suspicions, thinned
@@ -67,14 +68,15 @@ def fit(
     run: Run | None = None,
     found: Checkpoint | None = None,
     allow_changed: bool = False,
+    probe: Probe | None = None,
 ) -> Model:
     """Train a model on text files, with settings from `effective`.
 
     With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
     has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
-    held-out text, the model has the weights of the epoch that predicts it best. The model's record says what was read
-    and learned, and how long it took. All errors are subclasses of W2VError; DataError is raised if there is no example
-    to learn from.
+    held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
+    epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
+    W2VError; DataError is raised if there is no example to learn from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
@@ -89,7 +91,7 @@ def fit(
         run.check_disk_space(words, width)
     has_products = inputs.heldout or engine_of(settings.objective) == "blocks"
     with one_thread() if has_products else nullcontext():
-        learner = _Learner(inputs, settings, ids, events, record, run)
+        learner = _Learner(inputs, settings, ids, events, record, run, probe)
         if run:
             learner.identity = fingerprint(corpus, ids)
         if found:
@@ -130,9 +132,11 @@ class _Learner:
     """
 
     def __init__(
-        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run | None
-    ) -> None:
+        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run | None,
+        probe: Probe | None,
+    ) -> None:  # fmt: skip
         self.settings, self.ids, self.events, self.record, self.run = settings, ids, events, record, run
+        self.probe = probe
         self.started = time.monotonic()
         self.state, self.identity = State(), {}  # type: State, dict[str, Any]
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
@@ -152,10 +156,11 @@ class _Learner:
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
-        pause = self.run.due if self.run else lambda: False
-        for reached in train(self.engine, self.text, self.schedule, self.events, state, pause):
+        for reached in train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due):
             state = reached if reached.chunks else self.end_epoch(reached)
             self.save(state)
+            if self.probe and self.probe.due():
+                self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
             if state.epoch == self.schedule.epochs:
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, state.epoch)
@@ -164,6 +169,10 @@ class _Learner:
             self.record.seconds["scoring"] = self.early_stopping.seconds
         if not self.state.learned:
             self.give_up()
+
+    def is_pause_due(self) -> bool:
+        """Return whether training should pause before the next slice. Called by any thread."""
+        return bool((self.run and self.run.due()) or (self.probe and self.probe.due()))
 
     def get_ready(self) -> None:
         """Report that everything is compiled. From now on, signals take effect when training pauses."""

@@ -7,7 +7,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -220,16 +220,27 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
         return scores(H, targets)
 
 
-def speed(scorer: Any, layer: InputLayer, windows: Any, text: Text, seconds: float = 2.0) -> float:
-    """Return the targets per second that one thread scores with `log_prob`, measured for about `seconds` seconds."""
-    work = _Work(scorer, layer, windows, text)
+def paces(
+    scorers: Sequence[Any], layer: InputLayer, windows: Any, text: Text, rounds: int = 7, seconds: float = 0.1
+) -> list[list[float]]:
+    """Return the targets per CPU second that one thread scores with each scorer's `log_prob`, one figure per round.
+
+    The scorers take turns, each for at least `seconds` per round, so that a change in the machine's speed affects all
+    of them. Their figures of one round can be compared.
+    """
+    work = _Work(scorers[0], layer, windows, text)
     H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
-    scorer.log_prob(H, targets)  # the first call compiles and builds tables
-    rounds, started = 0, time.perf_counter()
-    while (spent := time.perf_counter() - started) < seconds:
-        scorer.log_prob(H, targets)
-        rounds += 1
-    return rounds * len(targets) / spent
+    found: list[list[float]] = [[] for _ in scorers]
+    for scorer in scorers:
+        scorer.log_prob(H, targets)  # the first call compiles and builds tables
+    for _ in range(rounds):
+        for scorer, paces_of_scorer in zip(scorers, found, strict=True):
+            calls, started = 0, time.thread_time()
+            while (spent := time.thread_time() - started) < seconds:
+                scorer.log_prob(H, targets)
+                calls += 1
+            paces_of_scorer.append(calls * len(targets) / spent)
+    return found
 
 
 def _exp(x: float) -> float:

@@ -255,7 +255,7 @@ OTHERS = {
     "result/list.json": b"[]",
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),
-    "result/epoch-without-perplexity.json": result(epochs=[{"seconds": 1, "heldout": {}}], test={}),
+    "result/curve-without-perplexity.json": result(curve=[{"seconds": 1}], test={}),
     "result/no-failure.json": json.dumps({"job": JOB}).encode(),
 }
 

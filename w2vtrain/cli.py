@@ -301,7 +301,8 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 )  # fmt: skip
 @click.option(
     "--rates", metavar="LIST",
-    help="First try these learning rates with each objective and take the best, as in 0.02,0.05,0.1.",
+    help="First try these learning rates with each objective and take the best, as in 0.02,0.05,0.1 or, as multiples of"
+    " its default, 0.5x,1x,2x.",
 )  # fmt: skip
 @click.option(
     "--tune-seconds", type=click.FloatRange(0.1), default=20, show_default=True,

@@ -139,9 +139,23 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
         return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
 
     monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.train_all(comparison(tmp_path, seeds=1, rates=[0.05, 0.1, 0.3], tune_seconds=4.0), lambda _: None)
+    results = compare.train_all(
+        comparison(tmp_path, seeds=1, rates=["0.05", "2x", "0.3"], tune_seconds=4.0), lambda _: None
+    )
     assert trained[:3] == [("neg alpha 0.05", 4.0), ("neg alpha 0.1", 4.0), ("neg alpha 0.3", 4.0)]
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
+
+
+def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
+    named = contenders("neg(epochs=1), neg(epochs=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
+    found = list(compare.tuning(comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
+    assert [names for names, _ in found] == [["neg(epochs=1)", "neg(epochs=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
+    tried = [[(job.name, job.settings["alpha"], job.settings["epochs"]) for job in tries] for _, tries in found]
+    assert tried[1] == [
+        ("neg(negative=7) alpha 0.025", 0.025, 1_000_000),
+        ("neg(negative=7) alpha 0.1", 0.1, 1_000_000),
+    ]
+    assert tried[2][0][:2] == ("hs alpha 0.0125", 0.0125)
 
 
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ Training and measuring are in evaluation/compare.py.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +31,9 @@ def compare(
         with open_input(path):
             pass
     corpus_of(sources, settings)
-    try:
-        alphas = [float(rate) for rate in rates.split(",")] if rates else []
-    except ValueError:
-        raise ConfigError(f"rates: expected comma-separated numbers, got {rates!r}") from None
+    alphas = [rate.strip() for rate in rates.split(",")] if rates else []
+    if not all(re.fullmatch(r"\d*\.?\d+(e-?\d+)?x?", rate) for rate in alphas):
+        raise ConfigError(f"rates: expected comma-separated numbers or multiples such as 2x, got {rates!r}")
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,8 @@ class Comparison:
     """The contenders, the texts and the settings of a comparison.
 
     heldout: text scored after each epoch, or at fractions of a time limit; test: text scored at the end, by default
-    heldout; rates: learning rates to try for each contender that sets none; tune_seconds: duration of each try.
+    heldout; rates: learning rates to try for each contender that sets none, such as "0.05" or, as a multiple of the
+    contender's default, "2x"; tune_seconds: duration of each try.
     """
 
     sources: Sequence[str]
@@ -58,7 +59,7 @@ class Comparison:
     test: str | None = None
     questions: str | None = None
     pairs: Sequence[str] = ()
-    rates: Sequence[float] = ()
+    rates: Sequence[str] = ()
     tune_seconds: float = 20.0
 
 
@@ -120,35 +121,47 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
     return Job(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
 
 
-def tuning(comparison: Comparison) -> Iterator[tuple[Contender, list[Job]]]:
-    """Yield each contender that sets no learning rate, with one short job per rate to try."""
+def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Job]]]:
+    """Yield the names of contenders that need a learning rate, with one short job per rate to try.
+
+    Contenders that differ only in their budget share their rate.
+    """
+    groups: dict[str, list[Contender]] = {}
     for contender in comparison.contenders:
         if comparison.rates and "alpha" not in contender.settings:
-            more = {"seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
-            yield (
-                contender,
-                [
-                    replace(
-                        _job(comparison, contender, f"{contender.name} alpha {rate:g}", {"alpha": rate, **more}),
-                        questions=None, pairs=[], test=None, brief=True,
-                    )
-                    for rate in comparison.rates
-                ],
-            )  # fmt: skip
+            groups.setdefault(without_budget(contender.name), []).append(contender)
+    for name, group in groups.items():
+        tries = []
+        for rate in rates_of(comparison, group[0]):
+            more = {"alpha": rate, "seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
+            job = _job(comparison, group[0], f"{name} alpha {rate:g}", more)
+            tries.append(replace(job, questions=None, pairs=[], test=None, brief=True))
+        yield [contender.name for contender in group], tries
+
+
+def without_budget(name: str) -> str:
+    """Return a contender's name without its epochs and seconds, as in `nce` for `nce(epochs=2)`."""
+    objective, _, inside = name.partition("(")
+    kept = [part for part in inside.removesuffix(")").split(", ") if not re.match(r"(epochs|seconds)\s*=", part)]
+    return f"{objective}({', '.join(kept)})" if any(kept) else objective
+
+
+def rates_of(comparison: Comparison, contender: Contender) -> list[float]:
+    """Return the learning rates to try for a contender."""
+    default = _job(comparison, contender, contender.name, {}).settings["alpha"]
+    return [default * float(rate[:-1]) if rate.endswith("x") else float(rate) for rate in comparison.rates]
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Tune learning rates, train and score; return the results of all jobs. Results found in the folder are reused."""
     total = len(list(jobs(comparison, {})))  # finds every wrong setting before training starts
     rates: dict[str, float] = {}
-    for contender, tries in tuning(comparison):
+    for names, tries in tuning(comparison):
         found = [result(comparison.folder / "tuning", job, say) for job in tries]
         best = min(range(len(tries)), key=lambda i: _perplexity(found[i]))
-        rates[contender.name] = tries[best].settings["alpha"]
-        say(
-            f"{contender.name}: alpha {rates[contender.name]:g} is the best of "
-            f"{', '.join(f'{r:g}' for r in comparison.rates)}"
-        )
+        rates |= dict.fromkeys(names, tries[best].settings["alpha"])
+        tried = ", ".join(f"{job.settings['alpha']:g}" for job in tries)
+        say(f"{without_budget(names[0])}: alpha {rates[names[0]]:g} is the best of {tried}")
     numbered = enumerate(jobs(comparison, rates), 1)
     return [result(comparison.folder / "runs", job, say, f"{number} of {total}, ") for number, job in numbered]
 

@@ -78,6 +78,14 @@ class Stream:
         self.state = self.state + 0x9E3779B97F4A7C15 & MASK
         return self.mix(self.state)
 
+    @classmethod
+    def hashed(cls, words, n):
+        """Return the number in [0, n) that these words, in this order, hash to."""
+        state = 0
+        for word in words:
+            state = cls.mix(state + int(word) + 0x9E3779B97F4A7C15 & MASK)
+        return ((state >> 32) * n) >> 32
+
     def below(self, n):
         return ((self.draw() >> 32) * n) >> 32
 
@@ -191,19 +199,19 @@ def line_of(h, rows, found, twin, words):
 
 
 def slopes_of_line(h, rows, found, twin, words, step=1e-5):
-    """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, word), by central differences."""
+    """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, index), by central differences."""
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
     by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
     learned = {}
     for name, array in twin.learned.items():
-        for word in set(words):
-            kept, values = array[word], []
+        for place in set(getattr(twin, "places", list)(words)):
+            kept, values = array[place], []
             for move in (step, -step):
-                array[word] = kept + move
+                array[place] = kept + move
                 values.append(float(twin.loss(scores, found, words)))
-            array[word] = kept
-            learned[name, word] = (values[0] - values[1]) / (2 * step)
+            array[place] = kept
+            learned[name, place] = (values[0] - values[1]) / (2 * step)
     return by_score, learned
 
 
@@ -236,8 +244,8 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
             dh -= slope * old[row]
             output[row] -= lr * slope * h
         architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
-        for (name, word), slope in learned.items():
-            twin.learned[name][word] -= lr * slope
+        for (name, place), slope in learned.items():
+            twin.learned[name][place] -= lr * slope
     return loss, len(numbered)
 
 

@@ -40,7 +40,14 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
 @pytest.mark.parametrize("shrink", [True, False])
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("neg", {}), ("neg", {"negative": 17}), ("hs", {}), ("nce", {}), ("nce", {"learn_z": True, "negative": 2})],
+    [
+        ("neg", {}),
+        ("neg", {"negative": 17}),
+        ("hs", {}),
+        ("nce", {}),
+        ("nce", {"learn_z": True, "negative": 2}),
+        ("nce", {"learn_z": True, "negative": 2, "z_table": 100}),
+    ],
 )
 def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, shrink, window):
     """Compare every row of both matrices after a chunk. The twin updates from old values, so the rate is small."""

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,10 +27,14 @@ from w2vtrain.training.units import Interrupted, Watch
 WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
 SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
 LM = {"context": "left", "bias": True, "sentence_end": True, "init": 0.1}
+TABLE = {"learn_z": True, "z_table": 50}
 CASES = {
     "nce": {**LM, "objective": "nce", "architecture": "vlbl"},
     "nce of means": {**LM, "objective": "nce", "architecture": "cbow", "window": 1},
     "nce with z": {"objective": "nce", "architecture": "cbow", "options": {"learn_z": True}, "alpha": 0.3},
+    "nce with a table of z": {**LM, "objective": "nce", "architecture": "vlbl", "options": TABLE},
+    "skipgram with z": {"objective": "nce", "window": 1, "context": "left", "options": {"learn_z": True}, "alpha": 0.3},
+    "skipgram with a table of z": {"objective": "nce", "window": 1, "options": TABLE, "alpha": 0.3},
     "hs": {**LM, "objective": "hs", "architecture": "cbow", "window": 1, "alpha": 0.2},
     "skipgram": {"objective": "neg", "window": 1, "context": "left", "alpha": 0.3},
     "right": {"objective": "nce", "context": "right", "architecture": "vlbl"},
@@ -81,8 +86,20 @@ def windows_of(settings, end):
     return Windows(settings["window"], False, left, right, end, pads)
 
 
+def learned_z(model):
+    """Return a function: a list of context words -> the log Z that the model learned for them, 0 if it learned none."""
+    options, log_z = model.settings["options"], model.arrays.get("log_z")
+    if log_z is None:
+        return lambda words: 0.0
+    parts = SimpleNamespace(log_z=log_z, learn_z=True, hashed=options["z_table"] > 0)
+    return reference.twin_of("objectives", "nce")(parts).log_z
+
+
 def naive(model, path):
-    """Return all unnormalized log scores and log Z in float64, computed one example at a time."""
+    """Return all unnormalized log scores and log Z in float64, computed one example at a time.
+
+    A learned log Z is subtracted from both.
+    """
     s, index = model.settings, {word: i for i, word in enumerate(model.words)}
     windows = windows_of(s, index["</s>"] if s["sentence_end"] else -1)
     known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
@@ -93,8 +110,9 @@ def naive(model, path):
     output = model.output.astype(float)
     if s["bias"]:
         output = np.column_stack([output, model.arrays["bias"].astype(float)])
-    raw, log_z = [], []
+    raw, log_z, constant = [], [], learned_z(model)
     for target, context, left, number, _ in found:
+        c = constant([context[number]] if architecture.pairs else context)
         h = reference.with_bias(architecture.hidden(model.input.astype(float), context, left, number), s["bias"])
         if s["objective"] == "hs":
             start, nodes, codes = (model.arrays[f"tree.{part}"] for part in ("start", "nodes", "codes"))
@@ -102,8 +120,8 @@ def naive(model, path):
             raw.append(sum(np.log(reference.sigmoid((1 - 2.0 * codes[p]) * (output[nodes[p]] @ h))) for p in path_of))
             log_z.append(0.0)
         else:
-            raw.append(output[target] @ h)
-            log_z.append(np.log(np.exp(output @ h).sum()))
+            raw.append(output[target] @ h - c)
+            log_z.append(np.log(np.exp(output @ h).sum()) - c)
     return np.array(raw), np.array(log_z)
 
 
@@ -275,6 +293,45 @@ def test_log_z_is_computed_once_per_context_word(skipgram, texts):
         assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-6)
 
 
+class Given:
+    """A scorer that scores only through `given`, and records the contexts it is given, as lists of words."""
+
+    def __init__(self, scorer):
+        self.scorer, self.found = scorer, []
+
+    def given(self, contexts):
+        for start, size in zip(contexts.starts, contexts.sizes, strict=True):
+            self.found.append(contexts.words[start : start + size].tolist())
+        return self.scorer
+
+    def scores(self, H, targets):
+        raise AssertionError("scored without the contexts")
+
+    def log_prob(self, H, targets):
+        raise AssertionError("scored without the contexts")
+
+    def log_probs(self, H):
+        raise AssertionError("scored without the contexts")
+
+
+@pytest.mark.parametrize("case", ["nce of means", "skipgram"])
+def test_a_scorer_is_given_the_context_of_every_example(models, texts, case):
+    scorer, layer, windows, text = parts_of(models(case), texts, 30)
+    twin = reference.twin_of("architectures", layer.architecture.like())(windows.size, {})
+    lines = [line[line >= 0].tolist() for line in np.split(text.tokens, np.flatnonzero(text.tokens < 0))]
+    everything, whole = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
+    examples = reference.examples([line for line in lines if line], everything, whole, twin, reference.Stream())
+    expected = [[context[number]] if twin.pairs else context for _, context, _, number, _ in examples]
+    given = Given(scorer)
+    scoring.score(given, layer, windows, text)
+    assert sorted(given.found) == sorted(expected)
+    given.found.clear()
+    (found,) = scoring.paces([given], layer, windows, text, rounds=2, seconds=0.01)
+    assert len(found) == 2
+    assert min(found) > 0
+    assert given.found[:40] == expected[:40]
+
+
 # stopping, the time estimate, errors
 
 
@@ -345,12 +402,12 @@ def test_error_in_a_scorer_is_raised(models, texts):
 
 
 def test_loaded_model_has_the_same_perplexity_as_the_saved_one(models, texts, tmp_path):
-    for case in ("nce", "hs", "softmax"):
+    for case, array in (("nce", "bias"), ("hs", "bias"), ("softmax", "bias"), ("nce with a table of z", "log_z")):
         path, model = tmp_path / "model.safetensors", models(case)
         save_model(path, model, force=True)
         loaded = load_model(path)
         assert loaded.arrays.keys() == model.arrays.keys()
-        expected = {"bias": list(model.arrays["bias"].shape)}
+        expected = {array: list(model.arrays[array].shape)}
         assert describe(path)["arrays"].items() >= expected.items()
         a, b = (perplexity(which, [str(texts[1])])[0] for which in (model, loaded))
         assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}

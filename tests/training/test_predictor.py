@@ -39,7 +39,8 @@ from w2vtrain.training.trainer import make_engine
 
 SIZE, DIM, WINDOW = 11, 5, 3
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
-VARIANTS = {"nce": [{"negative": 4}, {"negative": 2, "learn_z": True}]}
+TABLE = {"negative": 2, "learn_z": True, "z_table": 7}
+VARIANTS = {"nce": [{"negative": 4}, {"negative": 2, "learn_z": True}, TABLE]}
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
 MODELS = list(architectures())
@@ -96,7 +97,7 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
     found = list(zip(scratch.rows[0][:m].tolist(), scratch.labels[0][:m], scratch.shifts[0][:m], strict=True))
     scratch.context[: len(context)] = context
     if options.get("learn_z"):
-        objective.log_z[:] = rng.normal(size=SIZE) * 0.3
+        objective.log_z[:] = rng.normal(size=len(objective.log_z)) * 0.3
     twin = reference.twin_of("objectives", name)(objective)
     architecture = built_architecture(model, bias, learned)
     make_naive = reference.twin_of("architectures", model)
@@ -282,6 +283,8 @@ def test_initial_biases_predict_the_word_frequencies(name):
     """Objectives are skipped if their scores are not log probabilities (neg) or their rows are not words (hs)."""
     problem = problem_of(COUNTS, dim=DIM, bias=True)
     built = objectives.objective_class(name).build(problem)
+    if name == "block-neg":
+        pytest.skip("its scores are not log probabilities")
     if objectives.engine_of(name) == "blocks":
         rows = built.output
     elif (bias := built.initial_bias(problem)) is not None:

@@ -12,7 +12,7 @@ from w2vtrain.engines.step import examples_of
 from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
-from w2vtrain.objectives.contract import Window
+from w2vtrain.objectives.contract import Contexts, Window
 from w2vtrain.probability.sampling import seed_stream
 
 
@@ -38,6 +38,13 @@ class Examples(NamedTuple):
     def words(self, part: slice) -> np.ndarray:
         """Return the context word of each example in `part`, (B,). Only for architectures whose `pairs` is True."""
         return np.asarray(self.contexts[self.starts[part] + self.numbers[part]])
+
+    def contexts_of(self, part: slice, pairs: bool) -> Contexts:
+        """Return the context of each example in `part`. pairs: whether each context word makes an example."""
+        starts, sizes = self.starts[part], self.sizes[part]
+        if pairs:
+            starts, sizes = starts + self.numbers[part], np.ones_like(sizes)
+        return Contexts(self.contexts, starts, sizes)
 
 
 class InputLayer(NamedTuple):

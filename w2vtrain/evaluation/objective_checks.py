@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import Windows
 from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
-from w2vtrain.objectives.contract import Candidates, Window
+from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.training.compiling import compile_engine
@@ -113,7 +113,8 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     window, found = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
 
     def loss(logits: np.ndarray, lr: float) -> float:
-        return float(objective.errors(logits, window, found, lr))
+        with np.errstate(over="ignore"):  # hashes wrap around
+            return float(objective.errors(logits, window, found, lr))
 
     changed = start.copy()
     cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
@@ -193,6 +194,9 @@ def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
 def _check_scorer(scorer: Any, problem: Problem, dtype: type) -> Iterator[Finding]:
     H: np.ndarray = np.random.default_rng(9).normal(size=(6, problem.width)).astype(dtype)
     targets = np.array([0, 3, 15, 7, 7, 1], np.int32)
+    SCORER.verify(type(scorer), "scorer")
+    if scorer.given is not None:
+        scorer = scorer.given(Contexts(targets[::-1].copy(), np.arange(6), np.ones(6, np.int32)))
     log_probs = scorer.log_probs(H)
     worst = float(np.abs(np.exp(log_probs.astype(np.float64)).sum(axis=1) - 1).max())
     yield Finding("probabilities of all words sum to 1", worst < 1e-4, f"off by {worst:.1e}")

@@ -46,6 +46,19 @@ class Window(NamedTuple):
     left: int
 
 
+class Contexts(NamedTuple):
+    """The context words that the hidden vectors of B examples are made from.
+
+    Example b has the context words[starts[b] : starts[b] + sizes[b]], in the order of the text: one word with
+    skip-gram, otherwise all context words of its window. words (n,) int32; starts (B,) int64; sizes (B,) int32, 1 or
+    more.
+    """
+
+    words: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+
 class Candidates(NamedTuple):
     """The m output rows that one target is scored against, as `candidates` wrote them. All arrays are longer than m.
 
@@ -201,6 +214,10 @@ class Scorer(Protocol):
     affordable: int = 0
     """If log Z is expensive: the number of examples for which it can be computed in reasonable time. Its mean over a
     text is then estimated from a random sample of that size. 0 means that log Z is cheap."""
+    given: Callable[[Contexts], Any] | None = None
+    """Method (contexts) -> a `Scorer` with the same members for B examples with these contexts, which is then called
+    with H and targets of these examples only. Needed only if the scores depend on the context words in more ways than
+    through H: `nce` may learn one log Z per context."""
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the unnormalized log-scores (B,) of targets (B,) and log Z (B,), for hidden vectors H (B, width)."""

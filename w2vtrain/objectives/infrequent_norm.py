@@ -11,6 +11,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.probability.dense import (
     RowObjective,
     RowScorer,
+    ShiftedScorer,
     Workspace,
     add_product,
     bounded_square,
@@ -32,23 +33,6 @@ LIKELIHOODS = ("unnormalized", "full")
 def rest(penalty: float, likelihood: str) -> float:
     """Return the value that log Z converges to: the unnormalized likelihood raises it until 2 penalty log Z = 1."""
     return 0.0 if likelihood == "full" else 1 / (2 * penalty)
-
-
-class ShiftedScorer(RowScorer):
-    """Scores minus a constant, used as log-probabilities."""
-
-    def __init__(self, output: np.ndarray, shift: float) -> None:
-        super().__init__(output, normalized=False)
-        self.shift = output.dtype.type(shift)
-
-    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the shifted log-scores (B,) and their exact log Z (B,), for H (B, width) and targets (B,)."""
-        raw, log_z = super().scores(H, targets)
-        return raw, log_z - self.shift
-
-    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return o_w·h minus the constant, (B,)."""
-        return np.asarray(super().raw(H, targets) - self.shift)
 
 
 class InfrequentNorm(RowObjective):

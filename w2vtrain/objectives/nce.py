@@ -6,13 +6,15 @@ Its scores tend toward normalized log-probabilities, but nothing enforces that.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32
+from numba import float32, int64
 
+from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.dense import RowScorer, ShiftedScorer
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_alias, noise_distribution
+from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
@@ -20,6 +22,53 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.15, "shuffle": True},
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
+
+MOST_ENTRIES = 1 << 28
+"""Maximum size of a table of log Z: 1 GiB."""
+
+
+@inline
+def log_z_of(table, hashed, context, first, size):
+    """Return log Z of the context context[first : first + size]: its own entry if hashed, else its words' mean."""
+    if hashed:
+        return table[hash_words(context, first, size, len(table))]
+    mean = float32(0)
+    for c in range(first, first + size):
+        mean += table[context[c]] / float32(size)
+    return mean
+
+
+@inline
+def learn_log_z(table, hashed, context, first, size, step):
+    """Add `step`, a multiple of -dL/d log Z, to the entries that log_z_of reads, each by its share."""
+    if hashed:
+        table[hash_words(context, first, size, len(table))] += step
+    else:
+        for c in range(first, first + size):
+            table[context[c]] += step / float32(size)
+
+
+@kernel()
+def _log_z_of_all(table, hashed, contexts, out):
+    for b in range(len(out)):
+        out[b] = log_z_of(table, hashed, contexts.words, contexts.starts[b], int64(contexts.sizes[b]))
+
+
+class LearnedScorer(RowScorer):
+    """Scores minus the log Z that was learned for their contexts, used as log-probabilities.
+
+    log_z: (n,) float32, one entry per word or, if hashed, per hash of a context.
+    """
+
+    def __init__(self, output: np.ndarray, log_z: np.ndarray, hashed: bool) -> None:
+        super().__init__(output, normalized=False)
+        self.log_z, self.hashed = log_z, hashed
+
+    def given(self, contexts: Any) -> RowScorer:
+        """Return the scorer of examples with these contexts; see objectives.contract.Contexts."""
+        log_z = np.empty(len(contexts.starts), np.float32)
+        _log_z_of_all(self.log_z, self.hashed, contexts, log_z)
+        return ShiftedScorer(self.output, log_z)
 
 
 class NoiseContrastive(NamedTuple):
@@ -29,10 +78,15 @@ class NoiseContrastive(NamedTuple):
     training neural probabilistic language models". A logistic classifier separates the target word (D=1) from k noise
     words (D=0) drawn from Q; its optimal scores are log-probabilities.
 
-    Z is fixed at 1, as in Mnih & Teh. With learn_z, one log Z per context word is learned instead, and CBOW uses the
-    mean over its context. The noise words are drawn once per target and shared by its context words; with
-    share_noise=n, they are drawn once for n neighboring targets (Zoph et al. 2016). A draw that hits the target is
-    kept, as the theory requires.
+    Z is fixed at 1, as Mnih & Teh found to work as well as learning it. With learn_z, one log Z per context word is
+    learned instead, and CBOW uses the mean over its context. With z_table, too, each context as a whole has its own log
+    Z, in a hash table as in Mnih & Teh: the words of the context are hashed in the order of the text, without the
+    target and without their distances from it. They include the padding at the start of a sentence, but not the words
+    that subsampling drops or that a shrunk window leaves out. Contexts with the same hash share an entry, which is 0
+    until one of them is trained on. Scoring subtracts the learned log Z, and uses full windows with all words.
+
+    The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
+    for n neighboring targets. A draw that hits the target is kept, as the theory requires.
     """
 
     accept: np.ndarray
@@ -42,6 +96,7 @@ class NoiseContrastive(NamedTuple):
     negative: int
     learn_z: bool
     share_noise: int
+    hashed: bool
 
     @classmethod
     def build(
@@ -52,18 +107,29 @@ class NoiseContrastive(NamedTuple):
         ns_exponent: float = 1.0,
         learn_z: bool = False,
         share_noise: int = 1,
+        z_table: int = 0,
     ) -> "NoiseContrastive":
         """negative: k, the noise words per target. ns_exponent: Q is proportional to the counts to this power.
 
-        learn_z: learn one log Z per context word. share_noise: neighboring targets that share their noise words.
+        learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
+        number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word.
         """
-        check_ranges("nce", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
-        check_ranges("nce", "{} is not between {} and {:,}", share_noise=(share_noise, 1, 10_000))
+        given = {"negative": negative, "ns_exponent": ns_exponent, "learn_z": learn_z}
+        cls.check({**given, "share_noise": share_noise, "z_table": z_table})
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
-        return cls(
-            *alias_table(noise), log_kq, np.zeros(len(problem.counts), np.float32), negative, learn_z, share_noise
-        )
+        log_z = np.zeros(z_table or len(problem.counts), np.float32)
+        return cls(*alias_table(noise), log_kq, log_z, negative, learn_z, share_noise, z_table > 0)
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for an option that is out of range."""
+        exponent = options["ns_exponent"]
+        check_ranges("nce", negative=(options["negative"], 1, 1000), ns_exponent=(exponent, -2, 2))
+        sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MOST_ENTRIES)}
+        check_ranges("nce", "{} is not between {} and {:,}", **sizes)
+        if options["z_table"] and not options["learn_z"]:
+            raise ConfigError("option z_table of objective nce: add learn_z=true, or nothing is learned in the table")
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
         """Return log P(w) by counts alone: scores should be log-probabilities, so this starts them near their goal."""
@@ -87,8 +153,16 @@ class NoiseContrastive(NamedTuple):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
-        return RowScorer(output, normalized=False)
+        """Return a scorer that uses the scores of a trained model, minus a learned log Z, as log-probabilities.
+
+        Raise ValueError if the learned log Z does not have one entry per word, or as many as z_table says.
+        """
+        if not options["learn_z"]:
+            return RowScorer(output, normalized=False)
+        log_z, size = arrays["log_z"], options["z_table"] or len(problem.counts)
+        if log_z.shape != (size,) or log_z.dtype != np.float32:
+            raise ValueError(f"log_z has shape {log_z.shape}")
+        return LearnedScorer(output, log_z, options["z_table"] > 0)
 
     def learned(self) -> dict[str, np.ndarray]:
         """Return log Z if it is learned."""
@@ -111,28 +185,21 @@ class NoiseContrastive(NamedTuple):
         return self.negative + 1
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g = D - σ(s - log kQ - log Z), and learn log Z if learn_z is set.
-
-        log Z is the context word's own with skip-gram, and the mean over the context words with CBOW.
-        """
+        """Compute the coefficients g = D - σ(s - log kQ - log Z), and learn log Z if learn_z is set."""
         n, m, context = len(logits), candidates.m, window.context
+        size = window.n // n  # context words per hidden vector: 1 with skip-gram
         if self.learn_z:
-            share = window.n // n
             for i in range(n):
-                z = float32(0)
-                for c in range(i * share, (i + 1) * share):
-                    z += self.log_z[context[c]] / float32(share)
+                log_z = log_z_of(self.log_z, self.hashed, context, i * size, size)
                 for j in range(m):
-                    logits[i, j] -= z
+                    logits[i, j] -= log_z
         loss = logistic_errors(logits, n, m, candidates.labels, candidates.shifts, lr)
         if self.learn_z:
-            share = window.n // n
             for i in range(n):
                 step = float32(0)
                 for j in range(m):
-                    step -= logits[i, j] / float32(share)
-                for c in range(i * share, (i + 1) * share):
-                    self.log_z[context[c]] += step
+                    step -= logits[i, j]
+                learn_log_z(self.log_z, self.hashed, context, i * size, size, step)
         return loss
 
 

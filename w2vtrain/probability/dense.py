@@ -218,6 +218,23 @@ class RowScorer:
         return np.asarray(logits)
 
 
+class ShiftedScorer(RowScorer):
+    """Scores minus a constant, used as log-probabilities. shift: the constant, or one per example, (B,)."""
+
+    def __init__(self, output: np.ndarray, shift: float | np.ndarray) -> None:
+        super().__init__(output, normalized=False)
+        self.shift = np.asarray(shift, output.dtype)
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shifted log-scores (B,) and their exact log Z (B,), for H (B, width) and targets (B,)."""
+        raw, log_z = super().scores(H, targets)
+        return raw, log_z - self.shift
+
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return o_w·h minus the constant, (B,)."""
+        return np.asarray(super().raw(H, targets) - self.shift)
+
+
 class RowObjective(RowScorer):
     """Base class of block objectives with one output row per word; subclasses define `build` and `step`."""
 

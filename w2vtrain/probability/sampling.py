@@ -1,6 +1,6 @@
-"""Random streams and noise distributions: splitmix64 and alias tables.
+"""Random streams, noise distributions and hashes of words: splitmix64 and alias tables.
 
-It only draws words. The objectives compute the weight of a draw, such as log Q.
+It only draws and hashes words. The objectives compute the weight of a draw, such as log Q.
 """
 
 import numpy as np
@@ -49,6 +49,15 @@ def draw_alias(rng, accept, alias):
     i = int64(((bits >> _32) * uint64(len(accept))) >> _32)
     other = int64(alias[i])  # always read: a branch would be mispredicted half of the time
     return other if (bits & _LOW) >= uint64(accept[i]) else i
+
+
+@inline
+def hash_words(words, first, size, n):
+    """Return a number in [0, n), n < 2^32, that depends on words[first : first + size] and their order."""
+    state = uint64(0)
+    for i in range(first, first + size):
+        state = mix(state + uint64(words[i]) + _GAMMA)
+    return int64(((state >> _32) * uint64(n)) >> _32)
 
 
 @kernel()

@@ -17,7 +17,7 @@ import numpy as np
 from w2vtrain.engines.examples import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Text
 from w2vtrain.errors import DataError
-from w2vtrain.objectives.contract import SCORER
+from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.training.units import Check, Unit, Watch, run_units
 
@@ -78,12 +78,14 @@ def score(
 class _Block(NamedTuple):
     """Consecutive examples of a chunk: hidden vectors H (B, width) float32 and targets (B,) int32.
 
-    words (B,) int32: with skip-gram, the context word of each example; meaningless otherwise.
+    words (B,) int32: with skip-gram, the context word of each example; meaningless otherwise. contexts: the context
+    words of each example.
     """
 
     H: np.ndarray
     targets: np.ndarray
     words: np.ndarray
+    contexts: Contexts
 
 
 class _Work:
@@ -128,12 +130,16 @@ class _Work:
         """Yield blocks part, part + parts, part + 2 parts, ... of a chunk, with all its words and full windows."""
         first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
         stream = (0, 0, chunk)  # never drawn from: all words are kept and no window shrinks
-        architecture = self.layer.architecture
+        architecture, pairs = self.layer.architecture, self.layer.architecture.pairs()
         examples = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
         for at in range(part * EXAMPLES_PER_BLOCK, len(examples.targets), parts * EXAMPLES_PER_BLOCK):
             block = slice(at, at + EXAMPLES_PER_BLOCK)
-            targets = examples.targets[block]
-            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block))
+            targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
+            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
+
+    def given(self, contexts: Contexts) -> Any:
+        """Return the scorer for examples with these contexts."""
+        return self.scorer if self.scorer.given is None else self.scorer.given(contexts)
 
     def _hidden(self, examples: Examples, first: int, count: int) -> np.ndarray:
         H = np.empty((count, self.layer.width), np.float32)
@@ -145,7 +151,8 @@ class _Work:
         sums = np.zeros(5)
         for block in self.blocks(chunk, work, part, parts):
             check()
-            raw, log_z = (found.astype(np.float64) for found in _quietly(self.scorer.scores, block.H, block.targets))
+            scores = self.given(block.contexts).scores
+            raw, log_z = (found.astype(np.float64) for found in _quietly(scores, block.H, block.targets))
             sums += len(raw), raw.sum(), len(raw), log_z.sum(), (log_z**2).sum()
         return sums
 
@@ -154,7 +161,7 @@ class _Work:
         sums = np.zeros(5)
         for block in self.blocks(chunk, work, part, parts):
             check()
-            raw = _quietly(self.scorer.raw, block.H, block.targets)
+            raw = _quietly(self.given(block.contexts).raw, block.H, block.targets)
             sums[:2] += len(raw), raw.sum(dtype=np.float64)
             if self.by_word:
                 with self.lock:
@@ -179,8 +186,8 @@ class _Work:
         check()
         none = np.zeros_like(words)
         alone = Examples(words, np.arange(len(words)), none + 1, none, none, words, words)
-        H = self._hidden(alone, 0, len(words))
-        self.log_z[words] = _quietly(self.scorer.scores, H, words)[1]  # log Z does not depend on the target
+        H, scorer = self._hidden(alone, 0, len(words)), self.given(alone.contexts_of(slice(None), pairs=True))
+        self.log_z[words] = _quietly(scorer.scores, H, words)[1]  # log Z does not depend on the target
         return np.zeros(5)
 
     def _samples(self) -> list[Unit]:
@@ -209,7 +216,9 @@ class _Work:
                 some = some[first]
             some, times = some[share], times[share]
             if len(some):
-                log_z = _quietly(self.scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
+                words, starts, sizes = block.contexts
+                scorer = self.given(Contexts(words, starts[some], sizes[some]))
+                log_z = _quietly(scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
                 sums[2:] = times.sum(), (times * log_z).sum(), (times * log_z**2).sum()
         return sums
 
@@ -229,17 +238,17 @@ def paces(
     of them. Their figures of one round can be compared.
     """
     work = _Work(scorers[0], layer, windows, text)
-    H, targets, _ = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
+    block = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     found: list[list[float]] = [[] for _ in scorers]
-    for scorer in scorers:
-        scorer.log_prob(H, targets)  # the first call compiles and builds tables
-    for _ in range(rounds):
+    for number in range(rounds + 1):
         for scorer, paces_of_scorer in zip(scorers, found, strict=True):
             calls, started = 0, time.thread_time()
-            while (spent := time.thread_time() - started) < seconds:
-                scorer.log_prob(H, targets)
+            while (spent := time.thread_time() - started) < seconds or not calls:
+                given = scorer if scorer.given is None else scorer.given(block.contexts)
+                given.log_prob(block.H, block.targets)
                 calls += 1
-            paces_of_scorer.append(calls * len(targets) / spent)
+            if number:  # the first round compiles and builds tables
+                paces_of_scorer.append(calls * len(block.targets) / spent)
     return found
 
 

@@ -1,7 +1,7 @@
-"""Naive noise-contrastive estimation, one target at a time, with log Z per context word if it is learned."""
+"""Naive noise-contrastive estimation, one target at a time. log Z may be learned, per context word or per context."""
 
 import numpy as np
-from reference import logistic_loss
+from reference import Stream, logistic_loss
 
 
 class Twin:
@@ -14,6 +14,12 @@ class Twin:
         words = [target] + [stream.alias(o.accept, o.alias) for _ in range(o.negative)]
         return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate(words)]
 
+    def places(self, words):
+        """Return the entries of log_z for a context: that of its hash, or those of its words."""
+        return [Stream.hashed(words, len(self.objective.log_z))] if self.objective.hashed else words
+
+    def log_z(self, words):
+        return np.mean(self.learned["log_z"][self.places(words)]) if self.learned else 0.0
+
     def loss(self, scores, found, words):
-        log_z = np.mean(self.learned["log_z"][words]) if self.learned else 0.0
-        return logistic_loss(scores - log_z, found)
+        return logistic_loss(scores - self.log_z(words), found)

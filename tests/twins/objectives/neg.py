@@ -6,7 +6,8 @@ from reference import logistic_loss
 class Twin:
     """The candidates (row, label, shift) of a target, in the order drawn from the stream, and the loss of their scores.
 
-    learned: the arrays, indexed by context word, that the loss depends on; none here.
+    learned: the arrays that the loss depends on; none here. places (optional): returns the indices in these arrays for
+    a list of context words; by default, the words themselves.
     """
 
     def __init__(self, objective):

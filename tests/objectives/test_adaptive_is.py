@@ -13,7 +13,7 @@ from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.objectives.adaptive_is import Scratch, draw_proposal
+from w2vtrain.probability.mixture import Scratch, draw_proposal
 from w2vtrain.probability.ngrams import count_bigrams
 
 SIZE, WIDTH = 11, 6
@@ -51,14 +51,14 @@ def q_of(objective, previous, exponent=1.0):
     after = Counter(b for a, b in pairwise(tokens) if a == previous >= 0 and b >= 0)
     if not after:
         return unigram, 0 * unigram
-    share = objective.proposal.mixture[int(np.log2(COUNTS[previous]))]
+    share = objective.estimator.proposal.mixture[int(np.log2(COUNTS[previous]))]
     part = share * np.array([after[v] for v in range(SIZE)]) / after.total()
     return part + (1 - share) * unigram, part
 
 
 def naive_draws(objective, stream, previous, n):
     """Draw n words, those from the bigrams first, with the same random numbers as the objective."""
-    o, table = objective.proposal, objective.proposal.bigrams
+    o, table = objective.estimator.proposal, objective.estimator.proposal.bigrams
     first, last = (0, 0) if previous < 0 else table.starts[previous : previous + 2]
     share = o.mixture[o.class_of[previous]] if last > first else 0.0
     from_bigram = sum((stream.draw() >> 32) / 2**32 < share for _ in range(n))
@@ -75,14 +75,14 @@ def naive(objective, H, targets, previous, exponent=1.0):
     for b, (h, target) in enumerate(zip(H, targets, strict=True)):
         q, part = q_of(objective, previous[b], exponent)
         words, size = [], 0.0
-        while not words or (size < objective.ess and len(words) < objective.cap):
-            words += naive_draws(objective, stream, previous[b], objective.samples)
+        while not words or (size < objective.estimator.ess and len(words) < objective.estimator.cap):
+            words += naive_draws(objective, stream, previous[b], objective.estimator.samples)
             r = np.exp(output[words] @ h) / q[words]
             size = r.sum() ** 2 / (r**2).sum()
         weights, log_z = r / r.sum(), np.log(r.mean())
         draws.append(len(words))
         parts.append(weights @ (part / q)[words])
-        if size < objective.ess:
+        if size < objective.estimator.ess:
             waiting.append(b)
             s = output @ h
             words, weights, log_z = range(SIZE), np.exp(s) / np.exp(s).sum(), np.log(np.exp(s).sum())
@@ -113,12 +113,12 @@ def test_bigram_counts_match_those_of_a_counter(tokens, end, piece):
 def test_draws_follow_the_mixture_distribution(share, previous):
     """A million draws pass a chi-square test, none is outside the vocabulary, and each comes with its correct Q."""
     objective, n = built(), 1000
-    objective.proposal.mixture[:] = share
+    objective.estimator.proposal.mixture[:] = share
     scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
     stream, words, seen = np.array([9], np.uint64), np.empty(n, np.int32), np.zeros(SIZE)
     q, part = q_of(objective, previous)
     for _ in range(1000):
-        draw_proposal(stream, objective.proposal, previous, scratch, words)
+        draw_proposal(stream, objective.estimator.proposal, previous, scratch, words)
         assert words.min() >= 0
         seen += np.bincount(words, minlength=SIZE)
     assert len(seen) == SIZE
@@ -130,7 +130,7 @@ def test_draws_follow_the_mixture_distribution(share, previous):
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
 def test_step_matches_the_naive_twin(rng, exponent):
     objective, H = built(ns_exponent=exponent, mixture_rate=0.1, **SOME), hidden(rng)
-    mixture = objective.proposal.mixture
+    mixture = objective.estimator.proposal.mixture
     mixture[:] = np.linspace(0.2, 0.8, len(mixture))
     loss, dH, d_output, draws, waiting, parts = naive(objective, H, TARGETS, PREVIOUS, exponent)
     assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
@@ -154,7 +154,7 @@ def test_step_matches_the_naive_twin(rng, exponent):
 def test_update_is_the_gradient_of_the_loss(rng, options):
     objective, H = built(**options), hidden(rng)
     objective.step(H, TARGETS, 0.0, in_text())
-    assert (objective.proposal.mixture == 0.5).all()
+    assert (objective.estimator.proposal.mixture == 0.5).all()
     assert objective.counts.sum() == 0, "at rate 0, nothing is learned or counted"
     check_block_gradients(objective, H, TARGETS, tolerance=1e-8, work=in_text)
 
@@ -174,9 +174,9 @@ def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
 
 def bigram_model(objective, previous, share):
     """Make P(.|h) = share B(.|previous) + (1 - share) / V for h = (0, ..., 0, 1). Return h and P."""
-    objective.proposal.mixture[:] = 1.0
+    objective.estimator.proposal.mixture[:] = 1.0
     p = share * q_of(objective, previous)[0] + (1 - share) / SIZE
-    objective.proposal.mixture[:] = 0.5
+    objective.estimator.proposal.mixture[:] = 0.5
     objective.output[:, -1] = np.log(p)
     h = np.zeros((1, WIDTH))
     h[0, -1] = 1
@@ -189,7 +189,7 @@ def test_the_mixture_weight_converges_to_the_smallest_divergence(share):
     objective = built(samples=200, ess=0.0, cap=200, mixture_rate=0.02)
     h, p = bigram_model(objective, 2, share)
     H, targets = np.repeat(h, 100, axis=0), np.zeros(100, np.int32)
-    work, mixture, place, found = begun(previous=np.full(100, 2, np.int32)), objective.proposal.mixture, 5, []
+    work, mixture, place, found = begun(previous=np.full(100, 2, np.int32)), objective.estimator.proposal.mixture, 5, []
     for step in range(120):
         objective.step(H, targets, 1e-300, work)
         if step >= 60:
@@ -221,7 +221,7 @@ def test_words_are_drawn_by_frequency_if_there_is_no_text(rng):
     assert objective.step(H, TARGETS, 0.01, in_text())[0] == pytest.approx(loss)
     assert sum(draws) == objective.draws[0]
     assert not any(parts)
-    assert (objective.proposal.mixture == 0.5).all()
+    assert (objective.estimator.proposal.mixture == 0.5).all()
 
 
 def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):

@@ -188,8 +188,8 @@ def test_options_are_converted_and_invalid_ones_are_rejected():
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("is", {"ess": -1.0}, "option ess of objective is: -1.0 is not between 0 and 8192"),
-        ("is", {"samples": 9000, "ess": -1.0}, "option cap of objective is: 8192 is not between 9000 and 10000000"),
+        ("is", {"ess": -2.0}, "option ess of objective is: -2.0 is not between 0 and 8192"),
+        ("is", {"samples": 9000, "ess": -2.0}, "option cap of objective is: 8192 is not between 9000 and 10000000"),
         ("nce", {"share_noise": 20_000}, "option share_noise of objective nce: 20000 is not between 1 and 10,000"),
         ("cnn-softmax", {"net_rate": 2e3}, "option net_rate of objective cnn-softmax: 2000 is not between 0 and 1000"),
         ("infrequent-norm", {"gamma": 2}, "option gamma of objective infrequent-norm: 2 is not between 1e-06 and 1"),

@@ -1,16 +1,19 @@
 # ruff: noqa: N999 -- named as on the command line
-"""Softmax gradient estimated by importance sampling from word frequencies (Bengio & Senécal 2003).
+"""Softmax gradient estimated by importance sampling from a fixed proposal (Bengio & Senécal 2003).
 
-The proposal distribution Q is fixed; adaptive_is.py has one that learns.
+The proposal distribution Q does not change; adaptive_is.py has one that learns.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.probability.dense import RowObjective, Workspace, softmax
+from w2vtrain.errors import ConfigError
+from w2vtrain.probability.dense import Workspace, softmax
+from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
+from w2vtrain.probability.mixture import fixed_mixture
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_words, noise_distribution
+from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
 from w2vtrain.probability.subset import add_rows, learn_all, learn_rows, take_rows
 
 DEFAULTS = {
@@ -19,6 +22,9 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
     "vlbl": {"alpha": 0.04, "shuffle": True},
 }
+SHARED, OWN = (2048, 200.0, 8192), (32, 25.0, 4096)
+"""Values for samples, ess and cap: of draws that a block shares, and of draws that each example makes for itself."""
+PROPOSALS = {"unigram": SHARED, "bigram": OWN, "log-uniform": SHARED, "uniform": SHARED}
 
 
 class Batch(NamedTuple):
@@ -35,68 +41,37 @@ class Batch(NamedTuple):
     log_sum: np.ndarray
 
 
-class ImportanceSampling(RowObjective):
-    """∇L = -∇s_w + Σ_v (r_v / Σ r) ∇s_v, v ~ Q, r_v = exp(s_v) / Q(v): g_v = [v=w] - r_v / Σ r.
+class SharedDraws:
+    """Draws in batches; a batch is shared by all examples of the block that still need draws.
 
-    Bengio & Senécal 2003, "Quick training of probabilistic neural nets by importance sampling". The reported loss is
-    L = -s_w + log(mean r). Both the gradient and the loss are biased; the bias shrinks as more words are drawn.
-
-    Words are drawn in batches. A batch is shared by all examples of the block that still need draws, that is, whose
-    effective sample size (Σ r)² / Σ r² is below `ess`. An example still below it after `cap` draws uses the exact sum
-    over all words instead. `examples` counts all examples, and `fallbacks` counts those that used the exact sum.
-
-    samples: draws per batch, with replacement. ess: effective sample size to reach; 0 draws exactly one batch. cap:
-    maximum draws per example, rounded down to whole batches. ns_exponent: Q is proportional to the counts to this
-    power.
+    noise (V,) float64: Q. samples: draws per batch. ess: effective sample size to reach; an example that does not reach
+    it within `cap` draws, rounded down to whole batches, uses the exact sum over all words.
     """
 
-    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, ess: float, cap: int) -> None:
-        super().__init__(output)
+    def __init__(self, noise: np.ndarray, samples: int, ess: float, cap: int) -> None:
         self.samples, self.ess, self.batches = samples, ess, cap // samples
-        self.accept, self.alias = alias_table(noise)
-        self.log_noise = np.log(noise).astype(output.dtype)
-        self.counts = np.zeros(3, np.int64)
-        self.examples, self.fallbacks, self.draws = self.counts[:1], self.counts[1:2], self.counts[2:]
+        self.table, self.log_noise = alias_table(noise), np.log(noise)
 
-    @classmethod
-    def build(
-        cls, problem: Problem, *, samples: int = 2048, ess: float = 200.0, cap: int = 8192, ns_exponent: float = 1.0
-    ) -> "ImportanceSampling":
-        """Start biases, if any, at the log-frequencies of the words."""
-        check_ranges(
-            "is",
-            samples=(samples, 1, 1_000_000),
-            cap=(cap, samples, 10_000_000),
-            ess=(ess, 0, cap),
-            ns_exponent=(ns_exponent, 0, 2),
-        )
-        noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
-        return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, ess, cap)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""
-        return {"is.counts": self.counts}
-
-    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
-        dH = self.output[targets]
+    def learn(self, output: np.ndarray, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> Outcome:
+        """Train output (V, width) on a block: H (B, width), targets (B,)."""
+        dH = output[targets]
         hit = np.einsum("bd,bd->b", H, dH)
-        batches, log_sum, drawn, few = self._draw(H, work)
+        batches, log_sum, drawn, few = self._draw(output, H, work)
         log_z = log_sum - np.log(drawn).astype(H.dtype)
         if len(few):
-            log_z[few], change = learn_all(self.output, H[few], lr, work)
+            log_z[few], change = learn_all(output, H[few], lr, work)
             log_sum[few], dH[few] = np.inf, dH[few] + change  # discard their draws
         for batch in batches:
             g = batch.shares
             g *= -np.exp(batch.log_sum - log_sum[batch.lines])[:, None]
             dH[batch.lines] += g @ batch.rows
-            learn_rows(self.output, batch.words, g, H[batch.lines], lr, work)
-        add_rows(self.output, targets, H, self.output.dtype.type(lr))
-        if lr:
-            self.counts += len(H), len(few), drawn.sum()
-        return float((log_z - hit).sum(dtype=np.float64)), dH
+            learn_rows(output, batch.words, g, H[batch.lines], lr, work)
+        add_rows(output, targets, H, output.dtype.type(lr))
+        return Outcome(float((log_z - hit).sum(dtype=np.float64)), dH, len(few), int(drawn.sum()))
 
-    def _draw(self, H: np.ndarray, work: Workspace) -> tuple[list[Batch], np.ndarray, np.ndarray, np.ndarray]:
+    def _draw(
+        self, output: np.ndarray, H: np.ndarray, work: Workspace
+    ) -> tuple[list[Batch], np.ndarray, np.ndarray, np.ndarray]:
         """Draw batches until every example has enough or has reached the cap.
 
         Return the batches, each example's log Σ r and number of draws, (B,), and the examples that need the exact sum.
@@ -106,7 +81,7 @@ class ImportanceSampling(RowObjective):
         stream = work.stream()
         batches: list[Batch] = []
         while len(few) and len(batches) < self.batches:
-            batch, squares = self._batch(H, few, stream, work, str(len(batches)))
+            batch, squares = self._batch(output, H, few, stream, work, str(len(batches)))
             batches.append(batch)
             total = np.logaddexp(log_sum[few], batch.log_sum)
             inverse[few] = inverse[few] * np.exp(2 * (log_sum[few] - total))
@@ -117,18 +92,74 @@ class ImportanceSampling(RowObjective):
         return batches, log_sum, drawn, few
 
     def _batch(
-        self, H: np.ndarray, lines: np.ndarray, stream: np.ndarray, work: Workspace, name: str
+        self, output: np.ndarray, H: np.ndarray, lines: np.ndarray, stream: np.ndarray, work: Workspace, name: str
     ) -> tuple[Batch, np.ndarray]:
         """Draw one batch for the examples `lines` (b,); return it and Σ r² / (Σ r)² of each example, (b,)."""
         drawn = work.array("drawn", (self.samples,), np.int32)
-        draw_words(stream, self.accept, self.alias, drawn)
+        draw_words(stream, *self.table, drawn)
         words, times = np.unique(drawn, return_counts=True)
-        rows = take_rows(self.output, words, work, "rows" + name)
+        rows = take_rows(output, words, work, "rows" + name)
         r = np.dot(H[lines], rows.T, out=work.array("shares" + name, (len(lines), len(words)), H.dtype))
-        r += np.log(times).astype(H.dtype) - self.log_noise[words]
+        r += np.log(times).astype(H.dtype) - self.log_noise[words].astype(H.dtype)
         log_sum = softmax(r)
         squares = np.square(r, out=work.array("squares", r.shape, r.dtype)) @ (1 / times).astype(r.dtype)
         return Batch(words, rows, lines, r, log_sum), squares
+
+
+class ImportanceSampling(ImportanceObjective):
+    """∇L = -∇s_w + Σ_v (r_v / Σ r) ∇s_v, v ~ Q, r_v = exp(s_v) / Q(v): g_v = [v=w] - r_v / Σ r.
+
+    Bengio & Senécal 2003, "Quick training of probabilistic neural nets by importance sampling". The reported loss is
+    L = -s_w + log(mean r). Both the gradient and the loss are biased; the bias shrinks as more words are drawn.
+
+    Words are drawn in batches, until the effective sample size (Σ r)² / Σ r² reaches `ess`. An example that is still
+    below it after `cap` draws uses the exact sum over all words instead. `examples` counts all examples, and
+    `fallbacks` counts those that used the exact sum.
+
+    proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "bigram" mixes the bigrams of the
+    text with it, Q(v|p) = λ B(v|p) + (1 - λ) U(v), where p is the word before the target and λ is the share of Witten &
+    Bell 1991. "log-uniform" is Zipf's law over the ranks r = 0, 1, ... of the words, log((r + 2) / (r + 1)) / log(V +
+    1), as in TensorFlow. "uniform" takes all words alike. With "bigram", each example draws its own words; otherwise, a
+    batch is shared by all examples of the block that still need draws.
+
+    samples: draws per batch, with replacement; 0 means 2048, or 32 with "bigram". ess: effective sample size to reach;
+    0 draws exactly one batch; -1 means 200, or 25 with "bigram". cap: maximum draws per example, rounded down to whole
+    batches; 0 means 8192, or 4096 with "bigram". ns_exponent: see proposal.
+    """
+
+    @classmethod
+    def build(
+        cls,
+        problem: Problem,
+        *,
+        proposal: str = "unigram",
+        samples: int = 0,
+        ess: float = -1.0,
+        cap: int = 0,
+        ns_exponent: float = 1.0,
+    ) -> "ImportanceSampling":
+        """Start biases, if any, at the log-frequencies of the words."""
+        if proposal not in PROPOSALS:
+            raise ConfigError(f"option proposal of objective is: {proposal!r} is not one of {', '.join(PROPOSALS)}")
+        if proposal in ("log-uniform", "uniform") and ns_exponent != 1:
+            raise ConfigError(f"option ns_exponent of objective is has no effect on the proposal {proposal}; omit it")
+        usual = PROPOSALS[proposal]
+        samples, ess, cap = samples or usual[0], usual[1] if ess == -1 else ess, cap or usual[2]
+        check_ranges(
+            "is",
+            samples=(samples, 1, 1_000_000),
+            cap=(cap, samples, 1_000_000 if usual is OWN else 10_000_000),
+            ess=(ess, 0, cap),
+            ns_exponent=(ns_exponent, 0, 2),
+        )
+        output = problem.initial_rows(bias=problem.log_unigram())
+        if proposal == "bigram":
+            return cls(output, OwnDraws(fixed_mixture(problem, ns_exponent), samples, ess, cap))
+        if proposal == "log-uniform":
+            noise = log_uniform(len(problem.counts))
+        else:
+            noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent if proposal == "unigram" else 0.0)
+        return cls(output, SharedDraws(noise, samples, ess, cap))
 
 
 OBJECTIVE = ImportanceSampling

@@ -7,7 +7,7 @@ import numpy as np
 
 from w2vtrain.probability.dense import RowObjective, Workspace
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_words, noise_distribution
+from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
 from w2vtrain.probability.subset import learn_subset
 
 DEFAULTS = {
@@ -49,15 +49,11 @@ class SampledSoftmax(RowObjective):
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         if not self.samples:
             return learn_subset(self.output, np.arange(len(self.output)), H, targets, lr, work)
-        words = work.array("words", (self.samples + len(targets),), np.int32)
-        draw_words(work.stream(), self.accept, self.alias, words[: self.samples])
-        words[self.samples :] = targets
-        rows, places = np.unique(words, return_inverse=True)
-        shift = np.full(len(rows), np.inf, H.dtype)
-        drawn = places[: self.samples]
-        shift[drawn] = self.log_expected[words[: self.samples]]
-        own = self.log_expected[targets]
-        return learn_subset(self.output, rows, H, places[self.samples :], lr, work, shift, own)
+        drawn = work.array("drawn", (self.samples,), np.int32)
+        draw_words(work.stream(), self.accept, self.alias, drawn)
+        rows, places, times = distinct_candidates(drawn, targets)
+        shift = np.where(times > 0, self.log_expected[rows], self.output.dtype.type(np.inf))
+        return learn_subset(self.output, rows, H, places, lr, work, shift, self.log_expected[targets])
 
 
 OBJECTIVE = SampledSoftmax

@@ -73,6 +73,23 @@ def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
+def log_uniform(size: int) -> np.ndarray:
+    """Return Zipf's law over the ranks 0..V-1, V = `size`: P(r) = log((r + 2) / (r + 1)) / log(V + 1), (V,) float64.
+
+    It is the distribution of TensorFlow's log_uniform_candidate_sampler, for words in descending order of count.
+    """
+    return np.asarray(np.diff(np.log(np.arange(1.0, size + 2))) / np.log(size + 1))
+
+
+def distinct_candidates(drawn: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distinct words among draws (m,) and targets (B,), in ascending order, (n,).
+
+    Return with them the indices (B,) of the targets among these words, and how often each word was drawn, (n,).
+    """
+    rows, places = np.unique(np.concatenate([drawn, targets]), return_inverse=True)
+    return rows, places[len(drawn) :], np.bincount(places[: len(drawn)], minlength=len(rows))
+
+
 def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (accept, alias) for `draw_alias`, built by Vose's (1991) version of Walker's alias method.
 

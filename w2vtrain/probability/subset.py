@@ -42,6 +42,17 @@ def learn_all(output: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> 
     return log_z, -dH
 
 
+def correct(scores: np.ndarray, places: np.ndarray, shift: np.ndarray, own: np.ndarray) -> None:
+    """Subtract shift (n,) from scores (B, n), except for each line's target, in column places (B,): subtract own (B,).
+
+    Infinity excludes a word from the examples whose target it is not.
+    """
+    lines = np.arange(len(scores))
+    hit = scores[lines, places] - own
+    np.subtract(scores, shift.astype(scores.dtype, copy=False), out=scores)
+    scores[lines, places] = hit
+
+
 def learn_subset(
     output: np.ndarray,
     rows: np.ndarray,
@@ -62,11 +73,8 @@ def learn_subset(
     """
     taken = take_rows(output, rows, work, "taken")
     g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))
-    if shift is not None:
-        lines = np.arange(len(H))
-        hit = g[lines, places] - own
-        np.subtract(g, shift.astype(g.dtype, copy=False), out=g)
-        g[lines, places] = hit
+    if shift is not None and own is not None:
+        correct(g, places, shift, own)
     log_z, hit = softmax_errors(g, places)
     dH = np.dot(g, taken)
     learn_rows(output, rows, g, H, lr, work)

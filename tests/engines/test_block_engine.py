@@ -33,10 +33,15 @@ BLOCKS = [name for name in objectives.objectives() if objectives.engine_of(name)
 # Options that make an objective take other code paths than its defaults do.
 VARIANTS = {
     "adaptive-is": [{"samples": 4, "ess": 3.0, "cap": 16}],
+    "blackout": [{"samples": 5}],
     "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5}],
     "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
     "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
-    "is": [{"samples": 6, "ess": 5.0, "cap": 24}],
+    "is": [
+        {"samples": 6, "ess": 5.0, "cap": 24},
+        {"proposal": "bigram", "samples": 4, "ess": 3.0, "cap": 16},
+        {"proposal": "log-uniform", "samples": 6, "ess": 5.0, "cap": 24},
+    ],
     "sampled-softmax": [{"samples": 5}, {"samples": 0}],
     "target": [{"size": 2}],
 }

@@ -1,4 +1,4 @@
-"""Adaptive importance sampling, compared with a naive twin in float64; its proposal, bias and mixture weights."""
+"""Importance sampling from a mixture with bigrams, adaptive or not: naive twin, draws, bias and mixture weights."""
 
 from collections import Counter
 from functools import partial
@@ -33,10 +33,10 @@ def text(length=400, seed=3):
     return tokens
 
 
-def built(tokens=None, dtype=np.float64, counts=COUNTS, end=-1, **options):
+def built(tokens=None, dtype=np.float64, counts=COUNTS, end=-1, name="adaptive-is", **options):
     tokens = text() if tokens is None else np.asarray(tokens, np.int32)
     problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype, tokens=tokens, end=end)
-    return objectives.objective_class("adaptive-is").build(problem, **options)
+    return objectives.objective_class(name).build(problem, **options)
 
 
 def hidden(rng):
@@ -44,14 +44,24 @@ def hidden(rng):
     return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
 
 
+def fixed(**options):
+    """Return `is` with the bigram proposal."""
+    return built(name="is", proposal="bigram", **options)
+
+
 def q_of(objective, previous, exponent=1.0):
-    """Return Q(.|previous), (V,), and its term λ B, computed from the word pairs of the text."""
+    """Return Q(.|previous), (V,), and its term λ B, computed from the word pairs of the text.
+
+    λ is that of the objective's own classes if it adapts, and of Witten and Bell if it does not.
+    """
     unigram = COUNTS**exponent / (COUNTS**exponent).sum()
     tokens = text().tolist()
     after = Counter(b for a, b in pairwise(tokens) if a == previous >= 0 and b >= 0)
     if not after:
         return unigram, 0 * unigram
-    share = objective.estimator.proposal.mixture[int(np.log2(COUNTS[previous]))]
+    share = after.total() / (after.total() + len(after))
+    if isinstance(objective, objectives.objective_class("adaptive-is")):
+        share = objective.estimator.proposal.mixture[int(np.log2(COUNTS[previous]))]
     part = share * np.array([after[v] for v in range(SIZE)]) / after.total()
     return part + (1 - share) * unigram, part
 
@@ -148,6 +158,62 @@ def test_step_matches_the_naive_twin(rng, exponent):
     np.testing.assert_allclose(mixture, expected, rtol=1e-12)
     assert objective.arrays()["is.mixture"] is mixture
     assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_is_with_bigrams_matches_the_naive_twin_and_its_mixture_does_not_change(rng, exponent):
+    objective, H = fixed(ns_exponent=exponent, **SOME), hidden(rng)
+    mixture = objective.estimator.proposal.mixture.copy()
+    loss, dH, d_output, draws, waiting, _ = naive(objective, H, TARGETS, PREVIOUS, exponent)
+    assert waiting, "some must fall back to the exact sum"
+    old = objective.output.copy()
+    got, got_dH = objective.step(H, TARGETS, 0.01, in_text())
+    assert got == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    assert objective.arrays().keys() == {"is.counts"}
+    assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
+    np.testing.assert_array_equal(objective.estimator.proposal.mixture, mixture)
+
+
+@pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
+def test_draws_of_is_with_bigrams_follow_the_interpolation_of_witten_and_bell(previous):
+    """Every word can be drawn, after every word."""
+    objective, n = fixed(), 100_000
+    scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
+    words, (q, _) = np.empty(n, np.int32), q_of(objective, previous)
+    draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, previous, scratch, words)
+    assert (q > 0).all()
+    assert stats.chisquare(np.bincount(words, minlength=SIZE), q * n).pvalue > 1e-4
+    np.testing.assert_allclose(scratch.q, q[words], rtol=1e-12)
+
+
+def test_unigram_draws_follow_the_counts_by_default():
+    for objective in (built([]), fixed(tokens=[])):
+        scratch, words = (
+            Scratch(*np.zeros((2, 100_000)), *np.zeros((2, 100_000), np.int64)),
+            np.empty(100_000, np.int32),
+        )
+        draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, 0, scratch, words)
+        assert stats.chisquare(np.bincount(words), COUNTS / COUNTS.sum() * len(words)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("word", "end"), [(8, 0.99), (7, 0.01)])
+def test_the_mixture_weight_stays_off_0_and_1(word, end):
+    """Word 8 always follows word 2 and has all of P, so λ tends to 1; word 7 never does, so λ tends to 0.
+
+    From either end, it can come back.
+    """
+    objective = built([2, 8, -1] * 5, samples=50, ess=0.0, cap=50, mixture_rate=1.0)
+    objective.output[:, -1] = np.where(np.arange(SIZE) == word, 0.0, -40.0)
+    h, work = np.eye(WIDTH)[[-1]], begun(previous=np.array([2], np.int32))
+    for _ in range(5):
+        objective.step(h, np.array([word], np.int32), 1e-300, work)
+    assert objective.estimator.proposal.mixture[int(np.log2(COUNTS[2]))] == pytest.approx(end)
+    objective.output[:, -1] = np.where(np.arange(SIZE) == 15 - word, 0.0, -40.0)
+    for _ in range(20):
+        objective.step(h, np.array([word], np.int32), 1e-300, work)
+    assert objective.estimator.proposal.mixture[int(np.log2(COUNTS[2]))] == pytest.approx(1 - end)
 
 
 @pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])

@@ -1,5 +1,7 @@
 """Importance sampling, compared with a naive twin in float64; its draws, weights and bias."""
 
+import math
+
 import numpy as np
 import pytest
 from reference import (
@@ -33,10 +35,19 @@ def hidden(rng):
     return hidden_vectors(rng, len(TARGETS), WIDTH, np.linspace(0.05, 2, len(TARGETS)))
 
 
-def naive(objective, H, targets, exponent=1.0):
+def proposal_of(name, exponent=1.0):
+    """Return Q of a proposal that does not depend on the previous word, (V,)."""
+    weights = {
+        "unigram": COUNTS**exponent,
+        "log-uniform": [math.log((r + 2) / (r + 1)) for r in range(len(COUNTS))],
+        "uniform": np.ones(len(COUNTS)),
+    }[name]
+    return np.array(weights) / sum(weights)
+
+
+def naive(objective, H, targets, q):
     """Return loss, -dL/dH, -dL/d output, draws and fallbacks of a block, one example and one draw at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
-    q = COUNTS**exponent / (COUNTS**exponent).sum()
     stream = Stream.of_step(begun())
     drawn = [[] for _ in H]
     waiting = list(range(len(H)))
@@ -64,10 +75,13 @@ def effective(output, h, drawn, q):
     return r.sum() ** 2 / (r**2).sum()
 
 
-@pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_step_matches_the_naive_twin(rng, exponent):
-    objective, H = built(ns_exponent=exponent, **SOME), hidden(rng)
-    loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, exponent)
+@pytest.mark.parametrize(
+    ("proposal", "exponent", "ess"),
+    [("unigram", 0.5, 6.2), ("unigram", 1.0, 6.2), ("log-uniform", 1.0, 6.2), ("uniform", 1.0, 5.5)],
+)
+def test_step_matches_the_naive_twin(rng, proposal, exponent, ess):
+    objective, H = built(proposal=proposal, ns_exponent=exponent, **{**SOME, "ess": ess}), hidden(rng)
+    loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, proposal_of(proposal, exponent))
     assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
     assert 0 < len(waiting) < draws.count(30), "some of those must fall back to the exact sum"
     old = objective.output.copy()
@@ -127,15 +141,18 @@ def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
     assert (np.abs(found.mean(axis=0) - expected) < 4.5 * error + 1e-3).all()
 
 
-@pytest.mark.parametrize("exponent", [0.0, 1.0])
-def test_draws_follow_the_noise_distribution(exponent):
-    """A million draws pass a chi-square test, and none is outside the vocabulary."""
-    objective = built(ns_exponent=exponent, **SOME)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"ns_exponent": 0.0}, {"proposal": "unigram"}, {"proposal": "log-uniform"}, {"proposal": "uniform"}],
+)
+def test_draws_follow_the_proposal(options):
+    """A million draws pass a chi-square test, and none is outside the vocabulary. The default is the unigrams."""
+    objective = built(**options)
     words = np.empty(1_000_000, np.int32)
     draw_words(np.array([5], np.uint64), *objective.estimator.table, words)
-    q = COUNTS**exponent / (COUNTS**exponent).sum()
+    q = proposal_of(options.get("proposal", "unigram"), options.get("ns_exponent", 1.0))
     assert words.min() >= 0
-    assert stats.chisquare(np.bincount(words), q * len(words)).pvalue > 1e-4
+    assert stats.chisquare(np.bincount(words, minlength=len(q)), q * len(words)).pvalue > 1e-4
     np.testing.assert_allclose(np.exp(objective.estimator.log_noise), q, rtol=1e-12)
 
 
@@ -161,3 +178,34 @@ def test_options_out_of_range_are_rejected(options):
     (name,) = options
     with pytest.raises(ConfigError, match=f"option {name} of objective is"):
         built(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"proposal": "trigram"},
+            "proposal of objective is: 'trigram' is not one of unigram, bigram, log-uniform, uniform",
+        ),
+        (
+            {"proposal": "uniform", "ns_exponent": 0.5},
+            "ns_exponent of objective is has no effect on the proposal uniform",
+        ),
+        ({"proposal": "log-uniform", "ns_exponent": 0.0}, "has no effect on the proposal log-uniform; omit it"),
+        ({"proposal": "bigram", "cap": 2_000_000}, "cap of objective is: 2000000 is not between 32 and 1000000"),
+        ({"proposal": "bigram", "ns_exponent": 2.5}, "ns_exponent of objective is: 2.5"),
+    ],
+)
+def test_options_that_do_not_fit_the_proposal_are_rejected(options, message):
+    with pytest.raises(ConfigError, match=message):
+        built(**options)
+
+
+def test_the_usual_numbers_of_draws_depend_on_who_shares_them():
+    """A batch that a block shares has more draws than a batch of one example."""
+    for proposal, usual in (("unigram", (2048, 200, 8192)), ("uniform", (2048, 200, 8192)), ("bigram", (32, 25, 4096))):
+        estimator = built(proposal=proposal).estimator
+        cap = getattr(estimator, "cap", 0) or estimator.batches * estimator.samples
+        assert (estimator.samples, estimator.ess, cap) == usual
+    estimator = built(proposal="bigram", samples=10, ess=0.0, cap=40).estimator
+    assert (estimator.samples, estimator.ess, estimator.cap) == (10, 0, 40)

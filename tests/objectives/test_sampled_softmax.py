@@ -11,6 +11,7 @@ from reference import (
     hidden_vectors,
     problem_of,
 )
+from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
@@ -104,6 +105,17 @@ def test_expected_counts_match_how_often_words_are_in_the_drawn_set():
     expected = np.exp(objective.log_expected)
     deviation = np.sqrt(expected * (1 - expected) / rounds)
     assert (np.abs(found - expected) < 4.5 * deviation).all()
+
+
+def test_by_default_1024_words_are_drawn_by_their_counts():
+    objective, q = built(), COUNTS / COUNTS.sum()
+    words = np.empty(1_000_000, np.int32)
+    draw_words(np.array([11], np.uint64), objective.accept, objective.alias, words)
+    assert stats.chisquare(np.bincount(words), q * len(words)).pvalue > 1e-4
+    rare = problem_of(np.arange(40_000, 0, -1), dim=2, dtype=np.float64)  # too many words for all to be expected
+    q = rare.counts / rare.counts.sum()
+    objective = objectives.objective_class("sampled-softmax").build(rare)
+    np.testing.assert_allclose(np.exp(objective.log_expected), 1 - (1 - q) ** 1024, rtol=1e-6)
 
 
 def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):

@@ -176,6 +176,14 @@ def test_is_with_bigrams_matches_the_naive_twin_and_its_mixture_does_not_change(
     np.testing.assert_array_equal(objective.estimator.proposal.mixture, mixture)
 
 
+def test_the_mixture_weight_of_is_depends_on_the_text_alone():
+    """It may be nearer to 1 than one that is learned."""
+    objective = fixed(tokens=[2, 8, -1] * 200)
+    for _ in range(2):
+        assert objective.estimator.proposal.mixture[2] == pytest.approx(200 / 201)
+        objective.step(np.eye(WIDTH)[[-1]], np.array([3], np.int32), 0.1, begun(previous=np.array([2], np.int32)))
+
+
 @pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
 def test_draws_of_is_with_bigrams_follow_the_interpolation_of_witten_and_bell(previous):
     """Every word can be drawn, after every word."""

@@ -116,15 +116,15 @@ class ImportanceSampling(ImportanceObjective):
     below it after `cap` draws uses the exact sum over all words instead. `examples` counts all examples, and
     `fallbacks` counts those that used the exact sum.
 
-    proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "bigram" mixes the bigrams of the
-    text with it, Q(v|p) = λ B(v|p) + (1 - λ) U(v), where p is the word before the target and λ is the share of Witten &
-    Bell 1991. "log-uniform" is Zipf's law over the ranks r = 0, 1, ... of the words, log((r + 2) / (r + 1)) / log(V +
-    1), as in TensorFlow. "uniform" takes all words alike. With "bigram", each example draws its own words; otherwise, a
-    batch is shared by all examples of the block that still need draws.
+    proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "log-uniform" is Zipf's law over the
+    ranks of the words, as in TensorFlow, and "uniform" gives all words the same probability. "bigram" is a mixture,
+    Q(v|p) = λ B(v|p) + (1 - λ) U(v), of how often v follows the previous word p, and of the unigrams; λ is n / (n + t)
+    if p is followed by n words, t of them distinct (Witten & Bell 1991). With "bigram", each example draws its own
+    words; otherwise, a batch is shared by all examples of the block that still need draws.
 
     samples: draws per batch, with replacement; 0 means 2048, or 32 with "bigram". ess: effective sample size to reach;
     0 draws exactly one batch; -1 means 200, or 25 with "bigram". cap: maximum draws per example, rounded down to whole
-    batches; 0 means 8192, or 4096 with "bigram". ns_exponent: see proposal.
+    batches; 0 means 8192, or 4096 with "bigram". ns_exponent: see proposal; only for "unigram" and "bigram".
     """
 
     @classmethod

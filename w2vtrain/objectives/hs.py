@@ -3,7 +3,6 @@
 It is exactly normalized and samples nothing.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.indices import unpack_indices, with_room
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import prefetch_element
-from w2vtrain.probability.dense import SCORED
+from w2vtrain.probability.dense import SCORED, NormalizedScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import (
     Tree,
@@ -26,6 +25,7 @@ from w2vtrain.probability.trees import (
     read_paths,
     tree_from_file,
 )
+from w2vtrain.probability.word_files import vectors_of
 
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},
@@ -46,28 +46,12 @@ def check_names(tree: str, vectors: str) -> None:
     """Raise ConfigError if the options contradict each other. No file is opened."""
     if not tree:
         raise ConfigError(f"option tree of objective hs: expected {', '.join(TREES)} or a file name")
+    if tree == "classes":
+        raise ConfigError("option tree of objective hs: classes are no binary tree: use --objective class-softmax")
     if tree == "cluster" and not vectors:
         raise ConfigError("option vectors of objective hs: tree cluster needs a file of word vectors: -O vectors=FILE")
     if vectors and tree != "cluster":
         raise ConfigError(f"option vectors of objective hs: only tree cluster uses vectors, not {tree}")
-
-
-def vectors_of(words: Sequence[str], path: str) -> np.ndarray:
-    """Read the vectors (V, d) float32 of words from a file. Words that it lacks get zeros.
-
-    Raise DataError if it lacks more than half of the words.
-    """
-    known = read_vectors(path)
-    row = {word: i for i, word in enumerate(known.words)}
-    rows = np.array([row.get(word, -1) for word in words])
-    if 2 * np.count_nonzero(rows < 0) > len(words):
-        raise DataError(
-            f"{path}: no vectors for {np.count_nonzero(rows < 0):,} of the {len(words):,} words of the vocabulary, "
-            f"such as {words[int(np.argmin(rows))]!r}; use vectors that were trained on similar text"
-        )
-    found: np.ndarray = known.matrix[rows]
-    found[rows < 0] = 0
-    return found
 
 
 class Hierarchical(NamedTuple):
@@ -179,21 +163,12 @@ class Hierarchical(NamedTuple):
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
-class TreeScorer:
+class TreeScorer(NormalizedScorer):
     """Scores of words that are the leaves of a tree: log P(w|h) = Σ_n log σ((1-2c_n)·o_n·h), which is normalized."""
 
     def __init__(self, tree: Tree, output: np.ndarray) -> None:
         self.tree, self.output = tree, np.ascontiguousarray(output)
         self._parent, self._code = checked_links(tree, len(output))
-
-    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
-        found = self.log_prob(H, targets)
-        return found, np.zeros_like(found)
-
-    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
-        return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return log P(target|h), (B,), computed along the target's path only."""

@@ -235,6 +235,23 @@ class ShiftedScorer(RowScorer):
         return np.asarray(super().raw(H, targets) - self.shift)
 
 
+class NormalizedScorer:
+    """Base class of scorers whose scores are log-probabilities, so that log Z is 0; subclasses define `log_prob`."""
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
+        found = self.log_prob(H, targets)
+        return found, np.zeros_like(found)
+
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,)."""
+        return self.log_prob(H, targets)
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,)."""
+        raise NotImplementedError
+
+
 class RowObjective(RowScorer):
     """Base class of block objectives with one output row per word; subclasses define `build` and `step`."""
 

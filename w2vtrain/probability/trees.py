@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.system.reading import read_lines
+from w2vtrain.probability.word_files import read_values, require_all
 
 LONGEST_LINE = 1 << 20
 """Maximum number of bytes per line of a tree file: a path may have as many turns as there are words."""
@@ -89,24 +89,37 @@ def clustered(counts: np.ndarray, vectors: np.ndarray) -> Tree:
     Hinton 2008, "A scalable hierarchical distributed language model". A word with at least half of the total is split
     off alone; otherwise it would stay in the middle of ever smaller sets. Frequent words thus have short paths.
     """
-    size, d = vectors.shape
-    vectors = np.ascontiguousarray(vectors, np.float32)
     weight = np.maximum(counts, 0.5)
-    order, along = np.arange(size), np.empty(size)
-    start, mean, axis, pull = np.random.default_rng(1).standard_normal(d), np.empty(d), np.empty(d), np.empty(d)
+    order, arrange = np.arange(len(counts)), along_axis(weight, vectors)
 
     def cut(first: int, last: int) -> int:
-        words, places = order[first:last], along[first:last]
+        words = order[first:last]
+        arrange(words)
+        left = np.cumsum(weight[words])
+        return first + 1 + int(np.abs(2 * left[:-1] - left[-1]).argmin())
+
+    return _grow(order, cut)
+
+
+def along_axis(weight: np.ndarray, vectors: np.ndarray) -> Callable[[np.ndarray], None]:
+    """Return a function that sorts a set of words, in place, by their positions along the set's main axis.
+
+    weight (V,), vectors (V, d): of all words. A word with at least half of the set's weight comes first.
+    """
+    size, d = vectors.shape
+    vectors, along = np.ascontiguousarray(vectors, np.float32), np.empty(size)
+    start, mean, axis, pull = np.random.default_rng(1).standard_normal(d), np.empty(d), np.empty(d), np.empty(d)
+
+    def arrange(words: np.ndarray) -> None:
+        places = along[: len(words)]
         axis[:] = start
         _project(vectors, weight, words, axis, mean, pull, places)
         heaviest = weight[words].argmax()
         if 2 * weight[words[heaviest]] >= weight[words].sum():
             places[heaviest] = -np.inf
         words[:] = words[np.argsort(places, kind="stable")]
-        left = np.cumsum(weight[words])
-        return first + 1 + int(np.abs(2 * left[:-1] - left[-1]).argmin())
 
-    return _grow(order, cut)
+    return arrange
 
 
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
@@ -115,12 +128,7 @@ def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
     Raise the errors of `read_paths`, and DataError if one of `words` has no path.
     """
     paths = read_paths(path)
-    if missing := [word for word in words if word not in paths]:
-        others = f" and {len(missing) - 1:,} other words" if len(missing) > 1 else ""
-        raise DataError(
-            f"{path}: no path for {missing[0]!r}{others} of the vocabulary: add a line with the path of each word, "
-            "or use --read-vocab with a vocabulary of only the words in this file"
-        )
+    require_all(path, words, paths, "path")
     order = sorted(range(len(words)), key=lambda w: paths[words[w]][0])
     sorted_paths = [paths[words[w]][0] for w in order]
     # Among adjacent paths in this order, those with the shortest common prefix separate nearest to the root.
@@ -135,19 +143,7 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
     DataError with the line number if a line is invalid or has more than LONGEST_LINE bytes, a word occurs twice, or a
     path starts with another word's path.
     """
-    paths: dict[str, tuple[str, int]] = {}
-    for number, line in read_lines(path, LONGEST_LINE):
-        fields = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).split()
-        if not fields:
-            continue
-        word, turns = _entry(fields, f"{path}:{number}")
-        if word in paths:
-            raise DataError(
-                f"{path}:{number}: word {word!r} already has a path on line {paths[word][1]}: delete one of the lines"
-            )
-        paths[word] = turns, number
-    if not paths:
-        raise DataError(f"{path} is empty: expected lines with a word, a space and its path, such as 'house 0110'")
+    paths = read_values(path, LONGEST_LINE, "path", "house 0110", lambda turns: not turns.strip(b"01"))
     for (word, (turns, number)), (other, (longer, there)) in pairwise(sorted(paths.items(), key=lambda item: item[1])):
         if longer.startswith(turns):
             raise DataError(
@@ -155,16 +151,6 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
                 f"line {number}: no path may start with another word's path, so change one of them"
             )
     return paths
-
-
-def _entry(fields: list[bytes], where: str) -> tuple[str, str]:
-    if len(fields) != 2 or fields[1].strip(b"01"):
-        got = b" ".join(fields)[:80]
-        raise DataError(f"{where}: expected a word, a space and its path, such as 'house 0110', got {got!r}")
-    try:
-        return fields[0].decode(), fields[1].decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the word: save the file as UTF-8") from error
 
 
 def _common(a: str, b: str) -> int:

@@ -1,0 +1,180 @@
+"""Softmax in two levels: over classes of words, then over the words of the target's class (Goodman 2001).
+
+It is exactly normalized and samples nothing.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.probability.classes import (
+    Classes,
+    add_log_prob,
+    by_frequency,
+    by_similarity,
+    checked_classes,
+    classes_from_file,
+    learn_words,
+    read_classes,
+)
+from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_sum_exp
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.word_files import vectors_of
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "vlbl": {"alpha": 0.06, "shuffle": True},
+}
+CLASSES = ("frequency", "cluster")
+
+
+def check_names(classes: str, count: int, vectors: str) -> None:
+    """Raise ConfigError if the options contradict each other. No file is opened."""
+    where = "of objective class-softmax"
+    if not classes:
+        raise ConfigError(f"option classes {where}: expected {', '.join(CLASSES)} or a file name")
+    if classes == "cluster" and not vectors:
+        raise ConfigError(f"option vectors {where}: classes cluster needs a file of word vectors: -O vectors=FILE")
+    if vectors and classes != "cluster":
+        raise ConfigError(f"option vectors {where}: only classes cluster uses vectors, not {classes}")
+    if count and classes not in CLASSES:
+        raise ConfigError(f"option count {where}: the file {classes} determines the number of classes")
+    check_ranges("class-softmax", count=(count, 0, 1 << 31))
+
+
+class ClassScorer(NormalizedScorer):
+    """Scores of words in classes: log P(w|h) = log P(class of w|h) + log P(w|class of w, h), which is normalized.
+
+    rows (C, width), output (V, width): the output rows of the classes and of the words.
+    """
+
+    def __init__(self, classes: Classes, rows: np.ndarray, output: np.ndarray) -> None:
+        self.classes, self.rows, self.output = classes, rows, output
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,), computed from the rows of the classes and of the target's class only."""
+        logits = H @ self.rows.T
+        found = logits[np.arange(len(H)), self.classes.of[targets]]
+        found -= log_sum_exp(logits)
+        add_log_prob(self.classes, self.output, H, targets, np.empty(self.classes.sizes.max(), H.dtype), found)
+        return np.asarray(found)
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """Return log P(w|h) for all words, (B, V)."""
+        found = np.empty((len(H), len(self.output)), H.dtype)
+        step = max(1, SCORED // len(self.output))
+        for first in range(0, len(H), step):
+            part = H[first : first + step]
+            upper = part @ self.rows.T
+            upper -= log_sum_exp(upper.copy())[:, None]
+            found[first : first + step, self.classes.words] = self._within(part) + self._spread(upper)
+        return found
+
+    def _within(self, H: np.ndarray) -> np.ndarray:
+        """Return log P(w|class of w, h) for all words, sorted by class, (B, V)."""
+        s, starts = (H @ self.output.T)[:, self.classes.words], self.classes.start[:-1]
+        s -= self._spread(np.maximum.reduceat(s, starts, axis=1))
+        s -= self._spread(np.log(np.add.reduceat(np.exp(s), starts, axis=1)))
+        return np.asarray(s)
+
+    def _spread(self, values: np.ndarray) -> np.ndarray:
+        """Return values (B, C) of classes for each of their words, (B, V)."""
+        return np.repeat(values, self.classes.sizes, axis=1)
+
+
+class ClassSoftmax(ClassScorer):
+    """L = -log P(c|h) - log P(w|c, h), c the class of w, both softmaxes: g_k = [k=c] - P(k|h), g_v = [v=w] - P(v|c, h).
+
+    Goodman 2001, "Classes for fast maximum entropy training"; with classes of neighboring frequency as in Mikolov,
+    Kombrink, Burget, Černocký & Khudanpur 2011, "Extensions of recurrent neural network language model". A target is
+    scored against all C classes and the n words of its own, instead of all V words. With C = √V, that is about 2 √V
+    rows. One class, or V classes, are the full softmax.
+
+    The scores of classes are a matrix product for the whole block. The examples of a block are then sorted by class, so
+    that each row of a word is read once per block.
+
+    classes: frequency, bins of neighboring frequency with equal sums of √frequency, which score the fewest words per
+    target; cluster, clusters of the word vectors of an earlier run (option `vectors`); or the name of a file with one
+    word per line, a tab, and the name of its class. count: the number of classes, 0 for √V; none has more than 4 times
+    the mean number of words.
+    """
+
+    engine = "blocks"
+
+    @classmethod
+    def build(
+        cls, problem: Problem, *, classes: str = "frequency", count: int = 0, vectors: str = ""
+    ) -> "ClassSoftmax":
+        """Start biases, if any, at the log-frequencies of the classes and of the words."""
+        check_names(classes, count, vectors)
+        size = len(problem.counts)
+        if count > size:
+            raise ConfigError(f"option count of objective class-softmax: {count:,} classes, but only {size:,} words")
+        count = count or max(1, round(size**0.5))
+        if classes == "frequency":
+            found = by_frequency(problem.counts, count)
+        elif classes == "cluster":
+            found = by_similarity(problem.counts, vectors_of(problem.words, vectors), count)
+        else:
+            found = classes_from_file(classes, problem.words)
+        bias = problem.log_unigram()
+        totals = np.bincount(found.of, np.exp(bias))
+        rows = replace(problem, seed=problem.seed + 1).initial_rows(len(totals), np.log(totals))
+        return cls(found, rows, problem.initial_rows(bias=bias))
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError if the options contradict each other."""
+        check_names(options.get("classes", "frequency"), options.get("count", 0), options.get("vectors", ""))
+
+    @classmethod
+    def check_files(cls, options: dict[str, Any]) -> None:
+        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
+        classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
+        if vectors:
+            read_vectors(vectors)
+        if classes not in CLASSES:
+            try:
+                read_classes(classes)
+            except InputMissing as error:
+                what = f"option classes of objective class-softmax: {', '.join(CLASSES)} or a file"
+                raise InputMissing(f"{error} ({what})") from error
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
+        mine = self.classes.of[targets]
+        loss, dH = learn_softmax(self.rows, H, mine, lr, work)
+        order = np.argsort(mine, kind="stable")
+        g = work.array("words", (len(H), int(self.classes.sizes.max())), H.dtype)
+        loss += learn_words(self.classes, self.output, H, targets, order, H.dtype.type(lr), g, dH)
+        return loss, dH
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
+        return {"output": self.output, "class.rows": self.rows}
+
+    def decayed(self) -> list[np.ndarray]:
+        """Return the rows of words and classes: weight decay shrinks both."""
+        return [self.output, self.rows]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the classes and their rows, which the model file stores in addition to `output`."""
+        return {"class.of": self.classes.of, "class.rows": self.rows}
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> ClassScorer:
+        """Return a scorer for a trained model. Raise DataError if its classes are damaged."""
+        rows = arrays["class.rows"]
+        if rows.ndim != 2 or rows.shape[1] != output.shape[1] or rows.dtype != output.dtype:
+            raise DataError("the model's classes do not fit its output vectors: the file is damaged; train it again")
+        return ClassScorer(checked_classes(arrays["class.of"], len(output), len(rows)), rows, output)
+
+
+OBJECTIVE = ClassSoftmax

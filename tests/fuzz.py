@@ -37,7 +37,7 @@ from w2vtrain.evaluation import analogies, compare, curves, datasets, intervals,
 from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
-from w2vtrain.probability import trees
+from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
 from w2vtrain.text import corpus, vocab
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
@@ -47,9 +47,9 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    aliases, analogies, checkpoint, compare, compression, config, corpus, curves, datasets, describe, intervals,
-    json_text, model, parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff,
-    trees, vector_rows, vectors, vocab, word2vec, tomllib._parser, tomllib._re,
+    aliases, analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
+    intervals, json_text, model, parsers, predictor, reading, report, request, resume, run_folder, safetensors,
+    similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -144,6 +144,10 @@ def read_tree(path):
     refused(trees.tree_from_file, path, WORDS)
 
 
+def read_word_classes(path):
+    refused(classes.classes_from_file, path, WORDS)
+
+
 def read_compressed(path):
     def through(pieces):
         for _ in pieces:
@@ -220,6 +224,7 @@ def models(folder):
         ({"objective": "softmax", "model": "cbow", "bias": True}, 7, {"bias": ROWS[:, 0].copy()}),
         ({"objective": "nce", "options": {"negative": 2}}, 7, {}),
         ({"objective": "hs"}, 6, tree),
+        ({"objective": "class-softmax"}, 7, {"class.of": np.arange(7, dtype=np.int32) % 3, "class.rows": ROWS[:3]}),
     ):
         settings = {"vector_size": 3, "window": 2, **settings}
         found = model.Model(WORDS, COUNTS, ROWS, ROWS[:rows], arrays, settings, {"epochs": []})
@@ -276,6 +281,11 @@ def tree_seeds(_):
     yield b"king 0\nman 01\n"
 
 
+def class_seeds(_):
+    yield "".join(f"{word}\t{number % 3}\n" for number, word in enumerate(WORDS)).encode()
+    yield "\ufeffking a\r\nman  b\r\n\u00e9t\u00e9 \u00e9t\u00e9".encode()
+
+
 def compressed_seeds(_):
     yield from attacks(".gz", ".bz2", ".xz", ".zst")
     text = "one two\nthree \u00e9t\u00e9 Caf\u00e9\n".encode() * 3
@@ -327,6 +337,7 @@ LOADERS = {
     "questions": Loader(read_questions, question_seeds),
     "pairs": Loader(read_pairs, pair_seeds),
     "tree": Loader(read_tree, tree_seeds),
+    "classes": Loader(read_word_classes, class_seeds),
     "compressed": Loader(read_compressed, compressed_seeds),
     "run": Loader(read_run, run_seeds),
     "result": Loader(read_result, result_seeds),

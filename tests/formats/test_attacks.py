@@ -16,7 +16,7 @@ from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.model import load_model
 from w2vtrain.formats.vectors import Vectors, read_vectors
-from w2vtrain.probability import trees
+from w2vtrain.probability import classes, trees
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary
 
@@ -111,7 +111,7 @@ from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain import config
-from w2vtrain.probability import trees
+from w2vtrain.probability import classes, trees
 from w2vtrain.errors import W2VError
 from w2vtrain.text.vocab import Vocabulary
 vectors = Vectors(["a", "b"], None)
@@ -122,6 +122,7 @@ for read in (
     config.read_toml,
     Vocabulary.load,
     trees.read_paths,
+    classes.read_classes,
     lambda path: evaluate_analogies(vectors, path),
     lambda path: evaluate_similarity(vectors, path),
     lambda path: compare.result(path.parent, job, print),
@@ -154,7 +155,13 @@ def test_every_hostile_model_is_rejected_before_its_scorer_takes_memory():
     refused = dict(line.split(" ", 1) for line in printed(SCORING, *models))
     assert sorted(refused) == sorted(path.stem for path in models)
     assert all(message.startswith("the model's ") for message in refused.values())
-    named = {"lsh-tables": "tables", "cnn-filters": "filters", "norm-penalty": "penalty", "tree-names": "vectors"}
+    named = {
+        "lsh-tables": "tables",
+        "cnn-filters": "filters",
+        "norm-penalty": "penalty",
+        "tree-names": "vectors",
+        "classes-names": "vectors",
+    }
     assert all(f"settings: option {option} of objective" in refused[name] for name, option in named.items())
 
 
@@ -163,7 +170,7 @@ def test_every_hostile_model_is_rejected_before_its_scorer_takes_memory():
 def test_an_endless_device_is_rejected_by_every_reader(tmp_path):
     (tmp_path / "job.json").symlink_to("/dev/zero")
     found = printed(ENDLESS, tmp_path / "job.json")
-    assert [line[:2] for line in found] == ["78", "65", "65", "65", "65", "65"]
+    assert [line[:2] for line in found] == ["78", "65", "65", "65", "65", "65", "65"]
     assert all("job.json" in line and "more than" in line for line in found)
 
 
@@ -176,6 +183,7 @@ def test_a_file_name_that_is_too_long_raises_input_missing(name, tmp_path):
         config.read_toml,
         Vocabulary.load,
         trees.read_paths,
+        classes.read_classes,
         read_vectors,
         load_model,
         lambda path: evaluate_analogies(words, path),

@@ -71,6 +71,11 @@ def tree(start=(0, 1, 2), kind="<i8", codes=(0, 1)):
     return {"output": np.ones((1, 2), "<f4")} | {f"tree.{name}": array for name, array in arrays.items()}
 
 
+def classes(of=(0, 1), kind="<i4", rows=2):
+    """Return the arrays of class-softmax for two words, valid by default."""
+    return {"class.of": np.array(of, kind), "class.rows": np.ones((rows, 2), "<f4")}
+
+
 def archive():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as box:
@@ -244,6 +249,13 @@ OTHERS = {
         "dsoftmax", {"bands": ",".join(["1:1"] * 100)}, {"bands.0": np.zeros((2, 2), "<f4")}
     ),
     "model/bands-rows.safetensors": scored("dsoftmax", {"bands": "100:100"}, {"bands.0": np.zeros((9, 2), "<f4")}),
+    "classes/endless-line.gz": gzip.compress(b"king 0\nman 1" + b"1" * 20_000_000, mtime=0),
+    "model/classes-beyond.safetensors": scored("class-softmax", {}, classes((0, 2))),
+    "model/classes-negative.safetensors": scored("class-softmax", {}, classes((-1, 1))),
+    "model/classes-empty.safetensors": scored("class-softmax", {}, classes((0, 1), rows=3)),
+    "model/classes-kind.safetensors": scored("class-softmax", {}, classes(kind="<i8")),
+    "model/classes-fewer.safetensors": scored("class-softmax", {}, classes((0,), rows=1)),
+    "model/classes-names.safetensors": scored("class-softmax", {"vectors": "vectors.bin"}, classes()),
     "model/tree-wraps.safetensors": scored("hs", {}, tree([0, 255, 2], "|u1")),
     "model/tree-float.safetensors": scored("hs", {}, tree(kind="<f4")),
     "model/tree-codes.safetensors": scored("hs", {}, tree(codes=(0, 9))),

@@ -1,0 +1,255 @@
+"""Softmax over classes and then words: options, gradients, the paper's formula, and identities with the softmax."""
+
+import itertools
+
+import numpy as np
+import pytest
+from reference import begun, check_block_gradients, check_float32, check_same_step, hidden_vectors, problem_of
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.objectives import class_softmax, hs
+from w2vtrain.objectives.class_softmax import ClassSoftmax
+from w2vtrain.objectives.softmax import Softmax
+from w2vtrain.probability.classes import by_similarity
+
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+LABELS = [1, 0, 2, 1, 1, 0, 0, 3, 1, 2, 0]
+
+
+def problem(**more):
+    return problem_of(COUNTS, **{"dim": 5, "bias": True, "init": 0.6, "dtype": np.float64, **more})
+
+
+@pytest.fixture
+def class_file(tmp_path):
+    file = tmp_path / "classes.txt"
+    file.write_text("".join(f"{word}\tc{c}\n" for word, c in zip(problem().words, LABELS, strict=True)))
+    return str(file)
+
+
+@pytest.fixture
+def vector_file(tmp_path, rng):
+    write_vectors(tmp_path / "v.bin", problem().words, rng.normal(size=(11, 4)).astype(np.float32))
+    return str(tmp_path / "v.bin")
+
+
+def block(rng, n=23):
+    return hidden_vectors(rng, n, 6), rng.integers(0, 11, n).astype(np.int32)
+
+
+def by_the_formula(objective, H):
+    """Return P(w|h) = P(class of w|h) P(w|class of w, h), (B, V), one exponential at a time."""
+    of, found = objective.classes.of, np.zeros((len(H), 11))
+    for h, p in zip(H, found, strict=True):
+        upper = np.exp(objective.rows @ h)
+        lower = np.exp(objective.output @ h)
+        for w in range(11):
+            p[w] = upper[of[w]] / upper.sum() * lower[w] / lower[of == of[w]].sum()
+    return found
+
+
+# Options
+
+
+def test_options_select_the_classes(class_file, vector_file):
+    assert objectives.option_defaults("class-softmax") == {"classes": "frequency", "count": 0, "vectors": ""}
+    default = ClassSoftmax.build(problem())
+    assert default.rows.shape == (3, 6), "√11 classes"
+    assert default.classes.of[0] == 0
+    assert len(ClassSoftmax.build(problem(), count=7).rows) == 7
+    clustered = ClassSoftmax.build(problem(), classes="cluster", vectors=vector_file, count=4)
+    expected = by_similarity(COUNTS, np.array(class_softmax.vectors_of(problem().words, vector_file)), 4)
+    assert clustered.classes.of.tolist() == expected.of.tolist()
+    assert clustered.classes.of.tolist() != ClassSoftmax.build(problem(), count=4).classes.of.tolist()
+    named = ClassSoftmax.build(problem(), classes=class_file).classes
+    pairs = set(zip(LABELS, named.of.tolist(), strict=True))
+    assert len(pairs) == len(named.sizes) == 4
+
+
+@pytest.mark.parametrize("use", [lambda options: ClassSoftmax.build(problem(), **options), ClassSoftmax.check])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": "cluster"}, "option vectors of objective class-softmax: classes cluster needs a file"),
+        ({"vectors": "v.bin"}, "only classes cluster uses vectors, not frequency"),
+        ({"classes": "c.txt", "vectors": "v.bin"}, r"only classes cluster uses vectors, not c\.txt"),
+        ({"classes": ""}, "option classes of objective class-softmax: expected frequency, cluster or a file name"),
+        ({"classes": "c.txt", "count": 3}, r"option count .*: the file c\.txt determines the number of classes"),
+        ({"count": -1}, "option count of objective class-softmax: -1 is not between 0 and"),
+    ],
+)
+def test_contradictory_options_are_rejected(use, options, message):
+    with pytest.raises(ConfigError, match=message):
+        use(options)
+
+
+def test_more_classes_than_words_are_rejected():
+    ClassSoftmax.check({"count": 12})
+    with pytest.raises(ConfigError, match="option count of objective class-softmax: 12 classes, but only 11 words"):
+        ClassSoftmax.build(problem(), count=12)
+
+
+def test_check_files_reads_the_files_without_a_vocabulary(tmp_path, class_file, vector_file):
+    check = ClassSoftmax.check_files
+    for good in ({}, {"count": 3}, {"classes": class_file}, {"classes": "cluster", "vectors": vector_file}):
+        check(good)
+    with pytest.raises(InputMissing, match=r"frequncy.*option classes of objective class-softmax: frequency, cluster"):
+        check({"classes": "frequncy"})
+    with pytest.raises(InputMissing, match=r"none\.bin"):
+        check({"classes": "cluster", "vectors": str(tmp_path / "none.bin")})
+    (tmp_path / "bad.txt").write_text("a 0\nb\n")
+    with pytest.raises(DataError, match=r"bad\.txt:2: expected a word"):
+        check({"classes": str(tmp_path / "bad.txt")})
+
+
+def test_hs_names_the_objective_for_classes():
+    for use in (hs.Hierarchical.check, lambda options: hs.Hierarchical.build(problem(), **options)):
+        with pytest.raises(ConfigError, match=r"tree of objective hs: .*use --objective class-softmax") as caught:
+            use({"tree": "classes"})
+        assert "\n" not in str(caught.value)
+
+
+# Learning
+
+
+@pytest.fixture(params=["frequency", "cluster", "file"])
+def objective(request, class_file, vector_file):
+    options = {
+        "frequency": {"count": 4},
+        "cluster": {"classes": "cluster", "vectors": vector_file, "count": 5},
+        "file": {"classes": class_file},
+    }
+    return ClassSoftmax.build(problem(), **options[request.param])
+
+
+def test_update_is_the_gradient_of_the_loss(rng, objective):
+    learned = check_block_gradients(objective, *block(rng))
+    assert sorted(learned) == ["class.rows", "output"]
+    assert all(np.abs(change).max() > 0.1 for change in learned.values())
+
+
+def test_loss_and_scores_are_those_of_the_formula(rng, objective):
+    H, targets = block(rng)
+    expected = np.log(by_the_formula(objective, H))
+    of_targets = expected[np.arange(23), targets]
+    scorer = ClassSoftmax.scorer(problem(), {}, objective.output, objective.arrays())
+    np.testing.assert_allclose(np.exp(scorer.log_probs(H)).sum(axis=1), 1, atol=1e-13)
+    np.testing.assert_allclose(scorer.log_probs(H), expected, atol=1e-12)
+    np.testing.assert_allclose(scorer.log_prob(H, targets), of_targets, atol=1e-12)
+    np.testing.assert_allclose(scorer.raw(H, targets), of_targets, atol=1e-12)
+    raw, log_z = scorer.scores(H, targets)
+    np.testing.assert_allclose(raw, of_targets, atol=1e-12)
+    assert not log_z.any()
+    assert objective.step(H, targets, 0.0, begun())[0] == pytest.approx(-of_targets.sum(), rel=1e-13)
+
+
+def test_one_class_equals_the_softmax(rng):
+    """Its class has probability 1, and its row learns nothing."""
+    one, softmax = ClassSoftmax.build(problem(), count=1), Softmax.build(problem())
+    rows = one.rows.copy()
+    np.testing.assert_array_equal(one.output, softmax.output)
+    one.parameters = lambda: {"output": one.output}
+    for _ in range(3):
+        check_same_step(one, softmax, *block(rng), 0.3, 1e-12)
+    np.testing.assert_array_equal(one.rows, rows)
+
+
+def test_a_class_per_word_equals_the_softmax(rng):
+    """A word has probability 1 in its class, and its row learns nothing."""
+    each, softmax = ClassSoftmax.build(problem(), count=11), Softmax.build(problem())
+    assert each.classes.of.tolist() == list(range(11))
+    rows = each.output.copy()
+    each.rows[:] = softmax.output
+    each.parameters = lambda: {"rows": each.rows}
+    for _ in range(3):
+        check_same_step(each, softmax, *block(rng), 0.3, 1e-12)
+    np.testing.assert_array_equal(each.output, rows)
+
+
+def test_float32_learns_the_same(rng):
+    wide, narrow = (ClassSoftmax.build(problem(dtype=dtype), count=4) for dtype in (np.float64, np.float32))
+    narrow.rows[:] = wide.rows
+    check_float32(wide, narrow, *block(rng))
+    np.testing.assert_allclose(narrow.rows, wide.rows, atol=1e-5)
+
+
+def test_blocks_of_one_and_repeated_targets_agree_with_the_sum_of_their_gradients(rng):
+    """A block adds up the gradients of its examples at the old rows, however targets are grouped."""
+    H, _ = block(rng, 6)
+    targets = np.array([3, 3, 10, 3, 0, 10], np.int32)
+    whole, change, loss = ClassSoftmax.build(problem(), count=4), {}, 0.0
+    before = {name: array.copy() for name, array in whole.parameters().items()}
+    for b in range(6):
+        one = ClassSoftmax.build(problem(), count=4)
+        part, dH = one.step(H[b : b + 1], targets[b : b + 1], 0.2, begun())
+        loss += part
+        for name, array in one.parameters().items():
+            change[name] = change.get(name, 0) + array - before[name]
+        np.testing.assert_allclose(
+            dH, ClassSoftmax.build(problem(), count=4).step(H, targets, 0.0, begun())[1][b : b + 1]
+        )
+    assert whole.step(H, targets, 0.2, begun())[0] == pytest.approx(loss)
+    for name, array in whole.parameters().items():
+        np.testing.assert_allclose(array, before[name] + change[name], atol=1e-13)
+
+
+def test_initial_probabilities_are_word_frequencies(rng):
+    objective = ClassSoftmax.build(problem(init=0.0), count=4)
+    log_probs = objective.log_probs(block(rng)[0])
+    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (23, 1)), atol=1e-7)
+
+
+def test_rows_of_classes_and_of_words_start_different():
+    objective = ClassSoftmax.build(problem(bias=False), count=4)
+    assert not np.isclose(objective.rows, objective.output[:4]).any()
+
+
+def test_two_words():
+    objective = ClassSoftmax.build(problem_of([0, 0], dim=3))
+    loss, dH = objective.step(np.ones((4, 3), np.float32), np.array([0, 1, 1, 0], np.int32), 0.1, begun())
+    assert loss == pytest.approx(4 * np.log(2))
+    assert dH.shape == (4, 3)
+
+
+# Models
+
+
+def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
+    objective = ClassSoftmax.build(problem(), count=4)
+    H = block(rng)[0]
+    whole = objective.log_probs(H)
+    monkeypatch.setattr(class_softmax, "SCORED", 25)
+    np.testing.assert_allclose(objective.log_probs(H), whole, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged"),
+    [
+        ("class.rows", np.zeros(4)),
+        ("class.rows", np.zeros((4, 5))),
+        ("class.rows", np.zeros((5, 6))),
+        ("class.rows", np.zeros((3, 6))),
+        ("class.rows", np.zeros((4, 6), np.float32)),
+        ("class.rows", np.zeros((4, 6), np.int64)),
+        ("class.of", np.zeros(11, np.int32)),
+        ("class.of", np.arange(10, dtype=np.int32) % 4),
+        ("class.of", np.arange(11, dtype=np.int64) % 4),
+    ],
+)
+def test_damaged_classes_are_rejected(name, damaged):
+    objective = ClassSoftmax.build(problem(), count=4)
+    arrays = objective.arrays() | {name: damaged}
+    with pytest.raises(DataError, match="the model's classes do not fit"):
+        ClassSoftmax.scorer(problem(), {}, objective.output, arrays)
+
+
+def test_training_stays_normalized_and_learns(rng):
+    """After many steps on one block, the loss is lower, and probabilities of all words still sum to 1."""
+    objective = ClassSoftmax.build(problem(), count=4)
+    H, targets = block(rng)
+    losses = [objective.step(H, targets, 0.1, begun())[0] for _ in range(30)]
+    assert all(a > b for a, b in itertools.pairwise(losses))
+    assert losses[-1] < 0.6 * losses[0]
+    np.testing.assert_allclose(np.exp(objective.log_probs(H)).sum(axis=1), 1, atol=1e-13)

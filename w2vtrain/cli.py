@@ -197,6 +197,26 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **valu
     module("commands.vocab").vocab(corpus, output, given(values, COUNTING), force, quiet)
 
 
+@cli.command(epilog=CODES, short_help="Write the tree of WordNet's hypernyms, for hierarchical softmax.")
+@click.argument("words")
+@click.argument("wordnet")
+@click.option("-o", "--output", default="-", metavar="FILE", help="File for the tree.  [default: -, stdout]")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+@debug_option
+def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> None:
+    """Write a tree of WORDS that follows WordNet's hypernyms, one `word path` per line, for `fit --tree FILE`.
+
+    WORDS is a vocabulary, as `vocab` writes it, a model, or word vectors in descending order of frequency. WORDNET is
+    the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and others.
+
+    As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
+    frequent sense, and the first hypernym of each synset. The children of a node are divided by counts, with a Huffman
+    tree. Words that WordNet lacks have a Huffman tree of their own. `</s>` is always included.
+    """
+    module("commands.tree").tree(words, wordnet, output, force, quiet)
+
+
 @cli.group(name="eval", cls=Catalogue, epilog=CODES)
 @debug_option
 def evaluate() -> None:

@@ -29,12 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 import zstandard
+from wordnet_files import write_wordnet
 
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import analogies, compare, curves, datasets, intervals, report, similarity, trial
-from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors
+from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -49,7 +50,7 @@ SLOWEST = 20  # seconds per input
 MODULES = (
     aliases, analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
     intervals, json_text, model, parsers, predictor, reading, report, request, resume, run_folder, safetensors,
-    similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, tomllib._parser, tomllib._re,
+    similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, wordnet, tomllib._parser, tomllib._re,
     *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -62,6 +63,8 @@ VALUES = [
 WORDS = ["king", "man", "woman", "queen", "King", "paris", "\u00e9t\u00e9"]
 ROWS = np.random.default_rng(1).standard_normal((len(WORDS), 3)).astype(np.float32)
 COUNTS = np.arange(len(WORDS), 0, -1)
+BETWEEN = b"\n=\n"
+"""Separates the files of an input that consists of several."""
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
 JOB = trial.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
@@ -146,6 +149,21 @@ def read_tree(path):
 
 def read_word_classes(path):
     refused(classes.classes_from_file, path, WORDS)
+
+
+def read_wordnet(path):
+    """Read a database whose files of nouns are parts of the input; its other files are empty."""
+    folder = path.parent / "dict"
+    folder.mkdir(exist_ok=True)
+    for pos in ("verb", "adj", "adv"):
+        for kind in ("index", "data"):
+            (folder / f"{kind}.{pos}").write_bytes(b"")
+    parts = path.read_bytes().split(BETWEEN, 2)
+    for name, part in itertools.zip_longest(("index.noun", "data.noun", "noun.exc"), parts, fillvalue=b""):
+        (folder / name).write_bytes(part)
+    if found := refused(wordnet.WordNet, folder):
+        for word in ("entity", "Mice", "puppies", "dog"):
+            refused(found.chain, word)
 
 
 def read_compressed(path):
@@ -286,6 +304,12 @@ def class_seeds(_):
     yield "\ufeffking a\r\nman  b\r\n\u00e9t\u00e9 \u00e9t\u00e9".encode()
 
 
+def wordnet_seeds(folder):
+    made_here = write_wordnet(folder.parent / "wordnet")
+    yield BETWEEN.join((made_here / name).read_bytes() for name in ("index.noun", "data.noun", "noun.exc"))
+    yield b"dog n 1 0 1 0 00000000" + BETWEEN + b"00000000 03 n 01 dog 0 001 @ 00000000 n 0000 | x\n"
+
+
 def compressed_seeds(_):
     yield from attacks(".gz", ".bz2", ".xz", ".zst")
     text = "one two\nthree \u00e9t\u00e9 Caf\u00e9\n".encode() * 3
@@ -338,6 +362,7 @@ LOADERS = {
     "pairs": Loader(read_pairs, pair_seeds),
     "tree": Loader(read_tree, tree_seeds),
     "classes": Loader(read_word_classes, class_seeds),
+    "wordnet": Loader(read_wordnet, wordnet_seeds),
     "compressed": Loader(read_compressed, compressed_seeds),
     "run": Loader(read_run, run_seeds),
     "result": Loader(read_result, result_seeds),

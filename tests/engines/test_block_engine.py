@@ -35,7 +35,8 @@ VARIANTS = {
     "adaptive-is": [{"samples": 4, "ess": 3.0, "cap": 16}],
     "blackout": [{"samples": 5}],
     "class-softmax": [{"count": 6}],
-    "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5}],
+    "char-softmax": [{"cell": "lstm"}],
+    "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5, "highway": 1}],
     "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
     "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
     "is": [
@@ -47,7 +48,7 @@ VARIANTS = {
     "target": [{"size": 2}],
 }
 # Smaller networks, for tests.
-SMALL = {"char-softmax": {"cell": 12, "char_dim": 5}, "cnn-softmax": {"char_dim": 5, "filters": 24, "correction": 3}}
+SMALL = {"char-softmax": {"units": 12, "char_dim": 5}, "cnn-softmax": {"char_dim": 5, "filters": 24, "correction": 3}}
 CASES = [
     pytest.param(name, {**SMALL.get(name, {}), **options}, id=f"{name}-{k}")
     for name in BLOCKS

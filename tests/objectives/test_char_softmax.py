@@ -7,17 +7,22 @@ import pytest
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.recurrent import UNITS
 from w2vtrain.objectives import char_softmax
-from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax, advance
+from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax
+from w2vtrain.probability import speller
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.letters import LONGEST, spell, tries
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.speller import Speller
 
 # Words of many lengths, also the empty word. The fourth and the fifth are truncated to the same spelling.
 WORDS = ["the", "a", "né", "x" * 40, "x" * 50, "then", "nation", "national", "日本", "", "nationals", "he", "b"]
 COUNTS = np.arange(len(WORDS), 0, -1)
 SIZE, DIM, BLOCK = len(WORDS), 5, 9
-SMALL = {"cell": 7, "char_dim": 3}
+SMALL = {"units": 7, "char_dim": 3}
+CHILDREN = Speller._children
+CELLS = pytest.mark.parametrize("cell", list(UNITS))
 LAYERS = ["start", "embeddings", "inputs", "recurrent", "offsets", "readout", "prior"]
 
 
@@ -30,25 +35,51 @@ def built(rng, words=WORDS, bias=True, dtype=np.float64, **options):
     return objective
 
 
+def scorer_of(objective, words):
+    """Return a scorer with the network of an objective for another vocabulary with the same letters."""
+    return CharScorer(Speller(objective.network.unit, objective.theta, spell(words)))
+
+
 def block(rng, width, dtype=np.float64, size=SIZE):
     H = rng.normal(size=(BLOCK, width)).astype(dtype)
     H[:, DIM:] = 1
     return H, rng.integers(0, size, BLOCK).astype(np.int32)
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gru_naively(theta, x, state):
+    """Cho et al. 2014, Equations 5 to 8, with the reset gate after the product; z keeps the old state."""
+    s, unused = state
+    (xr, xz, xc), (pr, pz, pc) = np.split(x, 3), np.split(s @ theta["recurrent"], 3)
+    r, z = sigmoid(xr + pr), sigmoid(xz + pz)
+    return (1 - z) * np.tanh(xc + r * pc) + z * s, unused
+
+
+def lstm_naively(theta, x, state):
+    """Gers, Schmidhuber & Cummins 2000, Equations 1 to 9, with tanh for g and h, one block per memory cell."""
+    y, s = state
+    in_j, f_j, out_j, c_j = np.split(x + y @ theta["recurrent"], 4)
+    s = sigmoid(f_j) * s + sigmoid(in_j) * np.tanh(c_j)
+    return sigmoid(out_j) * np.tanh(s), s
+
+
+NAIVE = {3: gru_naively, 4: lstm_naively}  # by the number of gates
+
+
 def log_prob_naively(theta, words, word, h):
     """Return log P(spelling of the word|h), one letter at a time. Letter 0 is the end; the sorted bytes follow."""
     alphabet = sorted({byte for w in words for byte in w.encode()[:LONGEST]})
     theta = {name: array.astype(np.float64) for name, array in theta.items()}
-    state, total = np.tanh(h @ theta["start"]), 0.0
-    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+    units, gates = theta["recurrent"].shape
+    state, total = (np.tanh(h @ theta["start"]), h @ theta["start"]), 0.0
     for letter in [*(alphabet.index(byte) + 1 for byte in word.encode()[:LONGEST]), 0]:
-        scores = state @ theta["readout"] + theta["prior"]
+        scores = state[0] @ theta["readout"] + theta["prior"]
         total += scores[letter] - np.log(np.exp(scores).sum())
         x = theta["embeddings"][letter] @ theta["inputs"] + theta["offsets"]
-        (xr, xz, xc), (pr, pz, pc) = np.split(x, 3), np.split(state @ theta["recurrent"], 3)
-        r, z = sigmoid(xr + pr), sigmoid(xz + pz)
-        state = (1 - z) * np.tanh(xc + r * pc) + z * state
+        state = NAIVE[gates // units](theta, x, state)
     return total
 
 
@@ -57,9 +88,9 @@ def table_naively(objective, words, H):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
-@pytest.mark.parametrize("bias", [False, True])
-def test_loss_and_scores_match_the_naive_twin(rng, bias, dtype, tolerance):
-    objective = built(rng, bias=bias, dtype=dtype)
+@pytest.mark.parametrize(("cell", "bias"), [("gru", False), ("gru", True), ("lstm", True)])
+def test_loss_and_scores_match_the_naive_twin(rng, cell, bias, dtype, tolerance):
+    objective = built(rng, bias=bias, dtype=dtype, cell=cell)
     H, targets = block(rng, DIM + bias, dtype)
     table = table_naively(objective, WORDS, H.astype(np.float64))
     own, log_z = table[np.arange(BLOCK), targets], np.log(np.exp(table).sum(axis=1))
@@ -73,10 +104,11 @@ def test_loss_and_scores_match_the_naive_twin(rng, bias, dtype, tolerance):
     assert {a.dtype for a in (dH, raw, z, objective.log_prob(H, targets), objective.log_probs(H))} == {np.dtype(dtype)}
 
 
+@CELLS
 @pytest.mark.parametrize("layer", [*LAYERS, "H"])
-def test_gradients_of_every_layer_match_finite_differences(rng, layer):
+def test_gradients_of_every_layer_match_finite_differences(rng, cell, layer):
     """Every element is compared with a central difference of the returned loss."""
-    objective, work = built(rng), Workspace()
+    objective, work = built(rng, cell=cell), Workspace()
     H, targets = block(rng, DIM + 1)
     targets[0] = 9  # the empty word has one letter: its end
     _, dH, slopes = objective.gradients(H, targets, work)
@@ -94,10 +126,11 @@ def test_gradients_of_every_layer_match_finite_differences(rng, layer):
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
 
 
-def test_probabilities_of_all_strings_up_to_a_length_sum_to_less_than_1_and_approach_it(rng):
+@CELLS
+def test_probabilities_of_all_strings_up_to_a_length_sum_to_less_than_1_and_approach_it(rng, cell):
     """States are between -1 and 1, so a word ends at every letter with a probability of at least `least`."""
     words = ["a", "b"]
-    objective = built(rng, words=words)
+    objective = built(rng, words=words, cell=cell)
     theta = objective.theta
     theta["readout"] *= 0.2
     theta["prior"][:] = 1, 0, 0
@@ -107,7 +140,7 @@ def test_probabilities_of_all_strings_up_to_a_length_sum_to_less_than_1_and_appr
     sums = [np.exp([log_prob_naively(theta, words, "", h) for h in H])]
     for longest in range(1, 11):
         strings = ["".join(letters) for n in range(longest + 1) for letters in product("ab", repeat=n)]
-        sums.append(np.exp(CharScorer(theta, spell(strings)).scores(H, targets)[1]))
+        sums.append(np.exp(scorer_of(objective, strings).scores(H, targets)[1]))
         if longest == 3:
             np.testing.assert_allclose(sums[3], np.exp(table_naively(objective, strings, H)).sum(axis=1), rtol=1e-12)
     rest = 1 - np.array(sums)
@@ -124,7 +157,7 @@ def test_log_probs_sum_to_1_over_the_vocabulary(rng):
         np.testing.assert_allclose(np.exp(log_probs).sum(axis=1), 1, rtol=tolerance)
         raw, log_z = objective.scores(H, targets)
         np.testing.assert_allclose(raw - log_z, log_probs[np.arange(BLOCK), targets], rtol=1e-5)
-        distinct = CharScorer(objective.theta, spell([word for word in WORDS if word != "x" * 50]))
+        distinct = scorer_of(objective, [word for word in WORDS if word != "x" * 50])
         assert (distinct.scores(H, np.minimum(targets, 3))[1] < 0).all(), "the vocabulary is not all strings"
 
 
@@ -133,7 +166,7 @@ def test_words_truncated_to_one_spelling_each_have_its_full_probability(rng):
     H, _ = block(rng, DIM + 1)
     log_probs = objective.log_probs(H)
     np.testing.assert_array_equal(log_probs[:, 3], log_probs[:, 4])
-    alone = CharScorer(objective.theta, spell([*WORDS[:4], *WORDS[5:]]))
+    alone = scorer_of(objective, [*WORDS[:4], *WORDS[5:]])
     raw, _ = objective.scores(H, np.full(BLOCK, 3))
     np.testing.assert_allclose(alone.scores(H, np.full(BLOCK, 3))[0], raw, rtol=1e-12)
 
@@ -143,11 +176,11 @@ def test_scores_do_not_depend_on_the_sizes_of_pieces_and_batches(rng, monkeypatc
     objective = built(rng)
     H, targets = block(rng, DIM + 1)
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
-    monkeypatch.setattr(char_softmax, "PIECE", piece)
+    monkeypatch.setattr(speller, "PIECE", piece)
     monkeypatch.setattr(char_softmax, "BATCH", batch)
     monkeypatch.setattr(char_softmax, "AT_ONCE", batch)
-    again = CharScorer(objective.theta, spell(WORDS))
-    assert len(again._tries) == -(-SIZE // piece)
+    again = scorer_of(objective, WORDS)
+    assert len(again.network.tries) == -(-SIZE // piece)
     np.testing.assert_allclose(again.log_probs(H), expected[0], rtol=1e-12)
     np.testing.assert_allclose(again.scores(H, targets), expected[1], rtol=1e-12)
     np.testing.assert_allclose(again.log_prob(H, targets), expected[2], rtol=1e-12)
@@ -191,10 +224,11 @@ def test_a_step_follows_adagrad_and_rate_0_changes_nothing(rng):
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2 + again[name] ** 2)
 
 
-def test_training_learns_the_word_of_each_context(rng):
+@CELLS
+def test_training_learns_the_word_of_each_context(rng, cell):
     """Each context has one word; the loss per word falls from that of random letters to nearly 0."""
     problem = Problem(WORDS[:4] + WORDS[5:], COUNTS[:-1], DIM, dtype=np.float32)
-    objective, work = CharSoftmax.build(problem, cell=32), Workspace()
+    objective, work = CharSoftmax.build(problem, units=32, cell=cell), Workspace()
     contexts = rng.normal(size=(SIZE - 1, DIM)).astype(np.float32)
     losses = []
     for rate in np.linspace(0.05, 0.001, 500):
@@ -209,13 +243,15 @@ def test_training_learns_the_word_of_each_context(rng):
     assert np.exp(raw - log_z).min() > 0.8
 
 
-def test_arrays_of_the_model_file_suffice_for_scoring(rng):
-    objective = built(rng, dtype=np.float32)
+@pytest.mark.parametrize("options", [{"cell": "gru", "units": 7}, {"cell": "lstm", "units": 7}, {"cell": 7}])
+def test_arrays_of_the_model_file_suffice_for_scoring(rng, options):
+    """A cell that is a number is that of an older model, which had no option units: gated units."""
+    objective = built(rng, dtype=np.float32, **options)
     H, targets = block(rng, DIM + 1, np.float32)
     assert objective.output.shape == (0, DIM + 1)
     arrays = {name: array.copy() for name, array in objective.arrays().items()}
     assert set(arrays) == {f"char.{name}" for name in LAYERS}
-    options = {**objectives.option_defaults("char-softmax"), **SMALL}
+    options = objectives.checked_options("char-softmax", {"char_dim": 3, **options})
     problem = Problem(WORDS, COUNTS, DIM, bias=True)
     scorer = CharSoftmax.scorer(problem, options, objective.output, {**arrays, "bias": np.zeros(0, np.float32)})
     np.testing.assert_array_equal(scorer.log_probs(H), objective.log_probs(H))
@@ -241,26 +277,74 @@ def test_tiny_vocabularies_and_empty_blocks_work(rng, words, count):
     np.testing.assert_allclose(np.exp(objective.log_probs(H)).sum(axis=1), 1, rtol=1e-5)
 
 
+def one_step(rng, cell, dtype, scale, parents, read):
+    """Return random states, products and the table, and the gates and states that a step computes from them."""
+    unit, (k, n, B, size, letters) = UNITS[cell], (3, 5, 2, 13, 4)
+    widths = unit.vectors * size, unit.gates * size
+    states, products, table = (
+        (rng.normal(size=shape) * scale).astype(dtype)
+        for shape in ((k, B, widths[0]), (k, B, widths[1]), (letters, widths[1]))
+    )
+    states[..., :size] = np.tanh(states[..., :size])
+    following, gates = np.empty((n, B, widths[0]), dtype), np.empty((n, B, unit.kept * size), dtype)
+    unit.advance(states, products, parents, table, read, following, gates)
+    return states, products, table, following, gates
+
+
+@CELLS
 @pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
-def test_the_compiled_recurrent_unit_matches_numpy(rng, scale):
+def test_the_compiled_recurrent_units_match_numpy(cell, scale):
     """This includes large inputs, where tanh is flat. NaN is propagated."""
-    k, n, B, cell, letters = 3, 5, 2, 13, 4
-    shapes = [(k, B, cell), (k, B, 3 * cell), (letters, 3 * cell)]
-    states, products, table = (rng.normal(size=shape) * scale for shape in shapes)
-    states = np.tanh(states)
-    parents, read = rng.integers(0, k, n), rng.integers(0, letters, n).astype(np.uint8)
-    found = {}
-    for dtype in (np.float64, np.float32):
-        gates, following = np.empty((n, B, 3 * cell), dtype), np.empty((n, B, cell), dtype)
-        arrays = [array.astype(dtype) for array in (states, products, table)]
-        advance(arrays[0], arrays[1], parents, arrays[2], read, gates, following)
-        found[dtype] = gates, following
-    for exact, fast in zip(found[np.float64], found[np.float32], strict=True):
-        np.testing.assert_allclose(fast, exact, atol=1e-6 * max(1, scale))
-        assert np.abs(fast).max() <= 1 + 1e-6
-    arrays[1][:] = np.nan
-    advance(arrays[0], arrays[1], parents, arrays[2], read, gates, following)
+    unit, parents, read = UNITS[cell], np.array([2, 0, 1, 1, 0]), np.array([0, 3, 1, 3, 2], np.uint8)
+    found = {
+        kind: one_step(np.random.default_rng(1), cell, kind, scale, parents, read) for kind in (np.float64, np.float32)
+    }
+    for exact, fast in zip(found[np.float64][3:], found[np.float32][3:], strict=True):
+        np.testing.assert_allclose(fast, exact, atol=1e-6 * max(1, scale), rtol=1e-6)
+        assert np.abs(fast[..., :13]).max() <= 1 + 1e-6
+    states, products, table, following, gates = found[np.float32]
+    products[:] = np.nan
+    unit.advance(states, products, parents, table, read, following, gates)
     assert np.isnan(following).all()
+
+
+def test_an_lstm_with_saturated_gates_carries_its_memory(rng):
+    """With open forget gates and closed input gates, the memory never changes; the output is its tanh."""
+    objective = built(rng, cell="lstm", dtype=np.float32)
+    theta, (H, targets) = objective.theta, block(rng, DIM + 1, np.float32)
+    for name in ("inputs", "recurrent"):
+        theta[name][...] = 0
+    theta["offsets"][:] = np.repeat([-50, 50, 50, 0], 7)  # input, forget and output gates, candidate
+    scores = np.tanh(H.astype(np.float64) @ theta["start"]) @ theta["readout"] + theta["prior"]
+    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
+    for h, target, found in zip(scores, targets, objective.log_prob(H, targets), strict=True):
+        letters = [alphabet.index(byte) + 1 for byte in WORDS[target].encode()[:LONGEST]]
+        assert found == pytest.approx(h[[*letters, 0]].sum(), rel=1e-5)
+    loss, _, slopes = objective.gradients(H, targets, Workspace())
+    assert np.isfinite(loss)
+    assert not slopes["recurrent"][:, :7].any(), "closed input gates pass no gradient"
+
+
+def test_an_lstm_starts_by_remembering():
+    theta = CharSoftmax.build(Problem(WORDS, COUNTS, DIM), cell="lstm", **SMALL).theta
+    np.testing.assert_array_equal(theta["offsets"], np.repeat([0, 1, 0, 0], 7))
+    assert not CharSoftmax.build(Problem(WORDS, COUNTS, DIM), **SMALL).theta["offsets"].any()
+
+
+def test_log_z_of_fewer_examples_is_affordable_for_more_words(rng, monkeypatch):
+    objective, spelled = built(rng), []
+    monkeypatch.setattr(
+        Speller,
+        "_children",
+        lambda self, states, level, *rest: spelled.append(level) or CHILDREN(self, states, level, *rest),
+    )
+    objective.log_probs(np.zeros((1, DIM + 1)))
+    states = 1 + sum(len(level.letters) for level in spelled)
+    assert objective.network.prefixes == states
+    for budget, expected in ((states * 20, 20), (states * 20 - 1, 19), (states, 8), (states * 1000, 512)):
+        monkeypatch.setattr(char_softmax, "STATES", budget)
+        assert objective.affordable == expected
 
 
 def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
@@ -272,8 +356,21 @@ def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("cell", 0), ("cell", 5000), ("char_dim", 0), ("char_dim", 5000), ("net_rate", -1.0), ("net_rate", np.nan)],
+    [("units", 0), ("units", 5000), ("char_dim", 0), ("char_dim", 5000), ("net_rate", -1.0), ("net_rate", np.nan)],
 )
 def test_options_out_of_range_are_rejected(option, value):
     with pytest.raises(ConfigError, match=f"option {option} of objective char-softmax: .* is not between"):
         CharSoftmax.build(Problem(WORDS, COUNTS, DIM), **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("rnn", "option cell .*: expected gru or lstm, got 'rnn'"),
+        ("9" * 5000, "expected gru"),
+        ("0", "0 is not between 1 and 4096"),
+    ],
+)
+def test_unknown_cells_are_rejected(cell, message):
+    with pytest.raises(ConfigError, match=message):
+        CharSoftmax.check(objectives.checked_options("char-softmax", {"cell": cell}))

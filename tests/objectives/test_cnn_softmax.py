@@ -13,8 +13,11 @@ from w2vtrain.probability.problem import Problem
 WORDS = ["the", "a", "né", "of", "then", "the", "x" * 40, "b", "nation", "national", "irrational", "日本", "a"]
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 4, 3])
 SIZE, DIM, BLOCK = len(WORDS), 6, 9
-SMALL = {"char_dim": 3, "filters": 9, "widths": "1,2,5", "correction": 2}
-LAYERS = ["embeddings", "filters", "offsets", "projection", "mixing", "correction", "bias"]
+SMALL = {"char_dim": 3, "filters": 9, "widths": "1,2,5", "highway": 2, "correction": 2}
+LAYERS = [
+    *("embeddings", "filters", "offsets", "highway", "highway_offsets"),
+    *("projection", "mixing", "correction", "bias"),
+]
 
 
 def built(rng, bias=True, dtype=np.float64, **options):
@@ -33,7 +36,7 @@ def block(rng, width, dtype=np.float64):
 
 
 def rows_naively(objective, widths=(1, 2, 5)):
-    """Embed, convolve, apply ReLU, pool, project and correct, one word and one filter at a time."""
+    """Embed, convolve, apply ReLU, pool, pass highways, project and correct, one word and one filter at a time."""
     theta = objective.theta
     alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
     rows = []
@@ -48,7 +51,12 @@ def rows_naively(objective, widths=(1, 2, 5)):
                 windows = [theta["embeddings"][padded[t : t + width]] for t in range(len(padded) - width + 1)]
                 pooled.append(max(max(0.0, float((x.T * block[:, :, f]).sum() + offset)) for x in windows))
             column += width * size
-        row = np.array(pooled) @ theta["projection"] + theta["correction"][w] @ theta["mixing"]
+        y = np.array(pooled)
+        for weights, offsets in zip(theta["highway"], theta["highway_offsets"], strict=True):
+            (W_H, W_T), (b_H, b_T) = np.hsplit(weights, 2), np.split(offsets, 2)
+            t = 1 / (1 + np.exp(-(W_T.T @ y + b_T)))  # Kim et al. 2016, Equation 8
+            y = t * np.maximum(W_H.T @ y + b_H, 0) + (1 - t) * y
+        row = y @ theta["projection"] + theta["correction"][w] @ theta["mixing"]
         rows.append(np.concatenate([row, theta["bias"][w : w + 1]]))
     return np.array(rows)
 
@@ -64,7 +72,7 @@ def loss_naively(objective, rows, H, targets, drawn):
     return total
 
 
-@pytest.mark.parametrize("options", [{}, {"bias": False}, {"correction": 0}])
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"correction": 0}, {"highway": 0}, {"highway": 1}])
 def test_rows_match_the_naive_network(rng, options):
     objective, _ = built(rng, **options)
     expected = rows_naively(objective)
@@ -83,6 +91,28 @@ def test_output_has_the_rows_that_training_uses(rng):
     loss, dH = objective.step(H, targets, 0.0, begun())
     assert loss == pytest.approx(-np.log(p[range(BLOCK), targets]).sum(), rel=1e-12)
     np.testing.assert_allclose(dH, (np.eye(SIZE)[targets] - p) @ rows, atol=1e-12)
+
+
+def test_highway_layers_that_are_closed_or_transform_to_the_identity_change_nothing(rng):
+    """With t = 0 each layer returns its input; with t = 1, W = 1 and b = 0 too, because no feature is negative."""
+    objective, plain = built(rng)[0], built(rng, highway=0)[0]
+    plain.theta = {name: objective.theta[name] if plain.theta[name].size else plain.theta[name] for name in plain.theta}
+    assert not np.allclose(objective.output, plain.output)
+    filters = len(objective.theta["offsets"])
+    objective.theta["highway_offsets"][:, filters:] = -1e4
+    np.testing.assert_array_equal(objective.output, plain.output)
+    objective.theta["highway"][:] = np.hstack([np.eye(filters), np.zeros((filters, filters))])
+    objective.theta["highway_offsets"][:] = np.repeat([0, 1e4], filters)
+    np.testing.assert_array_equal(objective.output, plain.output)
+
+
+def test_highway_layers_start_by_carrying_most_of_their_input():
+    problem = Problem(WORDS, COUNTS, DIM, init=0.1)
+    theta, plain = (CnnSoftmax.build(problem, highway=layers).theta for layers in (2, 0))
+    np.testing.assert_array_equal(theta["highway_offsets"], np.repeat([[0, -2.0]] * 2, 256).reshape(2, 512))
+    assert theta["highway"].std() == pytest.approx(1 / 16, rel=0.01)
+    assert "highway" not in {name for name, array in plain.items() if array.size}
+    np.testing.assert_array_equal(theta["projection"], plain["projection"])
 
 
 def test_words_with_the_same_spelling_share_rows_only_without_correction(rng):
@@ -147,7 +177,7 @@ def test_words_are_drawn_as_often_as_their_correction_assumes(rng):
     assert np.abs(deviation).max() < 4
 
 
-@pytest.mark.parametrize("name", ["embeddings", "filters", "offsets"])
+@pytest.mark.parametrize("name", ["embeddings", "filters", "offsets", "highway", "highway_offsets"])
 def test_nan_in_a_parameter_makes_the_loss_nan(rng, name):
     """The maximum over the positions in a word must not ignore a NaN, wherever it is."""
     objective, _ = built(rng, samples=0)
@@ -205,7 +235,7 @@ def test_rate_0_changes_nothing(rng, options):
 def test_learning_in_float32_lowers_the_exact_loss(rng, samples):
     """Training starts from initial values with zero rows; h determines the target."""
     problem = Problem(WORDS, COUNTS, DIM, bias=True)
-    objective = CnnSoftmax.build(problem, samples=samples)
+    objective = CnnSoftmax.build(problem, samples=samples, highway=1)
     H, targets = np.repeat(block(rng, DIM + 1, np.float32)[0], 4, axis=0), np.arange(4 * BLOCK, dtype=np.int32) // 4
     work, losses = begun(), []
     for _ in range(300):
@@ -242,7 +272,10 @@ def test_scoring_needs_only_the_output_rows(rng):
     raw, log_z = scorer.scores(H, targets)
     np.testing.assert_allclose(raw - log_z, log_probs[range(BLOCK), targets])
     np.testing.assert_allclose(scorer.log_prob(H, targets), log_probs[range(BLOCK), targets])
-    assert {name.split(".")[0] for name in objective.arrays()} == {"cnn"}
+    assert set(objective.arrays()) == {f"cnn.{name}" for name in LAYERS if name != "bias"}
+    assert set(built(rng, highway=0)[0].arrays()) == {
+        f"cnn.{name}" for name in LAYERS if not name.startswith(("bias", "highway"))
+    }
     assert "correction" not in built(rng, correction=0)[0].parameters()
 
 
@@ -277,6 +310,7 @@ def test_filters_are_divided_in_proportion_to_their_widths(rng):
     [
         ({"char_dim": 0}, "option char_dim of objective cnn-softmax: 0 is not between 1 and 1000"),
         ({"filters": 0}, "option filters of objective cnn-softmax: 0 is not"),
+        ({"highway": 11}, "option highway of objective cnn-softmax: 11 is not between 0 and 10"),
         ({"filters": 2}, "2 filters are too few for 3 widths"),
         ({"correction": -1}, "option correction of objective"),
         ({"samples": -1}, "option samples of objective"),

@@ -17,7 +17,7 @@ from w2vtrain.training.run_folder import Run
 OPTIONS = {
     "lsh": {"rebuild": 150, "tables": 4, "hashes": 2, "window": 3},
     "nce": {"learn_z": True, "share_noise": 3},
-    "cnn-softmax": {"filters": 12, "char_dim": 4, "samples": 20},
+    "cnn-softmax": {"filters": 12, "char_dim": 4, "samples": 20, "highway": 1},
     "char-softmax": {},
     "adaptive-is": {},
 }

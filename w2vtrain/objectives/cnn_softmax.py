@@ -1,15 +1,16 @@
-"""Softmax whose output rows a small convolutional network computes from the spelling of the words.
+"""Softmax whose output rows a convolutional network computes from the spelling (Jozefowicz et al. 2016).
 
 Training stores no table of rows: each step computes the rows that its block needs. A model file has all rows.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.convolution import pool, unpool
 from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
+from w2vtrain.probability.highway import advance_highway, initial_highway, retreat_highway
 from w2vtrain.probability.letters import Spelling, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import noise_distribution
@@ -21,7 +22,7 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.04, "shuffle": True, "block": 64},
 }
 
-NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing")
+NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing", "highway", "highway_offsets")
 """The parameters that all words share. They use AdaGrad, since their gradients are sums over all words of a block."""
 TINY = 1e-12
 """Added to AdaGrad's sums of squared gradients, to avoid division by zero."""
@@ -29,17 +30,32 @@ BATCH = 2048
 """Number of words whose rows are computed at a time."""
 
 
+class Forward(NamedTuple):
+    """What the network has computed for n words.
+
+    rows (n, width): the output rows. features (layers + 1, n, filters): those after pooling, then those after each
+    highway layer. gates (layers, n, 2 * filters): see `advance_highway`. places (n, filters): the position in the word
+    at which the filter's output is largest, or -1 if the feature is 0.
+    """
+
+    rows: np.ndarray
+    features: np.ndarray
+    gates: np.ndarray
+    places: np.ndarray
+
+
 class CnnSoftmax:
-    """L = -log P(w|h), s_v = o_v·h, o_v = P·maxpool_t(ReLU(conv(letters of v))) + M·c_v.
+    """L = -log P(w|h), s_v = o_v·h, o_v = P·highway(maxpool_t(ReLU(conv(letters of v)))) + M·c_v.
 
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling"; the network is that
-    of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models".
+    of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models". Each highway layer computes
+    y = t ⊙ ReLU(W x + b) + (1 - t) ⊙ x with t = σ(W_t x + b_t), and starts close to y = x.
 
     char_dim: dimensions of a letter, which is a byte of UTF-8. widths: widths of the filters in letters, separated by
-    commas. filters: total number of filters, divided among the widths in proportion to them. correction: dimensions of
-    the correction vector c_v; 0 means none, so that words with the same spelling share a row. net_rate: AdaGrad's
-    learning rate for the shared parameters, as a multiple of the learning rate (its accumulators are in `state`).
-    samples: draws per block; 0 sums over all words.
+    commas. filters: total number of filters, divided among the widths in proportion to them. highway: number of highway
+    layers. correction: dimensions of the correction vector c_v; 0 means none, so that words with the same spelling
+    share a row. net_rate: AdaGrad's learning rate for the shared parameters, as a multiple of the learning rate (its
+    accumulators are in `state`). samples: draws per block; 0 sums over all words.
 
     With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of words
     drawn, and the candidates of an example are its target w and the other words in S. The logarithm of the probability
@@ -63,7 +79,7 @@ class CnnSoftmax:
         samples: int,
         net_rate: float,
     ) -> None:
-        self.theta, self.state = theta, {name: np.zeros_like(theta[name]) for name in NETWORK}
+        self.theta, self.state = theta, {name: np.zeros_like(theta[name]) for name in NETWORK if theta[name].size}
         self.width = theta["projection"].shape[1] + bool(theta["bias"].size)
         self.letters, self.lengths, _ = spelling
         self.words = np.arange(len(self.lengths), dtype=np.int32)
@@ -82,18 +98,19 @@ class CnnSoftmax:
         char_dim: int = 16,
         filters: int = 256,
         widths: str = "1,2,3,4",
+        highway: int = 0,
         correction: int = 16,
         samples: int = 512,
         net_rate: float = 0.2,
     ) -> "CnnSoftmax":
         """Start correction vectors at 0 and biases, if any, at the log-frequencies of the words."""
-        given = {"char_dim": char_dim, "filters": filters, "correction": correction, "samples": samples}
-        cls.check({**given, "widths": widths, "net_rate": net_rate})
+        given = {"char_dim": char_dim, "filters": filters, "highway": highway, "correction": correction}
+        cls.check({**given, "widths": widths, "samples": samples, "net_rate": net_rate})
         sizes = _sizes(widths, filters)
         spelling = spell(problem.words)
         beyond = max(0, max(sizes) - spelling.letters.shape[1])  # how far the widest filter reads past a short word
         spelling = spelling._replace(letters=np.pad(spelling.letters, ((0, 0), (0, beyond))))
-        theta = _start(problem, spelling.size, char_dim, sizes, correction)
+        theta = _start(problem, (spelling.size, char_dim), sizes, highway, correction)
         noise = noise_distribution(np.maximum(problem.counts, 0.5), 1.0)
         return cls(theta, spelling, sizes, noise, samples, net_rate)
 
@@ -104,6 +121,7 @@ class CnnSoftmax:
             "cnn-softmax",
             char_dim=(options["char_dim"], 1, 1000),
             filters=(options["filters"], 1, 100_000),
+            highway=(options["highway"], 0, 10),
             correction=(options["correction"], 0, 1000),
             samples=(options["samples"], 0, 1_000_000),
         )
@@ -135,31 +153,28 @@ class CnnSoftmax:
         words = self.words if words is None else words.astype(np.int32, copy=False)
         work, out = Workspace(), np.empty((len(words), self.width), self.theta["projection"].dtype)
         for first in range(0, len(words), BATCH):
-            out[first : first + BATCH] = self._forward(words[first : first + BATCH], work)[0]
+            out[first : first + BATCH] = self._forward(words[first : first + BATCH], work).rows
         return out
 
-    def _forward(self, words: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows (n, width) of words (n,), their pooled features X (n, filters), and the places of the maxima.
-
-        A place (n, filters) is the position in the word at which the filter's output is largest, or -1 if the feature
-        is 0.
-        """
+    def _forward(self, words: np.ndarray, work: Workspace) -> Forward:
+        """Compute the rows of words (n,), and what is needed on the way back."""
         theta, dtype = self.theta, self.theta["projection"].dtype
         filters, dim = theta["projection"].shape
-        # The product of each letter's embedding with each position of each filter. A convolution then only adds up rows
-        # of this table, which is char_dim times less work than multiplying gathered embeddings by all filters.
         table = work.array("cnn.table", (len(theta["embeddings"]), theta["filters"].shape[1]), dtype)
         np.dot(theta["embeddings"], theta["filters"], out=table)
-        X = work.array("cnn.pooled", (len(words), filters), dtype)
-        places = work.array("cnn.places", X.shape, np.int32)
+        layers = len(theta["highway"])
+        X = work.array("cnn.features", (layers + 1, len(words), filters), dtype)
+        gates = work.array("cnn.gates", (layers, len(words), 2 * filters), dtype)
+        places = work.array("cnn.places", X[0].shape, np.int32)
         line = work.array("cnn.line", (filters,), dtype)
-        _pool(words, self.letters, self.lengths, self.widths, self.sizes, table, theta["offsets"], line, X, places)
+        pool(words, self.letters, self.lengths, self.widths, self.sizes, table, theta["offsets"], line, X[0], places)
+        advance_highway(X, gates, theta["highway"], theta["highway_offsets"])
         rows = work.array("cnn.rows", (len(words), self.width), dtype)
-        np.matmul(X, theta["projection"], out=rows[:, :dim])
+        np.matmul(X[-1], theta["projection"], out=rows[:, :dim])
         rows[:, :dim] += theta["correction"][words] @ theta["mixing"]
         if theta["bias"].size:
             rows[:, dim] = theta["bias"][words]
-        return rows, X, places
+        return Forward(rows, X, gates, places)
 
     def _candidates(self, targets: np.ndarray, work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the distinct words (n,) of a block, the positions of its targets among them, (B,), and shifts (n,).
@@ -185,7 +200,8 @@ class CnnSoftmax:
         words, own = self.words, targets
         if self.samples:
             words, own, shift = self._candidates(targets, work)
-        rows, X, places = self._forward(words, work)
+        found = self._forward(words, work)
+        rows = found.rows
         g = np.dot(H, rows.T, out=work.array("cnn.logits", (len(H), len(words)), H.dtype))
         if self.samples:
             lines = np.arange(len(H))
@@ -195,23 +211,24 @@ class CnnSoftmax:
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), self._backward(words, X, places, by_rows, work)
+        return loss, np.dot(g, rows), self._backward(words, found, by_rows, work)
 
-    def _backward(
-        self, words: np.ndarray, X: np.ndarray, places: np.ndarray, by_rows: np.ndarray, work: Workspace
-    ) -> dict[str, Any]:
+    def _backward(self, words: np.ndarray, found: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
         """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
-        theta, dim = self.theta, self.theta["projection"].shape[1]
+        theta, X, dim = self.theta, found.features, self.theta["projection"].shape[1]
         inner = by_rows[:, :dim]
-        by_pooled = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_pooled", X.shape, X.dtype))
+        by_features = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_features", X[0].shape, X.dtype))
+        by_pooled, by_highway, by_highway_offsets = retreat_highway(by_features, X, found.gates, theta["highway"])
         by_table = work.array("cnn.by_table", (len(theta["embeddings"]), theta["filters"].shape[1]), X.dtype)
         by_offsets = np.zeros_like(theta["offsets"])
-        _unpool(words, self.letters, self.widths, self.sizes, places, by_pooled, by_table, by_offsets)
+        unpool(words, self.letters, self.widths, self.sizes, found.places, by_pooled, by_table, by_offsets)
         return {
             "embeddings": by_table @ theta["filters"].T,
             "filters": theta["embeddings"].T @ by_table,
             "offsets": by_offsets,
-            "projection": X.T @ inner,
+            "highway": by_highway,
+            "highway_offsets": by_highway_offsets,
+            "projection": X[-1].T @ inner,
             "mixing": theta["correction"][words].T @ inner,
             "correction": (words, inner @ theta["mixing"].T),
             "bias": (words, by_rows[:, dim:].sum(axis=1)),
@@ -221,7 +238,7 @@ class CnnSoftmax:
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
-            for name in NETWORK:
+            for name in self.state:
                 self.state[name] += slopes[name] ** 2
                 self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + TINY)
             for name in ("correction", "bias"):
@@ -251,9 +268,9 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
 
 
 def _start(
-    problem: Problem, alphabet: int, char_dim: int, sizes: dict[int, int], correction: int
+    problem: Problem, letters: tuple[int, int], sizes: dict[int, int], highway: int, correction: int
 ) -> dict[str, np.ndarray]:
-    """Return the initial values of all parameters, by name."""
+    """Return the initial values of all parameters, by name. letters: the shape of their embeddings."""
     rng = np.random.default_rng([problem.seed, 1])
     filters = sum(sizes.values())
 
@@ -261,68 +278,17 @@ def _start(
         return np.asarray(rng.standard_normal(shape) * deviation, problem.dtype)
 
     columns = np.concatenate([np.full(width * size, width) for width, size in sizes.items()])
-    return {
-        "embeddings": normal(alphabet, char_dim, deviation=1.0),
-        "filters": normal(char_dim, len(columns), deviation=1 / np.sqrt(columns * char_dim)),
+    theta = {
+        "embeddings": normal(*letters, deviation=1.0),
+        "filters": normal(letters[1], len(columns), deviation=1 / np.sqrt(columns * letters[1])),
         "offsets": np.zeros(filters, problem.dtype),
         "projection": normal(filters, problem.dim, deviation=problem.init / np.sqrt(filters)),
         "mixing": normal(correction, problem.dim, deviation=1 / np.sqrt(problem.dim)),
         "correction": np.zeros((len(problem.counts), correction), problem.dtype),
         "bias": problem.log_unigram().astype(problem.dtype) if problem.bias else np.zeros(0, problem.dtype),
     }
-
-
-@kernel()
-def _pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, places):
-    """Set pooled (n, filters) to the maximum of ReLU(convolution) over the positions in each word.
-
-    places (n, filters): the position of each maximum, -1 if it is 0. line (filters,) is working memory.
-    """
-    for i in range(len(words)):
-        spelled, length = letters[words[i]], lengths[words[i]]
-        first = column = 0
-        for k in range(len(widths)):
-            width, size = widths[k], sizes[k]
-            best, where = pooled[i, first : first + size], places[i, first : first + size]
-            z = line[:size]
-            best[:] = 0
-            where[:] = -1
-            for t in range(max(length - width, 0) + 1):
-                for f in range(size):
-                    z[f] = offsets[first + f]
-                for j in range(width):
-                    part = table[spelled[t + j], column + j * size : column + (j + 1) * size]
-                    for f in range(size):
-                        z[f] += part[f]
-                for f in range(size):
-                    better = z[f] > best[f] or z[f] != z[f]  # NaN must not be ignored
-                    best[f] = z[f] if better else best[f]
-                    where[f] = t if better else where[f]
-            first += size
-            column += width * size
-
-
-@kernel()
-def _unpool(words, letters, widths, sizes, places, by_pooled, by_table, by_offsets):
-    """Compute the gradients of the table and the offsets from by_pooled (n, filters), those of the pooled features.
-
-    by_table (alphabet, columns) is overwritten; by_offsets (filters,) is added to.
-    """
-    by_table[:] = 0
-    for i in range(len(words)):
-        spelled = letters[words[i]]
-        first = column = 0
-        for k in range(len(widths)):
-            width, size = widths[k], sizes[k]
-            for f in range(size):
-                t = places[i, first + f]
-                if t >= 0:
-                    slope = by_pooled[i, first + f]
-                    by_offsets[first + f] += slope
-                    for j in range(width):
-                        by_table[spelled[t + j], column + j * size + f] += slope
-            first += size
-            column += width * size
+    weights, offsets = initial_highway(highway, filters, rng)
+    return theta | {"highway": weights.astype(problem.dtype), "highway_offsets": offsets.astype(problem.dtype)}
 
 
 OBJECTIVE = CnnSoftmax

@@ -1,0 +1,197 @@
+"""Recurrent units, one step at a time: the gated recurrent unit (Cho et al. 2014) and the LSTM (Hochreiter 1997).
+
+This module knows neither letters nor words. It multiplies no matrices: the caller passes the products of the states
+with the recurrent matrix, and the products of the inputs, which are the rows of a table.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from w2vtrain.kernels.jit import inline, kernel
+
+HALF, ONE = np.float32(0.5), np.float32(1)
+FLAT = np.float32(7.9053111)
+"""tanh is 1 in float32 from here on."""
+P1, P3, P5, P7 = (np.float32(p) for p in (4.89352456e-3, 6.37261929e-4, 1.48572236e-5, 5.12229709e-8))
+P9, P11, P13 = (np.float32(p) for p in (-8.60467152e-11, 2.00018790e-13, -2.76076848e-16))
+Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.18534706e-4, 1.19825839e-6))
+"""tanh x = (P1 x + P3 x³ + ...) / (Q0 + Q2 x² + ...), error below 3e-7. Eigen's formula, which LLVM can vectorize."""
+
+
+class Unit(NamedTuple):
+    """A kind of recurrent unit. Below, `size` is the number of units.
+
+    offsets: the initial offset of each gate; there are as many gates as offsets, and a gate has `size` columns.
+    vectors: vectors of `size` columns in a state, the first of which is the unit's output. kept: vectors that a step
+    keeps for the way back, the first of which are the gates.
+
+    advance(states, products, parents, table, letters, following, gates): take one step. It fills following
+    (n, B, vectors * size), and gates (n, B, kept * size).
+        states (k, B, vectors * size): the previous states. products (k, B, gates * size): their outputs times the
+        recurrent matrix. parents (n,): which of the k states each new state follows. letters (n,): the rows of table
+        (letters, gates * size) that are the inputs.
+    retreat(errors, states, by_states, gates, products): propagate errors (n, vectors * size) = -dL/d following back.
+        Add -dL/d states to by_states (n, vectors * size), without the part that flows through the products. Replace the
+        gates in the array of that name, (n, kept * size), by -dL/d of the table rows that were read, and products
+        (n, gates * size) by -dL/d products. errors may be overwritten.
+    """
+
+    offsets: tuple[float, ...]
+    vectors: int
+    kept: int
+    advance: Callable[..., None]
+    retreat: Callable[..., None]
+
+    @property
+    def gates(self) -> int:
+        """Return the number of gates."""
+        return len(self.offsets)
+
+
+def advance_gru(
+    states: np.ndarray,
+    products: np.ndarray,
+    parents: np.ndarray,
+    table: np.ndarray,
+    letters: np.ndarray,
+    following: np.ndarray,
+    gates: np.ndarray,
+) -> None:
+    """Take one step: s' = (1 - z) ⊙ c + z ⊙ s, with r, z = σ(x + p) and c = tanh(x + r ⊙ p), p = s R.
+
+    gates: reset gate r, update gate z and candidate state c. The reset gate is applied after the product with R rather
+    than before, so that each step needs only one product.
+    """
+    if gates.dtype == np.float32:
+        _advance_gru(states, products, parents, table, letters, following, gates)
+        return
+    size = states.shape[2]
+    read, kept = table[letters][:, None], products[parents]
+    gates[..., : 2 * size] = 0.5 + 0.5 * np.tanh(0.5 * (read + kept)[..., : 2 * size])
+    r, z, c = np.split(gates, 3, axis=2)
+    c[:] = np.tanh(read[..., 2 * size :] + r * kept[..., 2 * size :])
+    following[:] = c + z * (states[parents] - c)
+
+
+def advance_lstm(
+    states: np.ndarray,
+    products: np.ndarray,
+    parents: np.ndarray,
+    table: np.ndarray,
+    letters: np.ndarray,
+    following: np.ndarray,
+    gates: np.ndarray,
+) -> None:
+    """Take one step: m' = f ⊙ m + i ⊙ c, s' = o ⊙ tanh(m'), with i, f, o = σ(x + p) and c = tanh(x + p), p = s R.
+
+    Hochreiter & Schmidhuber 1997, "Long short-term memory"; the forget gate f is that of Gers, Schmidhuber & Cummins
+    2000, "Learning to forget". A state is s, then the memory m. gates: i, f, o, the candidate c, and tanh(m').
+    """
+    if gates.dtype == np.float32:
+        _advance_lstm(states, products, parents, table, letters, following, gates)
+        return
+    size = states.shape[2] // 2
+    x = table[letters][:, None] + products[parents]
+    gates[..., : 3 * size] = 0.5 + 0.5 * np.tanh(0.5 * x[..., : 3 * size])
+    i, f, o, c, flat = np.split(gates, 5, axis=2)
+    c[:] = np.tanh(x[..., 3 * size :])
+    s, m = np.split(following, 2, axis=2)
+    m[:] = f * states[parents][..., size:] + i * c
+    flat[:] = np.tanh(m)
+    s[:] = o * flat
+
+
+@inline
+def _tanh(x):
+    x = FLAT if x > FLAT else x  # written so that NaN remains NaN
+    x = -FLAT if x < -FLAT else x
+    y = x * x
+    odd = (((((P13 * y + P11) * y + P9) * y + P7) * y + P5) * y + P3) * y + P1
+    return x * odd / (((Q6 * y + Q4) * y + Q2) * y + Q0)
+
+
+@kernel()
+def _advance_gru(states, products, parents, table, letters, following, gates):
+    n, B, size = following.shape
+    for i in range(n):
+        read = table[letters[i]]
+        for b in range(B):
+            state, kept, gate, new = states[parents[i], b], products[parents[i], b], gates[i, b], following[i, b]
+            # Four times faster than one loop, or one over gate[j - 2 * size]: LLVM must see that nothing overlaps.
+            for j in range(2 * size):
+                gate[j] = HALF + HALF * _tanh(HALF * (read[j] + kept[j]))
+            for j in range(size):
+                gate[2 * size + j] = _tanh(read[2 * size + j] + gate[j] * kept[2 * size + j])
+            for j in range(size):
+                c = gate[2 * size + j]
+                new[j] = c + gate[size + j] * (state[j] - c)
+
+
+@kernel()
+def _retreat_gru(errors, states, by_states, gates, products):
+    n, size = errors.shape
+    for i in range(n):
+        error, state, by_state, gate, product = errors[i], states[i], by_states[i], gates[i], products[i]
+        for j in range(size):
+            by_state[j] += error[j] * gate[size + j]
+        for j in range(size):
+            z, c = gate[size + j], gate[2 * size + j]
+            gate[size + j] = error[j] * (state[j] - c) * z * (ONE - z)
+            gate[2 * size + j] = error[j] * (ONE - z) * (ONE - c * c)
+        for j in range(size):
+            r, by_c = gate[j], gate[2 * size + j]
+            gate[j] = by_c * product[2 * size + j] * r * (ONE - r)
+            product[2 * size + j] = by_c * r
+        for j in range(2 * size):
+            product[j] = gate[j]
+
+
+@kernel()
+def _advance_lstm(states, products, parents, table, letters, following, gates):
+    n, B, width = following.shape
+    size = width // 2
+    for i in range(n):
+        read = table[letters[i]]
+        for b in range(B):
+            state, kept, gate, new = states[parents[i], b], products[parents[i], b], gates[i, b], following[i, b]
+            for j in range(3 * size):
+                gate[j] = HALF + HALF * _tanh(HALF * (read[j] + kept[j]))
+            for j in range(3 * size, 4 * size):
+                gate[j] = _tanh(read[j] + kept[j])
+            for j in range(size):
+                new[size + j] = gate[size + j] * state[size + j] + gate[j] * gate[3 * size + j]
+            for j in range(size):
+                flat = _tanh(new[size + j])
+                gate[4 * size + j] = flat
+                new[j] = gate[2 * size + j] * flat
+
+
+@kernel()
+def _retreat_lstm(errors, states, by_states, gates, products):
+    n, width = errors.shape
+    size = width // 2
+    for k in range(n):
+        by_s, by_m, gate, product = errors[k, :size], errors[k, size:], gates[k], products[k]
+        memory, by_memory = states[k, size:], by_states[k, size:]
+        for j in range(size):
+            o, flat = gate[2 * size + j], gate[4 * size + j]
+            by_m[j] += by_s[j] * o * (ONE - flat * flat)
+            gate[2 * size + j] = by_s[j] * flat * o * (ONE - o)
+        for j in range(size):
+            f = gate[size + j]
+            by_memory[j] += by_m[j] * f
+            gate[size + j] = by_m[j] * memory[j] * f * (ONE - f)
+        for j in range(size):
+            i, c = gate[j], gate[3 * size + j]
+            gate[j] = by_m[j] * c * i * (ONE - i)
+            gate[3 * size + j] = by_m[j] * i * (ONE - c * c)
+        for j in range(4 * size):
+            product[j] = gate[j]
+
+
+UNITS = {
+    "gru": Unit((0, 0, 0), 1, 3, advance_gru, _retreat_gru),
+    "lstm": Unit((0, 1, 0, 0), 2, 5, advance_lstm, _retreat_lstm),  # it starts by remembering
+}

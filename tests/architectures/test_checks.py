@@ -48,6 +48,7 @@ def test_the_example_architecture_of_the_guide_passes_all_checks(tmp_path):
         ("row[c] += change * side[c]", "pass", "of rows follows the negative gradient"),
         ("slope = change * row[c]", "slope = change", "of sides follows the negative gradient"),
         ("float32(SIDE_RATE) * slope", "float32(SIDE_RATE) * slope + step * (c == 7)", "padding of sides stays zero"),
+        ("side[c] += float32(SIDE_RATE) * slope", "side[c] += float32(SIDE_RATE) * change * row[c]", "of all arrays"),
         ("hidden[0, c] = side[c] * row[c]", "hidden[0, c] = np.nan", "the hidden vector is finite"),
     ],
 )

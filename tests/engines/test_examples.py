@@ -143,18 +143,20 @@ def test_hidden_vectors_can_be_computed_from_rows_without_padding(rng, name):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_and_arrays_learn_the_same_as_in_the_twin(rng, name, bias):
+    """The step is large, so that an array that learns from a changed value of another differs."""
     layer, examples, windows = case(rng, name, bias)
     twin, rows = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
-    first, lr, dH = 2, 1e-2, rng.normal(size=(5, DIM + bias)).astype(np.float32)
+    first, lr, dH = 2, 0.5, rng.normal(size=(5, DIM + bias)).astype(np.float32)
     before, arrays = rows.copy(), {key: array.copy() for key, array in twin.arrays.items()}
     layer.learn(examples, first, dH, lr)
     for b in range(5):
         twin.learn(rows, *windows[first + b], dH[b, :DIM].astype(float), lr)
-    np.testing.assert_allclose(layer.rows[:, :DIM] - before, rows - before, atol=1e-6)
-    assert np.abs(rows - before).max() > 1e-3
+    np.testing.assert_allclose(layer.rows[:, :DIM] - before, rows - before, rtol=1e-5, atol=1e-5)
+    assert np.abs(rows - before).max() > 0.1
     for key, array in layer.architecture.learned().items():
-        np.testing.assert_allclose(array[:, :DIM] - arrays[key], twin.arrays[key] - arrays[key], atol=1e-6)
-        assert np.abs(twin.arrays[key] - arrays[key]).max() > 1e-4
+        change = twin.arrays[key] - arrays[key]
+        np.testing.assert_allclose(array[:, :DIM] - arrays[key], change, rtol=1e-5, atol=1e-5)
+        assert np.abs(change).max() > 0.01
     if bias:
         assert (layer.rows[:, DIM] == 1).all(), "the column of ones must not change"
     assert not layer.rows[:, DIM + bias :].any()

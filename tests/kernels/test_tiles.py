@@ -75,12 +75,17 @@ def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
     assert (before != A).any() == (n > 0)
 
 
-def test_update_applies_both_changes_to_a_row_of_a_that_is_listed_twice(rng):
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_update_applies_both_changes_to_a_row_of_a_that_is_listed_twice(rng, in_turn):
+    """B learns from the row first as it was, then as the first change left it."""
     A, B, _, bi = arrays(rng, 20)
-    twice, G = np.array([4, 1, 4], np.int32), np.full((3, 40), 1e-3, np.float32)
-    expected = A[4] + 2e-3 * B[bi[:3]].sum(axis=0)
-    update_call(step.update_3, False)(A, twice, 3, B, bi, 0, G)
-    np.testing.assert_allclose(A[4], expected, atol=1e-4)
+    twice, G = np.array([4, 1, 4], np.int32), rng.normal(size=(3, 40)).astype(np.float32)
+    slow_a, slow_b, total = A.copy(), B.copy(), A[4] + (G[0, :3] + G[2, :3]) @ B[bi[:3]]
+    update_call(step.update_3, in_turn)(A, twice, 3, B, bi, 0, G)
+    step.update_3(slow_a, twice, 3, slow_b, bi, 0, G, in_turn)
+    np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-4)
+    assert np.allclose(A[4], total, atol=1e-4) is not in_turn
 
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])

@@ -56,7 +56,10 @@ class Vlbl(NamedTuple):
                 hidden[0, c] += weight[c] * row[c]
 
     def backward(self, w_in, window, example, gradient, step):
-        """Update rows and position weights, each from the other's old value."""
+        """Update rows and position weights, each from the other's old value.
+
+        If a word occurs twice in the window, its second position learns from the row that the first has changed.
+        """
         for i in range(window.n):
             row, weight = w_in[window.context[i]], self.context_weights[position(i, window.left, self.window)]
             for c in range(len(row)):

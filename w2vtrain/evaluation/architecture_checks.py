@@ -18,6 +18,8 @@ NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 
 CONTEXT = np.array([4, 1, 7, 4, 2], np.int32)
 LEFT = 2
 """The window of the checks: its context words, one of them twice, and how many of them precede the target word."""
+DISTINCT = np.array([4, 1, 7, 0, 2], np.int32)
+"""A window of different words, for the check that updates use old values: a repeated word may see its first update."""
 
 
 def check(name: str, bias: bool = False) -> Iterator[Finding]:
@@ -37,10 +39,12 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
     rows[:, :DIM] = rng.normal(size=(len(rows), DIM))
     shape = np.shape(architecture.vectors(rows[:, :DIM]))
     yield Finding("vectors returns one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
-    window = Window(CONTEXT, len(CONTEXT), LEFT)
+    windows = [Window(context, len(context), LEFT) for context in (CONTEXT, DISTINCT)]
     count, found = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
     for example in range(count):
-        for finding in _check_example(architecture, {"rows": rows, **learned}, window, example):
+        findings = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
+        old_values = _check_old_values(architecture, {"rows": rows, **learned}, windows[1], example)
+        for finding in (*findings, old_values):
             if found.setdefault(finding.what, finding).holds:
                 found[finding.what] = finding
     yield from found.values()
@@ -73,6 +77,20 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
         outside = np.delete(change.reshape(array.shape), range(DIM), axis=1)
         yield Finding(f"padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
         array[...] = before[key]
+
+
+def _check_old_values(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Finding:
+    """Check that each array learns from the values that the others had before: then a change is linear in the step."""
+    gradient, changes = np.random.default_rng(example).normal(size=(1, 16)), []
+    gradient[:, DIM:] = 0
+    before = {key: array.copy() for key, array in arrays.items()}
+    for step in (1.0, 1e-3):
+        architecture.backward(arrays["rows"], window, example, gradient, step)
+        changes.append(np.concatenate([((arrays[key] - before[key]) / step).reshape(-1) for key in arrays]))
+        for key, array in arrays.items():
+            array[...] = before[key]
+    off = float(np.abs(changes[0] - changes[1]).max()) / max(1e-3, float(np.abs(changes[1]).max()))
+    return Finding("updates use the old values of all arrays", off < 1e-6, f"off by {off:.1e} in a large step")
 
 
 def _proportional(what: str, change: np.ndarray, slopes: np.ndarray) -> Finding:

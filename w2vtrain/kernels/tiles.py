@@ -59,7 +59,8 @@ def make_update(nj: int) -> Callable[..., None]:
     """Return the operation that takes a gradient step on n rows of A and nj rows of B.
 
     Arguments are as for `make_dots`, but the rows of A are ai (n,), and G holds their coefficients in its rows [0, n).
-    The nj rows of B must be distinct: a row listed twice would keep only its last change.
+    The nj rows of B must be distinct: a row listed twice would keep only its last change. A row of A may be listed
+    twice: it gets both changes, and B learns from it first as it was, then as the first change left it.
     """
 
     def update(A: Any, ai: Any, n: Any, B: Any, bi: Any, j: Any, G: Any, in_turn: Any) -> None:
@@ -68,12 +69,12 @@ def make_update(nj: int) -> Callable[..., None]:
         If `in_turn`, each row of A uses B as changed by the rows before it. The choice costs nothing if `in_turn` is a
         constant, because it is then resolved at compile time.
         """
-        b_rows, g = bi[j : j + nj], G[:n, j : j + nj]
-        for part in range(n) if in_turn else [slice(n)]:
-            a_rows, g_rows = np.atleast_1d(ai[part]), np.atleast_2d(g[part])
-            a, b = A[a_rows], B[b_rows]
-            np.add.at(A, a_rows, g_rows @ b)
-            B[b_rows] = b + g_rows.T @ a
+        rows, g = bi[j : j + nj], G[:n, j : j + nj]
+        old = B[rows]
+        for line, row in enumerate(ai[:n]):
+            a = A[row].copy()
+            A[row] += g[line] @ (B[rows] if in_turn else old)
+            B[rows] += np.outer(g[line], a)
 
     @emitter_of(update)
     def _(context: Any, builder: Any, signature: Any, args: Any) -> None:

@@ -94,11 +94,10 @@ def test_rare_words_of_a_large_vocabulary_do_not_share_one_class(size):
 
 
 def test_a_bound_on_sizes_shifts_the_classes():
-    """Equal weights would put 97 of 100 words into the last of 4 classes; 4 * 25 words are allowed, 40 are not."""
-    weight = np.array([1.0, 1.0, 1.0, *[1 / 97] * 97])
-    assert divided(weight, 4).sizes.tolist() == [1, 1, 1, 97]
-    assert divided(np.array([1.0] * 9 + [1e-9] * 991), 100).sizes.max() <= 40
-    assert divided(np.array([1e-9] * 991 + [1.0] * 9), 100).sizes.max() <= 40
+    """Equal weights alone would put 793 of 800 words into one of 8 classes; 4 * 100 are allowed."""
+    heavy, light = [1.0] * 8, [1e-9] * 792
+    assert divided(np.array(heavy + light), 8).sizes.tolist() == [1, 1, 1, 1, 1, 1, 394, 400]
+    assert divided(np.array(light + heavy), 8).sizes.tolist() == [400, 394, 1, 1, 1, 1, 1, 1]
 
 
 def test_one_class_and_one_class_per_word():

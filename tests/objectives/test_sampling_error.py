@@ -31,7 +31,7 @@ P = softmax(SCORES)
 FOLLOWERS = np.where(RANKS % 2, np.ceil(600 * P), 0).astype(int)
 TOKENS = np.concatenate([[PREVIOUS, v, -1] for v in np.repeat(RANKS, FOLLOWERS)]).astype(np.int32)
 UNIGRAM = COUNTS / COUNTS.sum()
-KNOWN = FOLLOWERS.sum() / (FOLLOWERS.sum() + (FOLLOWERS > 0).sum())
+KNOWN = FOLLOWERS.sum() / (FOLLOWERS.sum() + 5 * (FOLLOWERS > 0).sum())
 
 
 def mixed(share):

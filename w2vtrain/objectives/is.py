@@ -118,9 +118,9 @@ class ImportanceSampling(ImportanceObjective):
 
     proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "log-uniform" is Zipf's law over the
     ranks of the words, as in TensorFlow, and "uniform" gives all words the same probability. "bigram" is a mixture,
-    Q(v|p) = λ B(v|p) + (1 - λ) U(v), of how often v follows the previous word p, and of the unigrams; λ is n / (n + t)
-    if p is followed by n words, t of them distinct (Witten & Bell 1991). With "bigram", each example draws its own
-    words; otherwise, a batch is shared by all examples of the block that still need draws.
+    Q(v|p) = λ B(v|p) + (1 - λ) U(v), of how often v follows the previous word p, and of the unigrams; λ = n / (n + 5 t)
+    if p is followed by n words, t of them distinct (Collins 1999). With "bigram", each example draws its own words;
+    otherwise, a batch is shared by all examples of the block that still need draws.
 
     samples: draws per batch, with replacement; 0 means 2048, or 32 with "bigram". ess: effective sample size to reach;
     0 draws exactly one batch; -1 means 200, or 25 with "bigram". cap: maximum draws per example, rounded down to whole

@@ -119,7 +119,8 @@ def _advance_gru(states, products, parents, table, letters, following, gates):
         read = table[letters[i]]
         for b in range(B):
             state, kept, gate, new = states[parents[i], b], products[parents[i], b], gates[i, b], following[i, b]
-            # Four times faster than one loop, or one over gate[j - 2 * size]: LLVM must see that nothing overlaps.
+            # Short loops are four times faster than one, or than one over gate[j - 2 * size]: LLVM must see that
+            # nothing overlaps. The same holds for the LSTM.
             for j in range(2 * size):
                 gate[j] = HALF + HALF * _tanh(HALF * (read[j] + kept[j]))
             for j in range(size):
@@ -158,14 +159,14 @@ def _advance_lstm(states, products, parents, table, letters, following, gates):
             state, kept, gate, new = states[parents[i], b], products[parents[i], b], gates[i, b], following[i, b]
             for j in range(3 * size):
                 gate[j] = HALF + HALF * _tanh(HALF * (read[j] + kept[j]))
-            for j in range(3 * size, 4 * size):
-                gate[j] = _tanh(read[j] + kept[j])
+            for j in range(size):
+                gate[3 * size + j] = _tanh(read[3 * size + j] + kept[3 * size + j])
             for j in range(size):
                 new[size + j] = gate[size + j] * state[size + j] + gate[j] * gate[3 * size + j]
             for j in range(size):
-                flat = _tanh(new[size + j])
-                gate[4 * size + j] = flat
-                new[j] = gate[2 * size + j] * flat
+                gate[4 * size + j] = _tanh(new[size + j])
+            for j in range(size):
+                new[j] = gate[2 * size + j] * gate[4 * size + j]
 
 
 @kernel()
@@ -173,22 +174,26 @@ def _retreat_lstm(errors, states, by_states, gates, products):
     n, width = errors.shape
     size = width // 2
     for k in range(n):
-        by_s, by_m, gate, product = errors[k, :size], errors[k, size:], gates[k], products[k]
-        memory, by_memory = states[k, size:], by_states[k, size:]
+        error, state, by_state, gate, product = errors[k], states[k], by_states[k], gates[k], products[k]
         for j in range(size):
-            o, flat = gate[2 * size + j], gate[4 * size + j]
-            by_m[j] += by_s[j] * o * (ONE - flat * flat)
-            gate[2 * size + j] = by_s[j] * flat * o * (ONE - o)
+            flat = gate[4 * size + j]
+            error[size + j] += error[j] * gate[2 * size + j] * (ONE - flat * flat)
+        for j in range(size):
+            o = gate[2 * size + j]
+            product[2 * size + j] = error[j] * gate[4 * size + j] * o * (ONE - o)
+        for j in range(size):
+            by_state[size + j] += error[size + j] * gate[size + j]
         for j in range(size):
             f = gate[size + j]
-            by_memory[j] += by_m[j] * f
-            gate[size + j] = by_m[j] * memory[j] * f * (ONE - f)
+            product[size + j] = error[size + j] * state[size + j] * f * (ONE - f)
         for j in range(size):
-            i, c = gate[j], gate[3 * size + j]
-            gate[j] = by_m[j] * c * i * (ONE - i)
-            gate[3 * size + j] = by_m[j] * i * (ONE - c * c)
+            i = gate[j]
+            product[j] = error[size + j] * gate[3 * size + j] * i * (ONE - i)
+        for j in range(size):
+            c = gate[3 * size + j]
+            product[3 * size + j] = error[size + j] * gate[j] * (ONE - c * c)
         for j in range(4 * size):
-            product[j] = gate[j]
+            gate[j] = product[j]
 
 
 UNITS = {

@@ -543,7 +543,7 @@ def test_invalid_held_out_text_and_language_model_settings_are_refused(
     assert heldout.stat().st_size > 30_000
 
 
-@pytest.mark.parametrize("objective", ["char-softmax", "dsoftmax"])
+@pytest.mark.parametrize("objective", ["adaptive-softmax", "char-softmax", "dsoftmax"])
 def test_save_output_vectors_is_refused_if_the_objective_has_none(fails, corpus, tmp_path, objective):
     arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "--objective", objective, *SMALL]
     line = fails(78, *arguments, "--save-output-vectors", tmp_path / "o.txt")

@@ -37,6 +37,7 @@ VARIANTS = {
     "class-softmax": [{"count": 6}],
     "char-softmax": [{"cell": "lstm"}],
     "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5, "highway": 1}],
+    "adaptive-softmax": [{"cutoffs": "3,8", "factor": 2.0}],
     "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
     "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
     "is": [
@@ -423,6 +424,7 @@ SAME = [
     ("selfnorm", {"penalty": 0.0}, "softmax"),
     ("infrequent-norm", {"likelihood": "full", "gamma": 1.0, "penalty": 1.0}, "selfnorm"),
     ("class-softmax", {"count": 1}, "softmax"),
+    ("adaptive-softmax", {}, "softmax"),  # so few words need no cluster
     ("dsoftmax", {"bands": "100:100"}, "softmax"),
     ("sampled-softmax", {"samples": 0}, "softmax"),
     ("target", {"size": 1000}, "softmax"),

@@ -76,6 +76,11 @@ def classes(of=(0, 1), kind="<i4", rows=2):
     return {"class.of": np.array(of, kind), "class.rows": np.ones((rows, 2), "<f4")}
 
 
+def cluster(words=1, columns=2):
+    """Return the arrays of a cluster of adaptive-softmax, all zeros. Its projection has 2 rows."""
+    return {"tails.0": np.zeros((words, columns), "<f4"), "projections.0": np.zeros((2, 2), "<f4")}
+
+
 def archive():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as box:
@@ -256,6 +261,13 @@ OTHERS = {
     "model/classes-kind.safetensors": scored("class-softmax", {}, classes(kind="<i8")),
     "model/classes-fewer.safetensors": scored("class-softmax", {}, classes((0,), rows=1)),
     "model/classes-names.safetensors": scored("class-softmax", {"vectors": "vectors.bin"}, classes()),
+    "model/clusters-lacking.safetensors": scored("adaptive-softmax", {"cutoffs": "1"}),
+    "model/clusters-rows.safetensors": scored(
+        "adaptive-softmax", {"cutoffs": "1"}, {"head": np.zeros((2, 2), "<f4"), **cluster(words=10**4)}
+    ),
+    "model/clusters-columns.safetensors": scored(
+        "adaptive-softmax", {"cutoffs": "1"}, {"head": np.zeros((2, 2), "<f4"), **cluster(columns=3)}
+    ),
     "model/tree-wraps.safetensors": scored("hs", {}, tree([0, 255, 2], "|u1")),
     "model/tree-float.safetensors": scored("hs", {}, tree(kind="<f4")),
     "model/tree-codes.safetensors": scored("hs", {}, tree(codes=(0, 9))),

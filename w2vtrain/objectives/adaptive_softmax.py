@@ -1,0 +1,224 @@
+"""Adaptive softmax: a softmax over frequent words and clusters, and one over each cluster's rare words (Grave 2017).
+
+It computes a cluster only for the examples whose target is in it, and draws nothing at random.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.probability.dense import RowScorer, Workspace, add_product, learn_softmax
+from w2vtrain.probability.problem import Problem, check_ranges
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "vlbl": {"alpha": 0.04, "shuffle": True},
+}
+OVERHEAD = 300
+"""Cost of a cluster besides its words, as the number of words whose scores for a whole block take as long."""
+CLUSTERS = 4
+"""The largest number of clusters that `choose_cutoffs` makes; the paper finds 2 to 5 best."""
+PLACES = 200
+"""Number of cut-offs, evenly spaced on a logarithmic scale, that `choose_cutoffs` considers."""
+
+
+def read_cutoffs(cutoffs: str) -> list[int]:
+    """Return the cut-offs of a text such as "2000,20000". Raise ConfigError unless they are positive and ascending."""
+    try:
+        found = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
+    except ValueError:
+        raise _invalid(f"{cutoffs!r} is not NUMBER,NUMBER,...") from None
+    for before, cutoff in zip([0, *found], found, strict=False):
+        if cutoff <= before:
+            raise _invalid(f"{cutoff:,} must be larger than {before:,}")
+    return found
+
+
+def choose_cutoffs(counts: np.ndarray) -> list[int]:
+    """Return the cut-offs with the lowest cost, none if a softmax over all words costs less. counts (V,), descending.
+
+    After the paper's Section 4: a product of k rows with B vectors costs c + λ k B. For clusters i of k_i words that
+    make up the share p_i of the text, that is (c + λ p_i B k_i) each, and λ B for the cluster's row in the head. The
+    cost is in units of λ B, and c is OVERHEAD. The best cut-offs are found by dynamic programming, from the last on.
+    """
+    places = np.unique(np.geomspace(1, len(counts), PLACES).astype(np.int64))
+    mass = np.cumsum(np.maximum(counts, 0.5))[places - 1]
+    mass /= mass[-1]
+    size, share = places - places[:, None], mass - mass[:, None]
+    cost = np.where(size > 0, 1 + OVERHEAD + share * size, np.inf)  # of a cluster from one place to another
+    cost[-1, -1] = 0
+    best, ends = np.where(size[:, -1] > 0, np.inf, 0.0), []
+    for _ in range(CLUSTERS):
+        total = cost + best
+        ends.append(total.argmin(axis=1))
+        best = total.min(axis=1)
+    at, found = int(np.argmin(places + best)), []
+    while places[at] < len(counts):
+        found.append(int(places[at]))
+        at = int(ends.pop()[at])
+    return found
+
+
+def _invalid(what: str) -> ConfigError:
+    return ConfigError(f"option cutoffs of objective adaptive-softmax: {what}")
+
+
+class AdaptiveScorer:
+    """Scores that are log-probabilities: those of the head, plus those of the target's cluster, if it is in one.
+
+    head: (k + clusters, width), the rows of the k most frequent words and of the clusters. tails: the rows of each
+    cluster's words, (words, d_i), with a last column of biases if there are any. projections: (d_i, width), what turns
+    hidden vectors into those that a cluster's rows score. bias: whether rows end with a bias.
+    """
+
+    def __init__(self, head: np.ndarray, tails: list[np.ndarray], projections: list[np.ndarray], bias: bool) -> None:
+        self.head, self.tails, self.projections, self.bias = head, tails, projections, int(bias)
+        self.firsts = np.cumsum([len(head) - len(tails), *map(len, tails)])
+
+    def places(self, targets: np.ndarray) -> np.ndarray:
+        """Return the rows of the head that stand for targets (B,): the words' own rows, or those of their clusters."""
+        first = self.firsts[0]
+        clusters = np.searchsorted(self.firsts, targets, side="right") - 1
+        return np.where(clusters < 0, targets, first + clusters)
+
+    def clusters(self, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each cluster that has targets, with the indices of its examples, given their rows of the head (B,)."""
+        for i in range(len(self.tails)):
+            mine = np.flatnonzero(places == self.firsts[0] + i)
+            if len(mine):
+                yield i, mine
+
+    def project(self, i: int, H: np.ndarray) -> np.ndarray:
+        """Return what cluster i scores, (B, d_i + bias), for H (B, width). With biases, the last column stays 1."""
+        return np.concatenate([H @ self.projections[i].T, H[:, H.shape[1] - self.bias :]], axis=1)
+
+    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
+        found = self.log_prob(H, targets)
+        return found, np.zeros_like(found)
+
+    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,)."""
+        return self.log_prob(H, targets)
+
+    def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return log P(target|h), (B,), computed from the head and the targets' clusters only."""
+        places = self.places(targets)
+        found = RowScorer(self.head).log_prob(H, places)
+        for i, mine in self.clusters(places):
+            within = targets[mine] - self.firsts[i]
+            found[mine] += RowScorer(self.tails[i]).log_prob(self.project(i, H[mine]), within)
+        return found
+
+    def log_probs(self, H: np.ndarray) -> np.ndarray:
+        """Return log P(w|h) for all words, (B, V)."""
+        head = RowScorer(self.head).log_probs(H)
+        found = np.empty((len(H), self.firsts[-1]), head.dtype)
+        found[:, : self.firsts[0]] = head[:, : self.firsts[0]]
+        for i, tail in enumerate(self.tails):
+            within = RowScorer(tail).log_probs(self.project(i, H))
+            found[:, self.firsts[i] : self.firsts[i + 1]] = within + head[:, self.firsts[0] + i, None]
+        return found
+
+
+class AdaptiveSoftmax(AdaptiveScorer):
+    """L = -log P(w|h), P(w|h) = P_head(w|h), or P_head(i|h) P_i(w|A_i h) for w in cluster i: g_v = [v=w] - P(v|h).
+
+    Grave, Joulin, Cissé, Grangier & Jégou 2017, "Efficient softmax approximation for GPUs". The words are sorted by
+    count and cut into a head and clusters. A softmax scores the words of the head and one row per cluster; each cluster
+    has a softmax of its own over its words. A step computes a cluster only for the examples whose target is in it,
+    which are few. The matrix A_i projects h to fewer dimensions for rarer words. All probabilities are exact.
+
+    With biases, every row ends with one, and so does every row of a projection.
+
+    cutoffs: the number of words before each cluster, such as 2000,20000. If empty, those are chosen that cost the
+    least time with the text's word counts; a small vocabulary has no cluster, which is the softmax. factor: cluster i
+    has dimensions / factor^i columns, at least 1, where i is 1 for the first cluster.
+    """
+
+    engine, rowless = "blocks", True
+
+    def __init__(self, head: np.ndarray, tails: list[np.ndarray], projections: list[np.ndarray], bias: bool) -> None:
+        super().__init__(head, tails, projections, bias)
+        self.output = np.zeros((0, head.shape[1]), head.dtype)
+
+    @classmethod
+    def build(cls, problem: Problem, *, cutoffs: str = "", factor: float = 4.0) -> "AdaptiveSoftmax":
+        """Start biases, if any, at the log-frequencies of the words and of the clusters."""
+        cls.check({"cutoffs": cutoffs, "factor": factor})
+        counts = np.maximum(problem.counts, 0.5)
+        cuts = read_cutoffs(cutoffs) or choose_cutoffs(problem.counts)
+        if cuts and cuts[-1] >= len(counts):
+            raise _invalid(f"{cuts[-1]:,} is not below the {len(counts):,} words of the vocabulary")
+        words = np.split(problem.log_unigram(), cuts)
+        mass = [np.log(part.sum() / counts.sum()) for part in np.split(counts, cuts)]
+        bias = np.append(words[0], mass[1:]).astype(np.float32)
+        tails, projections = [], []
+        for i, part in enumerate(words[1:], 1):
+            narrow = replace(problem, dim=max(1, round(problem.dim * factor**-i)), seed=problem.seed + i)
+            tails.append(narrow.initial_rows(len(part), part))
+            keep = replace(problem, init=narrow.dim**-0.5, seed=problem.seed + len(cuts) + i)
+            projections.append(keep.initial_rows(narrow.dim))
+        return cls(problem.initial_rows(len(bias), bias), tails, projections, problem.bias)
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for options that are out of range for every vocabulary."""
+        read_cutoffs(options["cutoffs"])
+        check_ranges("adaptive-softmax", factor=(options["factor"], 1, 1000))
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
+        places = self.places(targets)
+        loss, dH = learn_softmax(self.head, H, places, lr, work)
+        for i, mine in self.clusters(places):
+            seen, projection = H[mine], self.projections[i]
+            part, dz = learn_softmax(self.tails[i], self.project(i, seen), targets[mine] - self.firsts[i], lr, work)
+            change = dz[:, : len(projection)] @ projection
+            change[:, H.shape[1] - self.bias :] += dz[:, len(projection) :]
+            dH[mine] += change
+            add_product(projection, dz[:, : len(projection)], seen, lr)
+            loss += part
+        return loss, dH
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
+        tails = {f"tails.{i}": tail for i, tail in enumerate(self.tails)}
+        return {"head": self.head, **tails, **{f"projections.{i}": one for i, one in enumerate(self.projections)}}
+
+    def decayed(self) -> list[np.ndarray]:
+        """Return all arrays: weight decay shrinks each of them."""
+        return list(self.parameters().values())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays, which the model file stores instead of output rows."""
+        return self.parameters()
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> AdaptiveScorer:
+        """Return a scorer for a trained model. Raise DataError if its arrays do not fit together or miss words."""
+        count = sum(name.startswith("tails.") for name in arrays)
+        none, bias = np.empty(0), int(problem.bias)
+        tails = [arrays.get(f"tails.{i}", none) for i in range(count)]
+        projections = [arrays.get(f"projections.{i}", none) for i in range(count)]
+        head = arrays.get("head", none)
+        good = all(array.ndim == 2 and array.dtype.kind == "f" for array in (head, *tails, *projections))
+        good = good and head.shape[1] == problem.width and len(head) > count
+        good = good and len(head) - count + sum(map(len, tails)) == len(problem.counts)
+        for tail, projection in zip(tails, projections, strict=True) if good else ():
+            good = good and len(tail) > 0 and projection.shape == (tail.shape[1] - bias, problem.width)
+        if not good:
+            raise DataError(
+                "the model's clusters do not fit its words and vectors: the file is damaged; train the model again"
+            )
+        return AdaptiveScorer(head, tails, projections, problem.bias)
+
+
+OBJECTIVE = AdaptiveSoftmax

@@ -38,6 +38,8 @@ VARIANTS = {
     "char-softmax": [{"cell": "lstm"}],
     "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5, "highway": 1}],
     "adaptive-softmax": [{"cutoffs": "3,8", "factor": 2.0}],
+    "block-neg": [{"samples": 4, "negative": 2}],
+    "block-nce": [{"samples": 5, "negative": 9}],
     "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
     "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
     "is": [

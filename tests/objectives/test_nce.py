@@ -154,6 +154,7 @@ def test_log_prob_needs_no_normalization(rng, options):
         constants = np.array([log_z[place].mean() for place in places])
         assert len(set(constants)) == (4 if "z_table" in options else 3)
     scorer = NCE.scorer(problem, {**option_defaults("nce"), **options}, output, {"log_z": log_z})
+    np.testing.assert_allclose(scorer.log_prob(H[:4], targets), expected, rtol=1e-5, atol=1e-6)
     if options:
         scorer = scorer.given(contexts)
     np.testing.assert_allclose(scorer.log_prob(H[:4], targets), expected - constants, rtol=1e-5, atol=1e-6)

@@ -294,42 +294,54 @@ def test_log_z_is_computed_once_per_context_word(skipgram, texts):
 
 
 class Given:
-    """A scorer that scores only through `given`, and records the contexts it is given, as lists of words."""
+    """A scorer that scores only through `given`, and checks that the contexts are those of the hidden vectors.
 
-    def __init__(self, scorer):
-        self.scorer, self.found = scorer, []
+    Hidden vectors must be means of input rows. scored: the number of examples, by method.
+    """
+
+    def __init__(self, scorer, layer):
+        self.scorer, self.layer, self.scored = scorer, layer, {"scores": 0, "raw": 0, "log_prob": 0}
 
     def given(self, contexts):
-        for start, size in zip(contexts.starts, contexts.sizes, strict=True):
-            self.found.append(contexts.words[start : start + size].tolist())
-        return self.scorer
+        spans = zip(contexts.starts, contexts.sizes, strict=True)
+        rows = self.layer.rows[:, : self.layer.dim]
+        expected = np.array([rows[contexts.words[start : start + size]].mean(axis=0) for start, size in spans])
+
+        def method(name):
+            def checked(H, targets):
+                np.testing.assert_allclose(H[:, : self.layer.dim], expected, rtol=1e-5, atol=1e-6)
+                self.scored[name] += len(H)
+                return getattr(self.scorer, name)(H, targets)
+
+            return checked
+
+        return SimpleNamespace(**{name: method(name) for name in self.scored})
 
     def scores(self, H, targets):
         raise AssertionError("scored without the contexts")
 
-    def log_prob(self, H, targets):
-        raise AssertionError("scored without the contexts")
+    log_prob = raw = scores
 
     def log_probs(self, H):
         raise AssertionError("scored without the contexts")
 
 
-@pytest.mark.parametrize("case", ["nce of means", "skipgram"])
-def test_a_scorer_is_given_the_context_of_every_example(models, texts, case):
-    scorer, layer, windows, text = parts_of(models(case), texts, 30)
-    twin = reference.twin_of("architectures", layer.architecture.like())(windows.size, {})
-    lines = [line[line >= 0].tolist() for line in np.split(text.tokens, np.flatnonzero(text.tokens < 0))]
-    everything, whole = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
-    examples = reference.examples([line for line in lines if line], everything, whole, twin, reference.Stream())
-    expected = [[context[number]] if twin.pairs else context for _, context, _, number, _ in examples]
-    given = Given(scorer)
-    scoring.score(given, layer, windows, text)
-    assert sorted(given.found) == sorted(expected)
-    given.found.clear()
+@pytest.mark.parametrize("sampled", [0, 100])
+@pytest.mark.parametrize("case", ["nce of means", "skipgram with a table of z"])
+def test_a_scorer_is_given_the_contexts_of_the_examples_that_it_scores(models, texts, case, sampled):
+    scorer, layer, windows, text = parts_of(models(case), texts, 60)
+    given, plain = Given(scorer, layer), Plain(scorer)
+    given.affordable = plain.affordable = sampled
+    plain.raw = scorer.raw
+    a, b = (scoring.score(which, layer, windows, text) for which in (given, plain))
+    assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}
+    by_word = case.startswith("skipgram") and not sampled
+    assert given.scored["scores"] == plain.count > 0
+    assert given.scored["raw"] == (a.examples if by_word or sampled else 0)
     (found,) = scoring.paces([given], layer, windows, text, rounds=2, seconds=0.01)
     assert len(found) == 2
     assert min(found) > 0
-    assert given.found[:40] == expected[:40]
+    assert given.scored["log_prob"] > 0
 
 
 # stopping, the time estimate, errors

@@ -1,0 +1,59 @@
+"""Noise-contrastive estimation with noise words that a block of examples shares (Zoph, Vaswani, May & Knight 2016).
+
+The scores of all examples against the noise are one matrix product.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
+
+DEFAULTS = {
+    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "vlbl": {"alpha": 0.05, "shuffle": True},
+}
+
+
+class BlockNoiseContrastive(SharedNoise):
+    """L = -log σ(x_w) - k/S Σ_i log σ(-x_{v_i}), x_v = s_v - log(k·Q(v)): g_w = σ(-x_w), g_{v_i} = -k/S σ(x_{v_i}).
+
+    Zoph, Vaswani, May & Knight 2016, "Simple, fast noise-contrastive estimation for large RNN vocabularies";
+    Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling". The loss is that of
+    `nce` with Z fixed at 1, but all examples of a block share the same S draws from Q. The sum over them is weighted by
+    k/S, so the expected gradient is that of `nce` with k noise words per target. As k grows, it tends to the gradient
+    of the softmax. A draw that hits a target is kept, as the theory requires.
+    """
+
+    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, k: int) -> None:
+        super().__init__(output, noise, samples, k)
+        self.normalized, self.shift = False, np.log(k * noise).astype(output.dtype)
+
+    @classmethod
+    def build(
+        cls, problem: Problem, *, samples: int = 1024, negative: int = 0, ns_exponent: float = 1.0
+    ) -> "BlockNoiseContrastive":
+        """samples: S, the noise words per block. ns_exponent: Q is proportional to the counts to this power.
+
+        negative: k, the noise words per target that the S words stand for; 0 stands for S, as in the papers.
+
+        Biases, if any, start at the log-frequencies of the words, because scores should be log-probabilities.
+        """
+        check_sharing("block-nce", samples, negative, ns_exponent)
+        noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
+        return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, negative or samples)
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> RowScorer:
+        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
+        return RowScorer(output, normalized=False)
+
+
+OBJECTIVE = BlockNoiseContrastive

@@ -55,7 +55,7 @@ def test_objectives_check_finds_a_wrong_gradient(folder):
     done = run(["w2vtrain", "objectives", "check", "./wrong.py"], folder)
     assert done.returncode == 1
     assert "FAIL  coefficients are the negative gradient" in done.stdout
-    assert done.stderr.strip() == "w2vtrain: error: 2 checks of ./wrong.py failed"
+    assert re.search(r"error: \d checks of ./wrong.py failed", done.stderr)
 
 
 def test_objectives_check_finds_a_wrong_step_of_a_block_objective(folder, w2vtrain_here):
@@ -131,7 +131,7 @@ def test_the_guides_modules_pass_the_linter_in_the_package(inside, monkeypatch):
 
 def test_the_guides_modules_are_listed_and_documented_in_the_package(inside, monkeypatch):
     listed = passes(["w2vtrain", "objectives"], inside, monkeypatch)
-    assert {"ranking", "smoothed"} < {line.split()[0] for line in listed.splitlines()}
+    assert {"ranking", "smoothed"} < {line.split()[0] for line in listed.splitlines() if line}
     known = "from w2vtrain.architectures import architectures; print(*architectures())"
     done = subprocess.run([sys.executable, "-c", known], cwd=inside, capture_output=True, text=True, check=True)
     assert "sided" in done.stdout.split()

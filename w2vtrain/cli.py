@@ -356,17 +356,19 @@ def info(file: str, as_json: bool) -> None:
 @cli.command(short_help="List the output objectives, or explain or check one.")
 @click.argument("words", nargs=-1, metavar="[[check] NAME]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
+@click.option("--formulas", is_flag=True, help="Add formulas to the list.")
 @debug_option
-def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
-    """List the output objectives, or print the formula, paper and options of one.
+def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
+    """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
-    `objectives check NAME` checks that an objective compiles and that its gradients and probabilities are correct.
+    `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
+    that it learns a small text whose probabilities are known.
     NAME may also be a file, my_objective.py, or a module, package.my_objective.
     """
     if name := checked_name(words):
         module("commands.objectives").check_objective(name, objective_options({}, options))
     else:
-        module("commands.objectives").print_objectives(*words)
+        module("commands.objectives").print_objectives(*words, formulas=formulas)
 
 
 @cli.command(short_help="List the architectures, or explain or check one.")

@@ -405,14 +405,6 @@ def test_info_identifies_each_kind_of_file(trained, name, kind, capsys, monkeypa
         assert f"words                {about['words']:,}" in facts
 
 
-def test_objectives_lists_all_and_explains_one():
-    out, _ = w2vtrain("objectives")
-    assert {line.split()[0] for line in out.splitlines()} >= {"hs", "neg", "nce"}
-    out, _ = w2vtrain("objectives", "nce")
-    assert "-O learn_z=false" in out
-    assert "Gutmann" in out
-
-
 def test_results_are_printed_as_utf8_in_any_locale():
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
     vectors = "3 2\né 1 0\nü 1 0.1\nß 0 1\n"
@@ -685,7 +677,7 @@ def test_too_little_memory_exits_with_71(corpus, tmp_path):
 
 
 def test_an_internal_error_suggests_debug_which_is_accepted_anywhere(fails, monkeypatch, capsys):
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError("two\nlines")
 
     monkeypatch.setattr("w2vtrain.commands.objectives.print_objectives", broken)

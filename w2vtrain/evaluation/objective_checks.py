@@ -1,4 +1,4 @@
-"""Checks that every objective must pass: it compiles, is deterministic, and its gradients match finite differences.
+"""Checks that every objective must pass: it compiles, its gradients match its loss, and it learns a known language.
 
 The checks use an objective only through the interface in objectives/contract.py. They measure neither its speed nor the
 quality of its vectors.
@@ -15,6 +15,8 @@ from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import Windows
+from w2vtrain.errors import Diverged
+from w2vtrain.evaluation.known_language import WORDS, distance, language, learned
 from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
 from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window
 from w2vtrain.probability.dense import Workspace
@@ -24,21 +26,24 @@ from w2vtrain.training.trainer import make_engine
 
 STEP = 1e-5
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
-WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
 TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 15, 2, -1], np.int32)
+FAR = 0.015
+"""The distance in nats from the optimum at which a loss counts as wrong. Right ones end below 0.01."""
+UNNORMALIZED = 0.3
+"""The mean of |log Z| at which scores used without Z no longer count as log-probabilities. Right ones end below 0.2."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: what must hold, whether it does, and the figure that shows it."""
+    """The result of one check: what must hold, whether it does (None: not judged), and the figure that shows it."""
 
     what: str
-    holds: bool
+    holds: bool | None
     figure: str
 
 
 def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
-    """Check an objective on a vocabulary of 16 words.
+    """Check an objective on a vocabulary of 16 words. Yield the findings one by one; the last take seconds.
 
     name: a registered name, a file or a module. Raise ConfigError if there is no such objective, if it breaks the
     contract, if an option is wrong, or if Numba cannot compile it.
@@ -49,6 +54,34 @@ def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) 
         yield compiles(architecture, name, bias, given)
     checks = _check_block if engine_of(name) == "blocks" else _check_window
     yield from checks(cls, given, bias)
+    yield from learns(name, "cbow" if bias else "skipgram", given, bias)
+
+
+def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
+    """Train on a language with known probabilities, and compare the result with the optimum of the objective.
+
+    Everything else is compared with the objective's own loss; this shows whether the loss itself is right.
+    """
+    what = f"{architecture} learns the known probabilities of a text"
+    try:
+        with np.errstate(all="ignore"):
+            found = learned(name, architecture, options, bias)
+            truth = distance(language().P, found.log_probs)
+            sums = float(np.abs(found.sums).mean())
+    except Diverged as error:
+        yield Finding(what, False, str(error))
+        return
+    if found.optimum is None:
+        yield Finding(what, None, f"{truth:.4f} nats from them; not judged, because `optimum` returns None")
+        return
+    off = distance(found.optimum, found.log_probs)
+    if found.optimum is language().P:
+        yield Finding(what, off < FAR, f"{off:.4f} nats from them, of at most {FAR}")
+    else:
+        what = f"{architecture} learns the optimum of the objective for the known probabilities of a text"
+        yield Finding(what, off < FAR, f"{off:.4f} nats from it, of at most {FAR}; {truth:.4f} from the probabilities")
+    figure = f"the logarithm of their sum is off by {sums:.4f} on average, of at most {UNNORMALIZED}"
+    yield Finding("after training, probabilities from log_prob sum to 1", sums < UNNORMALIZED, figure)
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:

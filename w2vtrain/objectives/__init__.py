@@ -3,10 +3,12 @@
 Every module of this folder except contract.py is one objective; none is named here, and none knows an engine. A module
 has two attributes. `OBJECTIVE` is the class, which contract.py describes. `DEFAULTS` maps each architecture to the
 settings that measured best: learning rate, shuffling and examples per block. The keyword arguments of `build` are the
-options that the command line offers.
+options that the command line offers. Lists of objectives show the first sentence of the module's docstring, under the
+heading that the optional attribute `GROUP` selects.
 """
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,15 @@ from w2vtrain.registry import CodeNotAllowed, Registry, built
 
 __all__ = ["CodeNotAllowed"]
 
+GROUPS = {
+    "structure": "The full softmax, and other structures for it",
+    "sampling": "Sampling the negative part of the gradient",
+    "discrimination": "Discrimination instead of normalization",
+    "self-normalization": "Keeping Z near 1",
+    "": "Others",
+}
+"""The headings of lists of objectives, in order, by the `GROUP` of a module; "" is for modules that have none."""
+
 REGISTRY = Registry(__name__, "objective", ("OBJECTIVE", "DEFAULTS"), verify)
 allow_code, require_allowed = REGISTRY.allow_code, REGISTRY.require_allowed
 
@@ -32,6 +43,19 @@ def objectives() -> dict[str, Any]:
 def objective_class(name: str) -> Any:
     """Return the class of an objective. Raise ConfigError if no objective has that name."""
     return REGISTRY.module(name).OBJECTIVE
+
+
+def summary(name: str) -> str:
+    """Return the first sentence of the docstring of an objective's module or, without one, of its class."""
+    module = REGISTRY.module(name)
+    text = " ".join((inspect.getdoc(module) or inspect.getdoc(module.OBJECTIVE) or "").split())
+    return re.split(r"(?<!et al)\.(?= |$)", text, maxsplit=1)[0]
+
+
+def group_of(name: str) -> str:
+    """Return the key in GROUPS of an objective: its module's GROUP, or "" if it has none or an unknown one."""
+    found = getattr(REGISTRY.module(name), "GROUP", "")
+    return found if isinstance(found, str) and found in GROUPS else ""
 
 
 def engine_of(name: str) -> str:

@@ -10,6 +10,7 @@ from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
 from w2vtrain.probability.mixture import class_mixture
 from w2vtrain.probability.problem import Problem, check_ranges
 
+GROUP = "sampling"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

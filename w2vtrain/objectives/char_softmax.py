@@ -14,6 +14,7 @@ from w2vtrain.probability.letters import END, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.speller import Speller, shapes
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},

@@ -15,6 +15,7 @@ from w2vtrain.probability.letters import Spelling, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import noise_distribution
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
     "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},

@@ -105,6 +105,14 @@ class Objective(Protocol):
         """Return the arrays that the model file stores besides the output rows, by name. Default: none."""
         return {}
 
+    def optimum(self, P: np.ndarray) -> np.ndarray | None:
+        """Return the probabilities that training converges to, (C, V), or None if they are unknown. Default: P itself.
+
+        P (C, V): P(w|h) in C contexts of a text, positive. The result is compared with the scorer's `log_probs` by
+        `objectives check`. An objective whose scores are not log-probabilities, or are smoothed, derives it on paper.
+        """
+        return P
+
 
 class WindowObjective(Objective, Protocol):
     """An objective that scores a handful of output rows per target: a NamedTuple of arrays and numbers.

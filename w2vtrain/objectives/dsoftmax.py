@@ -13,6 +13,7 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
 from w2vtrain.probability.problem import Problem
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

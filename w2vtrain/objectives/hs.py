@@ -27,6 +27,7 @@ from w2vtrain.probability.trees import (
 )
 from w2vtrain.probability.word_files import vectors_of
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": False},
     "cbow": {"alpha": 0.05, "shuffle": True},

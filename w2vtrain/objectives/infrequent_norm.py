@@ -21,6 +21,7 @@ from w2vtrain.probability.dense import (
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.subset import add_rows
 
+GROUP = "self-normalization"
 DEFAULTS = {
     "skipgram": {"alpha": 0.02, "shuffle": True},
     "cbow": {"alpha": 0.02, "shuffle": True},

@@ -16,6 +16,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
 from w2vtrain.probability.subset import add_rows, learn_all, learn_rows, take_rows
 
+GROUP = "sampling"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

@@ -1,4 +1,4 @@
-"""Softmax over the output rows that winner-take-all hashing retrieves for a hidden vector.
+"""Softmax over the output rows that winner-take-all hashing retrieves (Vijayanarasimhan et al. 2015).
 
 Training never sums over all words; exact scoring does. Retrieval is only as good as the hashing, which depends
 only on how a vector's coordinates rank by size.
@@ -15,6 +15,7 @@ from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
 from w2vtrain.probability.problem import Problem, check_ranges
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
@@ -279,6 +280,11 @@ class Lsh(RowObjective):
     def state(self) -> dict[str, np.ndarray]:
         """Return the tables and their age in examples: a checkpoint needs them, as they lag behind the rows."""
         return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
+
+    def optimum(self, P: np.ndarray) -> np.ndarray | None:
+        """Return P if one bucket holds all rows; otherwise the optimum depends on what the tables retrieve."""
+        one_bucket = self.tables.columns.shape[1] == 0 and self.tables.limit >= len(self.output)
+        return P if one_bucket else None
 
     @classmethod
     def build(

@@ -16,6 +16,7 @@ from w2vtrain.probability.dense import RowScorer, ShiftedScorer
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
 
+GROUP = "discrimination"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.075, "shuffle": True},

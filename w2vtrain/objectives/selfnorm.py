@@ -10,6 +10,7 @@ import numpy as np
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
+GROUP = "self-normalization"
 DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": True},
     "cbow": {"alpha": 0.025, "shuffle": True},

@@ -1,6 +1,6 @@
-"""The full softmax over the vocabulary, which the other normalized objectives approximate.
+"""The full softmax over the vocabulary (Bridle 1990).
 
-It samples nothing and leaves out no word.
+It samples nothing and leaves out no word; the other normalized objectives approximate it.
 """
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_softmax
 from w2vtrain.probability.problem import Problem
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

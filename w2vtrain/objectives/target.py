@@ -10,6 +10,7 @@ from w2vtrain.probability.dense import RowObjective, Workspace
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.subset import learn_subset
 
+GROUP = "sampling"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

@@ -105,6 +105,12 @@ def alias_table(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(scaled * 2.0**32, 2.0**32 - 1).astype(np.uint32), alias
 
 
+def alias_probabilities(accept: np.ndarray, alias: np.ndarray) -> np.ndarray:
+    """Return the distribution (V,) float64 that an alias table draws from."""
+    kept = accept / 2.0**32
+    return np.asarray((kept + np.bincount(alias, 1 - kept, len(alias))) / len(alias))
+
+
 @kernel()
 def _fill_alias(scaled, alias, small, large):
     n_small = n_large = 0

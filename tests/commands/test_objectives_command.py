@@ -1,0 +1,70 @@
+"""The command `objectives`: the list, the advice below it, and the page of one objective."""
+
+import importlib.util
+import re
+from functools import partial
+from pathlib import Path
+
+from w2vtrain import objectives
+from w2vtrain.evaluation.advice import ADVICE
+
+
+def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path):
+    code, out, _ = w2vtrain_here(["objectives"], tmp_path)
+    assert code == 0
+    headings = [heading for key, heading in objectives.GROUPS.items() if key]
+    lines = out.splitlines()
+    assert [line for line in lines if line in headings] == headings
+    listed, advice = out.split("\nWhich one to use\n")
+    for name in objectives.objectives():
+        assert f"\n  {name} " in listed, name
+    assert (
+        " ".join(listed.split()).count("hs Hierarchical softmax over a binary tree of the words (Morin & Bengio") == 1
+    )
+    assert "neg: the default" in advice
+    assert max(map(len, lines)) <= 80
+    assert "Others" not in out
+    assert "σ" not in out
+    _, formulas, _ = w2vtrain_here(["objectives", "--formulas"], tmp_path)
+    assert "L = -Σ_n log σ((1-2c_n)·o_n·h)" in formulas
+    assert set(lines) < set(formulas.splitlines())
+
+
+def test_objectives_explains_one(w2vtrain_here, tmp_path):
+    _, out, _ = w2vtrain_here(["objectives", "nce"], tmp_path)
+    assert out.startswith("nce: Noise-contrastive estimation (Gutmann & Hyvärinen 2010)\n")
+    assert "-O learn_z=false" in out
+    _, out, _ = w2vtrain_here(["objectives", Path(objectives.__file__).parent / "hs.py"], tmp_path)
+    assert "hs.py: Hierarchical softmax over a binary tree" in out.splitlines()[0]
+
+
+def test_objectives_of_other_packages_are_listed_even_if_they_cannot_be_loaded(w2vtrain_here, tmp_path, monkeypatch):
+    modules = {"bare": "w2vtrain.objectives.softmax", "broken": "no.such.module"}
+    added = {name: partial(importlib.import_module, module) for name, module in modules.items()}
+    monkeypatch.setitem(vars(objectives.REGISTRY), "loaders", {**objectives.REGISTRY.loaders, **added})
+    code, out, _ = w2vtrain_here(["objectives"], tmp_path)
+    others = " ".join(out.split("\nOthers\n")[1].split())
+    assert code == 0
+    assert others.startswith("broken objective broken: cannot be imported: ModuleNotFoundError: No module named 'no'")
+    assert "\n  bare " in out
+
+
+def test_a_module_without_docstring_or_group_is_listed_by_its_formula(tmp_path, monkeypatch, w2vtrain_here):
+    path = tmp_path / "plain.py"
+    path.write_text("from w2vtrain.objectives.neg import DEFAULTS, OBJECTIVE\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("plain_objective", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(vars(objectives.REGISTRY), "loaders", {**objectives.REGISTRY.loaders, "plain": lambda: module})
+    _, out, _ = w2vtrain_here(["objectives"], tmp_path)
+    assert "\nOthers\n  plain             L = -log σ(o_w·h)" in out
+
+
+def test_the_advice_names_existing_objectives_and_options():
+    for row in ADVICE:
+        assert all(row), row
+        assert not re.search(r"\d[\d.%]", row.why), "figures belong in docs/objectives.md"
+        for use in row.use:
+            name, *flags = use.split()
+            assert flags[::2] == ["-O"] * (len(flags) // 2)
+            objectives.checked_options(name, dict(pair.split("=") for pair in flags[1::2]))

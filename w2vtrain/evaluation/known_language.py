@@ -1,0 +1,98 @@
+"""A small text whose probabilities are known exactly, and what an objective learns from it.
+
+The probabilities come from the text alone, so they judge a loss that is wrong throughout, together with its gradients
+and its scorer. They do not judge speed, or what the loss does with a large vocabulary.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from w2vtrain.architectures import build as build_architecture
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.windows import Windows
+from w2vtrain.kernels.blas import one_thread
+from w2vtrain.objectives import build, objective_class, objective_defaults
+from w2vtrain.probability.problem import Problem
+from w2vtrain.training.trainer import make_engine, train
+
+WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
+CONTEXTS, EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
+"""Contexts, sentences per context, passes over the text, sentences per chunk, and dimensions: enough for any P(w|h)."""
+
+
+class Language(NamedTuple):
+    """A text of two-word sentences. The second word follows the first in exact proportion to its probability.
+
+    contexts (C,): the words that come first; P (C, V): the probabilities of the words that follow, positive.
+    """
+
+    text: Text
+    contexts: np.ndarray
+    P: np.ndarray
+
+
+class Learned(NamedTuple):
+    """What an objective has learned from the language: natural logarithms of probabilities, all (C, V).
+
+    log_probs: of the scorer's method of this name. sums (C,): the logarithm of the sum of exp(log_prob) over the words.
+    optimum: the probabilities that training should converge to, or None if they are unknown.
+    """
+
+    log_probs: np.ndarray
+    sums: np.ndarray
+    optimum: np.ndarray | None
+
+
+@cache
+def language() -> Language:
+    """Return the language: words of skewed frequencies, in contexts that differ much."""
+    rng = np.random.default_rng(3)
+    weights = np.exp(2 * rng.standard_normal((CONTEXTS, len(WORDS)))) / np.arange(1, len(WORDS) + 1)
+    found = 1 + np.floor((EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)
+    found[np.arange(CONTEXTS), found.argmax(axis=1)] += EACH - found.sum(axis=1)
+    first = 2 * np.arange(CONTEXTS)
+    order = np.argsort(-(found.sum(axis=0) + EACH * np.isin(np.arange(len(WORDS)), first)), kind="stable")
+    found, contexts = found[:, order], np.argsort(order)[first]
+    pairs = np.repeat([[c, w] for c in contexts for w in range(len(WORDS))], found.reshape(-1), axis=0)
+    ends = np.full((len(pairs), 1), -1)
+    tokens = np.concatenate([rng.permutation(pairs), ends], axis=1).reshape(-1).astype(np.int32)
+    starts = np.arange(0, len(tokens) + 1, 3 * SENTENCES)
+    text = Text(tokens, starts, np.diff(starts) // 3 * 2, np.bincount(pairs.reshape(-1)))
+    return Language(text, contexts, found / EACH)
+
+
+def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Learned:
+    """Train an objective on the language through its engine, with its default learning rate, and score all words.
+
+    Raise Diverged if the loss is not finite.
+    """
+    text, contexts, P = language()
+    problem = Problem(WORDS, text.counts, DIM, bias, 0.1, 3, tokens=text.tokens, starts=text.starts)
+    objective = build(name, problem, options)
+    chosen = objective_defaults(name)[architecture]
+    schedule = Schedule(sample=0, alpha=chosen["alpha"], min_alpha=0, epochs=EPOCHS, block=chosen.get("block", 32))
+    mixer = build_architecture(architecture, Layout(1, DIM, problem.width, WORDS), {})
+    engine = make_engine(mixer, objective, problem, text, Windows(1, False, True, False), schedule)
+    with one_thread():
+        engine.compile()
+        for _ in train(engine, text, schedule):
+            pass
+    weights = engine.weights()
+    H, output = weights.input[contexts], weights.output
+    if bias:
+        H = np.concatenate([H, np.ones((len(H), 1), np.float32)], axis=1)
+        output = np.concatenate([output, weights.arrays["bias"][:, None]], axis=1)
+    scorer = objective_class(name).scorer(problem, options, np.ascontiguousarray(output), weights.arrays)
+    log_probs = scorer.log_probs(np.ascontiguousarray(H)).astype(np.float64)
+    targets = np.tile(np.arange(len(WORDS), dtype=np.int32), len(H))
+    each = scorer.log_prob(np.repeat(H, len(WORDS), axis=0), targets).reshape(log_probs.shape)
+    sums = np.log(np.exp(each.astype(np.float64)).sum(axis=1))
+    return Learned(log_probs, sums, objective.optimum(P))
+
+
+def distance(P: np.ndarray, log_probs: np.ndarray) -> float:
+    """Return the mean of KL(P || exp(log_probs)) over the rows, in nats."""
+    return float((P * (np.log(P) - log_probs)).sum(axis=1).mean())

@@ -13,6 +13,7 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.probability.dense import RowScorer, Workspace, add_product, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

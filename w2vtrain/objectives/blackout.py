@@ -11,6 +11,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
 from w2vtrain.probability.subset import correct, learn_rows, take_rows
 
+GROUP = "discrimination"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

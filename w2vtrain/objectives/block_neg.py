@@ -9,6 +9,7 @@ from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import noise_distribution
 from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 
+GROUP = "discrimination"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

@@ -24,6 +24,7 @@ from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, lear
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.word_files import vectors_of
 
+GROUP = "structure"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},

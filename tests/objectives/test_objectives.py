@@ -169,7 +169,7 @@ def test_only_the_requested_objective_is_imported(entry_point):
     assert done.stdout.split() == ["w2vtrain.objectives.neg"]
     entry_point("broken", "no.such.module")
     assert objectives.engine_of("neg") == "windows"
-    with pytest.raises(ConfigError, match="choose one of adaptive-is, .*broken, .*target"):
+    with pytest.raises(ConfigError, match=r"choose one of adaptive-is, .*broken, .*target"):
         objectives.objective_class("softmacks")
 
 

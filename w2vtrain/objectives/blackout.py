@@ -46,6 +46,12 @@ class BlackOut(RowObjective):
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples)
 
+    def optimum(self, P: np.ndarray) -> None:
+        """Return None: with many draws, the expected loss has no minimum if some P(w|h) > 1/2.
+
+        Its gradient is then that of -log of the odds of w, and p_w near 1 lowers it without bound.
+        """
+
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         drawn = work.array("drawn", (self.samples,), np.int32)

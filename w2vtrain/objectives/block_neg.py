@@ -6,7 +6,7 @@ It is not a language model: nothing ties its scores to normalized probabilities.
 import numpy as np
 
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, contrasted, noise_distribution
 from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 
 GROUP = "discrimination"
@@ -41,6 +41,10 @@ class BlockNegative(SharedNoise):
         check_sharing("block-neg", samples, negative, ns_exponent)
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(), noise, samples, negative or samples)
+
+    def optimum(self, P: np.ndarray) -> np.ndarray:
+        """Return the probabilities that training converges to: see probability.sampling.contrasted."""
+        return contrasted(P, alias_probabilities(self.accept, self.alias))
 
 
 OBJECTIVE = BlockNegative

@@ -11,7 +11,7 @@ from numba import float32
 from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_alias, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -60,14 +60,8 @@ class Negative(NamedTuple):
         return {"noise.accept": self.accept, "noise.alias": self.alias}
 
     def optimum(self, P: np.ndarray) -> np.ndarray:
-        """Return P(v|h) / N(v|h), normalized, where N(v|h) is the expected share of v among the noise words.
-
-        As a draw that hits the target t is repeated, N(v|h) = Σ_t P(t|h) Q(v) / (1 - Q(t)) over t other than v.
-        """
-        noise = alias_probabilities(self.accept, self.alias)
-        against = P / (1 - noise)
-        ratio = P / (noise * (against.sum(axis=1, keepdims=True) - against))
-        return np.asarray(ratio / ratio.sum(axis=1, keepdims=True))
+        """Return the probabilities that training converges to: see probability.sampling.contrasted."""
+        return contrasted(P, alias_probabilities(self.accept, self.alias))
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then up to `negative` noise words other than the target."""

@@ -111,6 +111,18 @@ def alias_probabilities(accept: np.ndarray, alias: np.ndarray) -> np.ndarray:
     return np.asarray((kept + np.bincount(alias, 1 - kept, len(alias))) / len(alias))
 
 
+def contrasted(P: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return the softmax of the scores that best tell words from noise words other than the target, (C, V).
+
+    P (C, V): P(w|h) in C contexts; noise (V,): Q. As a draw that hits the target t is repeated or left out, the share
+    of v among the noise words is N(v|h) = Σ_t P(t|h) Q(v) / (1 - Q(t)) over t other than v, and exp(s_v) is
+    proportional to P(v|h) / N(v|h).
+    """
+    against = P / (1 - noise)
+    ratio = P / (noise * (against.sum(axis=1, keepdims=True) - against))
+    return np.asarray(ratio / ratio.sum(axis=1, keepdims=True))
+
+
 @kernel()
 def _fill_alias(scaled, alias, small, large):
     n_small = n_large = 0

@@ -142,9 +142,10 @@ def test_coefficients_are_bounded_and_the_loss_is_finite_however_far_a_word_is_a
         assert 0 <= loss < 3 * max(ahead, 100)
 
 
-def test_draws_follow_the_square_root_of_the_counts_by_default():
-    words, q = np.empty(1_000_000, np.int32), COUNTS**0.5 / (COUNTS**0.5).sum()
-    draw_words(np.array([5], np.uint64), *built().table, words)
+def test_by_default_512_words_are_drawn_by_their_counts_to_the_power_of_0_4():
+    objective, words, q = built(), np.empty(1_000_000, np.int32), COUNTS**0.4 / (COUNTS**0.4).sum()
+    assert objective.samples == 512
+    draw_words(np.array([5], np.uint64), *objective.table, words)
     assert stats.chisquare(np.bincount(words, minlength=len(q)), q * len(words)).pvalue > 1e-4
 
 

@@ -32,6 +32,9 @@ class BlackOut(RowObjective):
     sums twice. The whole block shares the draws. Those that hit an example's target are left out for that example. The
     first term of L is importance sampling of the softmax; the second also pushes down each drawn word.
 
+    More draws are not always better. S leaves out the target, so if words are drawn many times each (many draws, a small
+    vocabulary, a high power of the counts), L tends to the negative log-odds of the target, not its log-probability.
+
     samples: draws per block. ns_exponent: α in the paper; Q is proportional to the counts to this power.
     """
 
@@ -40,7 +43,7 @@ class BlackOut(RowObjective):
         self.samples, self.table, self.log_noise = samples, alias_table(noise), np.log(noise)
 
     @classmethod
-    def build(cls, problem: Problem, *, samples: int = 1024, ns_exponent: float = 0.5) -> "BlackOut":
+    def build(cls, problem: Problem, *, samples: int = 512, ns_exponent: float = 0.4) -> "BlackOut":
         """Start biases, if any, at the log-frequencies of the words."""
         check_ranges("blackout", samples=(samples, 1, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)

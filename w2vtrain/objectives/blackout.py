@@ -32,8 +32,8 @@ class BlackOut(RowObjective):
     sums twice. The whole block shares the draws. Those that hit an example's target are left out for that example. The
     first term of L is importance sampling of the softmax; the second also pushes down each drawn word.
 
-    More draws are not always better. S leaves out the target, so if words are drawn many times each (many draws, a small
-    vocabulary, a high power of the counts), L tends to the negative log-odds of the target, not its log-probability.
+    More draws are not always better. S leaves out the target, so if words are drawn many times each (many draws, a
+    small vocabulary, a high power of the counts), L tends to the negative log-odds of the target, up to a constant.
 
     samples: draws per block. ns_exponent: α in the paper; Q is proportional to the counts to this power.
     """

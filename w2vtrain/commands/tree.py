@@ -16,7 +16,7 @@ from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.formats.wordnet import WordNet
 from w2vtrain.probability.taxonomy import taxonomy_paths
 from w2vtrain.system.files import atomic_write, check_writable
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.text.vocab import MAX_COUNT, SENTENCE_END, Vocabulary
 
 SENTENCE = 25
 """Words per sentence, from which the count of </s> is estimated if the vocabulary lacks it."""
@@ -31,7 +31,8 @@ def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False)
     with readable(words) as name:
         known, counts = vocabulary_of(name)
     if SENTENCE_END not in known:
-        known, counts = [*known, SENTENCE_END], np.append(counts, max(1, int(counts.sum(dtype=float)) // SENTENCE))
+        sentences = min(max(1, int(counts.sum(dtype=float)) // SENTENCE), MAX_COUNT)
+        known, counts = [*known, SENTENCE_END], np.append(counts, sentences)
     wordnet = WordNet(folder)
     chains = [wordnet.chain(word) for word in known]
     paths = taxonomy_paths([chain or (MISSING,) for chain in chains], counts)

@@ -29,7 +29,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.06, "shuffle": True},
+    "vlbl": {"alpha": 0.05, "shuffle": True},
 }
 CLASSES = ("frequency", "cluster")
 

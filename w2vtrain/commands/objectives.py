@@ -88,7 +88,7 @@ def check_objective(name: str, options: dict[str, Any]) -> None:
     allow_code(name)
     given = checked_options(name, options)
     said = " ".join(f"-O {key}={json_text(value)}" for key, value in given.items())
-    report(f"{name} {said}".strip(), lambda bias: check(name, given, bias), CHECKED)
+    report(name, lambda bias: check(name, given, bias), f"Checked with {said or 'no options'}. {CHECKED}")
 
 
 def report(name: str, checks: Callable[[bool], Iterator[Any]], note: str = "") -> None:

@@ -72,16 +72,18 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
         yield Finding(what, False, str(error))
         return
     if found.optimum is None:
-        yield Finding(what, None, f"{truth:.4f} nats from them; not judged, because `optimum` returns None")
+        yield Finding(what, None, f"KL divergence {truth:.4f} nats; not judged, because `optimum` returns None")
         return
     off = distance(found.optimum, found.log_probs)
-    if found.optimum is language().P:
-        yield Finding(what, off < FAR, f"{off:.4f} nats from them, of at most {FAR}")
-    else:
-        what = f"{architecture} learns the optimum of the objective for the known probabilities of a text"
-        yield Finding(what, off < FAR, f"{off:.4f} nats from it, of at most {FAR}; {truth:.4f} from the probabilities")
-    figure = f"the logarithm of their sum is off by {sums:.4f} on average, of at most {UNNORMALIZED}"
-    yield Finding("after training, probabilities from log_prob sum to 1", sums < UNNORMALIZED, figure)
+    figure = f"KL divergence {off:.4f} nats (limit {FAR})"
+    if found.optimum is not language().P:
+        what = f"{architecture} learns its optimum for a text of known probabilities"
+        figure += f"; {truth:.4f} from the probabilities"
+    elif off >= FAR:
+        figure += "; if the probabilities are not its optimum, define `optimum`"
+    yield Finding(what, off < FAR, figure)
+    figure = f"logarithm of the sum {sums:.4f} on average (limit {UNNORMALIZED})"
+    yield Finding("probabilities from log_prob sum to 1 after training", sums < UNNORMALIZED, figure)
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:

@@ -5,10 +5,11 @@ Nothing here depends on a particular objective or architecture: their types dete
 
 Which values an update uses. With `learn_hidden` and one example per window (CBOW, vLBL), everything is computed from
 the old values. `learn_rows` (skip-gram) computes all scores of the window from the old values, too, and an input row
-gets the sum of its updates. But it updates tile by tile and, in a tile, word by word: an output row learns from an
-input row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is
-of second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word
-that occurs twice differ; so does `learn_hidden` with one example per context word.
+gets the sum of its updates (if `in_turn`, from output rows as earlier context words left them). But it updates tile by
+tile and, in a tile, word by word: an output row learns from an input row that earlier tiles, and earlier occurrences of
+the same context word, have already changed. The difference is of second order in the learning rate. word2vec.c trains
+on one pair after the other, so that even the scores of a word that occurs twice differ; so does `learn_hidden` with one
+example per context word.
 """
 
 from typing import NamedTuple

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference import begun, check_block_gradients, check_same_step, problem_of
 from scipy.special import log_softmax
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives.dsoftmax import BandScorer, DSoftmax, cut
 from w2vtrain.objectives.softmax import Softmax
 
@@ -119,7 +119,33 @@ def test_the_model_stores_the_bands_and_no_output_rows():
     assert objective.output.shape == (0, 8)
     assert objective.output.dtype == np.float32
     assert list(objective.arrays()) == ["bands.0", "bands.1", "bands.2"]
-    assert all(a is b for a, b in zip(objective.arrays().values(), objective.bands, strict=True))
+    for arrays in (objective.arrays().values(), objective.decayed()):
+        assert all(a is b for a, b in zip(arrays, objective.bands, strict=True))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(2, 5), (3, 3)],
+        [(2, 5), (3, 3), (5, 2)],
+        [(2, 5), (3, 3), (6, 3)],
+        [(2, 10), (3, 0), (6, 0)],
+        [(2, 8), (3, 1), (6, 1)],
+        [(2, 5), (3, 3), (6,)],
+    ],
+)
+def test_bands_that_do_not_fit_the_model_are_rejected(shapes):
+    arrays = {f"bands.{i}": np.zeros(shape, np.float32) for i, shape in enumerate(shapes)}
+    with pytest.raises(DataError, match="the model's bands do not fit its words and vectors"):
+        DSoftmax.scorer(problem(), {"bands": BANDS}, np.zeros((0, 8), np.float32), arrays)
+
+
+def test_bands_that_are_not_real_numbers_are_rejected():
+    arrays = DSoftmax.build(problem(np.float32), bands=BANDS).arrays()
+    assert DSoftmax.scorer(problem(), {"bands": BANDS}, np.zeros((0, 8), np.float32), arrays)
+    arrays["bands.1"] = arrays["bands.1"].astype(np.int32)
+    with pytest.raises(DataError, match="the model's bands"):
+        DSoftmax.scorer(problem(), {"bands": BANDS}, np.zeros((0, 8), np.float32), arrays)
 
 
 def test_bands_follow_the_given_shares_of_the_text_and_of_the_columns():
@@ -130,6 +156,8 @@ def test_bands_follow_the_given_shares_of_the_text_and_of_the_columns():
     assert cut("100:100", counts, 3) == [(6, 3)]
     assert cut("99.5:99.5,0.5:0.5", counts, 10) == [(6, 9), (0, 1)]
     assert cut("1:1,1:1,98:98", counts, 3) == [(1, 1), (0, 1), (5, 1)]
+    assert cut("1:50,6:25,93:25", np.ones(100), 4) == [(1, 2), (6, 1), (93, 1)], "1% + 6% is 7.000000000000001%"
+    assert cut("50:50,50:50", np.zeros(4), 4) == [(2, 2), (2, 2)], "words without counts weigh as much as one"
 
 
 @given(

@@ -76,6 +76,7 @@ def test_hashes_depend_only_on_the_order_of_coordinates(rng):
     for x in rng.normal(size=(20, DIM)):
         for part in columns:
             assert bucket(x, part) == bucket(3 * x + 2, part) == bucket(np.exp(x), part)
+    assert all(bucket(np.zeros(DIM), part) == 0 for part in columns), "the first of equal coordinates counts"
 
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 20])
@@ -103,6 +104,16 @@ def test_update_is_the_gradient_of_the_loss(rng):
     learned = check_block_gradients(objective, H, targets)
     assert np.abs(learned["output"]).max() > 0.1
     assert (learned["output"] == 0).all(axis=1).any(), "some rows must not have been retrieved"
+
+
+def test_a_constant_added_to_all_scores_changes_nothing(rng):
+    """Even if exp of every score underflows or overflows."""
+    steps = []
+    for constant in (0.0, -1000.0, 1000.0):
+        objective = built()
+        objective.output[:, -1] += constant
+        steps.append(objective.step(*block(np.random.default_rng(2)), 0.0, begun())[0])
+    assert steps == pytest.approx([steps[0]] * 3)
 
 
 def test_retrieving_all_rows_equals_the_softmax(rng):
@@ -141,7 +152,7 @@ def test_old_contents_of_the_workspace_have_no_effect(rng):
 
 
 def test_tables_are_rebuilt_after_the_given_number_of_examples(rng):
-    objective = built(rebuild=20)
+    objective = built(rebuild=27)
     first, rows = objective.tables, objective.tables.rows.copy()
     H, targets = block(rng)
     for rate in (0.0, 0.0, 0.0, 0.5, 0.5):

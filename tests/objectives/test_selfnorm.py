@@ -175,7 +175,9 @@ def test_log_z_starts_at_the_value_that_it_converges_to(likelihood):
     [
         (SelfNorm, {"penalty": -0.1}, "penalty"),
         (SelfNorm, {"penalty": float("nan")}, "penalty"),
+        (SelfNorm, {"penalty": 101.0}, "penalty"),
         (InfrequentNorm, {"gamma": 0.0}, "gamma"),
+        (InfrequentNorm, {"gamma": 9e-7}, "gamma"),
         (InfrequentNorm, {"gamma": 1.1}, "gamma"),
         (InfrequentNorm, {"penalty": 101.0}, "penalty"),
         (InfrequentNorm, {"penalty": 0.0}, "0.01 and 100"),

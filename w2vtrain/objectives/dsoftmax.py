@@ -174,7 +174,8 @@ class DSoftmax(BandScorer):
         count = len(cut(options["bands"], problem.counts, problem.dim))
         bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
         words, columns = len(problem.counts), problem.dim + count * problem.bias
-        shapes = [band.shape for band in bands if band.ndim == 2 and band.dtype.kind == "f"]
+        good = [band for band in bands if band.ndim == 2 and band.dtype.kind == "f" and band.shape[1] > problem.bias]
+        shapes = [band.shape for band in good]
         if len(shapes) < count or tuple(map(sum, zip(*shapes, strict=True))) != (words, columns):
             raise DataError(
                 "the model's bands do not fit its words and vectors: the file is damaged; train the model again"

@@ -57,7 +57,7 @@ class InfrequentNorm(RowObjective):
     """
 
     def __init__(self, output: np.ndarray, penalty: float, gamma: float, likelihood: str) -> None:
-        super().__init__(output, normalized=False)
+        super().__init__(output)
         self.penalty, self.gamma, self.likelihood = penalty, gamma, likelihood
 
     @classmethod

@@ -35,7 +35,7 @@ class SelfNorm(RowObjective):
     """
 
     def __init__(self, output: np.ndarray, penalty: float) -> None:
-        super().__init__(output, normalized=False)
+        super().__init__(output)
         self.penalty = penalty
 
     @classmethod

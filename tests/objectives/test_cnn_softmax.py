@@ -235,7 +235,7 @@ def test_rate_0_changes_nothing(rng, options):
 def test_learning_in_float32_lowers_the_exact_loss(rng, samples):
     """Training starts from initial values with zero rows; h determines the target."""
     problem = Problem(WORDS, COUNTS, DIM, bias=True)
-    objective = CnnSoftmax.build(problem, samples=samples, highway=1)
+    objective = CnnSoftmax.build(problem, samples=samples, filters=48, highway=1)
     H, targets = np.repeat(block(rng, DIM + 1, np.float32)[0], 4, axis=0), np.arange(4 * BLOCK, dtype=np.int32) // 4
     work, losses = begun(), []
     for _ in range(300):

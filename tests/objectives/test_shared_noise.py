@@ -163,7 +163,7 @@ def test_gradient_of_block_nce_tends_to_that_of_the_softmax_as_samples_grow(rng)
     """For a normalized model: with many samples, the coefficients are [v = w] - P(v|h)."""
     h, target, distances = hidden(rng)[0], 3, []
     for samples in (10, 1000, 1_000_000):
-        objective = built("block-nce", samples=samples)
+        objective = built("block-nce", samples=samples, negative=0)
         objective.output[:, -1] -= np.log(np.exp(objective.output @ h).sum())
         p = np.exp(objective.output @ h)
         assert p.sum() == pytest.approx(1)
@@ -224,7 +224,7 @@ def test_noise_that_is_nearly_always_the_target_has_a_finite_loss(rng, name):
 
 def test_a_count_of_0_is_taken_as_1():
     """A given vocabulary may count words as 0; the logarithm of Q must be finite."""
-    objective = built("block-nce", np.array([5, 2, 0]), samples=3)
+    objective = built("block-nce", np.array([5, 2, 0]), samples=3, negative=0)
     np.testing.assert_allclose(np.exp(objective.shift), 3 * np.array([5, 2, 1]) / 8)
 
 

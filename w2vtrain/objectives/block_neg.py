@@ -12,8 +12,8 @@ from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 GROUP = "discrimination"
 DEFAULTS = {
     "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "cbow": {"alpha": 0.075, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
     "vlbl": {"alpha": 0.05, "shuffle": True},
 }
 

@@ -258,15 +258,19 @@ class Ahead:
 
     def __init__(self, stream, twin, kept, windows):
         self.stream, self.twin = stream, twin
-        targets = kept + [windows.end] * (windows.end >= 0)
-        self.coming = iter([*targets[1:], None])
-        self.found = [twin.candidates(targets[0], stream)] if targets else []
+        ended = windows.end >= 0
+        targets = kept + [windows.end] * ended
+        previous = [windows.end if ended and windows.pads else -1, *targets]
+        both = list(zip(targets, previous, strict=False))
+        self.coming = iter([*both[1:], None])
+        self.found = [twin.candidates(target, stream, before) for target, before in both[:1]]
         if not windows.shrink:
-            self.found += [twin.candidates(target, stream) for target in targets[1:]]
+            self.found += [twin.candidates(target, stream, before) for target, before in both[1:]]
 
     def below(self, n):
-        if (target := next(self.coming)) is not None:
-            self.found.append(self.twin.candidates(target, self.stream))
+        if (coming := next(self.coming)) is not None:
+            target, before = coming
+            self.found.append(self.twin.candidates(target, self.stream, before))
         return self.stream.below(n)
 
 

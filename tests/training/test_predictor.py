@@ -149,7 +149,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
     lines = [rng.integers(0, SIZE, rng.integers(1, 12)).tolist() for _ in range(10)]
     tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
     fast, twin = (
-        objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options) for _ in "ab"
+        objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias, tokens=tokens), **options)
+        for _ in "ab"
     )
     twin = reference.twin_of("objectives", name)(twin)
     keep, rows = keep_thresholds(COUNTS, 0.05), fast.output_rows(SIZE)

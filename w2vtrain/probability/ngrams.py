@@ -95,6 +95,33 @@ def find_followers(bigrams: Any, previous: Any, words: Any, places: Any) -> None
 
 
 @inline
+def _first_at_least(values: Any, low: Any, high: Any, least: Any) -> Any:
+    """Return the index of the first of the ascending values[low:high] that is >= least, or high."""
+    while low < high:
+        middle = (low + high) >> 1
+        if np.int64(values[middle]) < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline
+def draw_follower(rng: Any, bigrams: Any, previous: Any) -> Any:
+    """Return one follower of `previous`, drawn as by `draw_followers`, which is faster for many draws at once."""
+    low, high = bigrams.starts[previous], bigrams.starts[previous + 1]
+    return bigrams.words[_first_at_least(bigrams.ends, low, high, draw_below(rng, bigrams.ends[high - 1]) + 1)]
+
+
+@inline
+def find_follower(bigrams: Any, previous: Any, word: Any) -> Any:
+    """Return the position in bigrams.words of `word` as a follower of `previous`, or -1 if it is none."""
+    high = bigrams.starts[previous + 1]
+    place = _first_at_least(bigrams.words, bigrams.starts[previous], high, np.int64(word))
+    return place if place < high and bigrams.words[place] == word else np.int64(-1)
+
+
+@inline
 def count_at(bigrams: Any, previous: Any, place: Any) -> Any:
     """Return how often the word at position `place` of bigrams.words followed `previous`; 0 if place is -1."""
     if place < 0:

@@ -7,7 +7,7 @@ class Twin:
     def __init__(self, objective):
         self.objective, self.learned = objective, {}
 
-    def candidates(self, target, stream):
+    def candidates(self, target, stream, previous=-1):
         o = self.objective
         tree = o.arrays()
         path = range(o.start[target], o.start[target + 1])

@@ -9,7 +9,7 @@ class Twin:
         self.objective = objective
         self.learned = {"log_z": objective.log_z.astype(np.float64).copy()} if objective.learn_z else {}
 
-    def candidates(self, target, stream):
+    def candidates(self, target, stream, previous=-1):
         o = self.objective
         words = [target] + [stream.alias(o.accept, o.alias) for _ in range(o.negative)]
         return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate(words)]

@@ -6,14 +6,14 @@ from reference import logistic_loss
 class Twin:
     """The candidates (row, label, shift) of a target, in the order drawn from the stream, and the loss of their scores.
 
-    learned: the arrays that the loss depends on; none here. places (optional): returns the indices in these arrays for
-    a list of context words; by default, the words themselves.
+    previous: the word before the target, -1 for none. learned: the arrays that the loss depends on; none here. places
+    (optional): returns the indices in these arrays for a list of context words; by default, the words themselves.
     """
 
     def __init__(self, objective):
         self.objective, self.learned = objective, {}
 
-    def candidates(self, target, stream):
+    def candidates(self, target, stream, previous=-1):
         o = self.objective
         found = [(target, 1.0, 0.0)]
         while len(found) <= o.negative:

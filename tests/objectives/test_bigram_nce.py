@@ -1,0 +1,125 @@
+"""Noise-contrastive estimation with bigram noise: its draws and shifts against a naive twin, and its ties to nce."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from reference import Stream, problem_of, twin_of
+from scipy import stats
+
+from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
+
+SIZE = 11
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+LONELY = 9
+
+
+@pytest.fixture(scope="module")
+def text():
+    """Return a text in which no word follows LONELY."""
+    rng = np.random.default_rng(3)
+    tokens = rng.choice(SIZE, 400, p=COUNTS / COUNTS.sum()).astype(np.int32)
+    tokens[::17] = -1
+    tokens[1:][tokens[:-1] == LONELY] = -1
+    return tokens
+
+
+def built(text, counts=COUNTS, **options):
+    problem = problem_of(counts, bias=True, tokens=text)
+    return objectives.objective_class("bigram-nce").build(problem, **options)
+
+
+def drawn(objective, sentence, position, state):
+    """Return the candidates as rows, labels and shifts, and the state of the stream after them."""
+    m, rng = objective.candidate_limit, np.array([state, state], np.uint64)
+    rows, labels, shifts = np.zeros(m, np.int32), np.full(m, 9, np.float32), np.zeros(m, np.float32)
+    with np.errstate(over="ignore"):  # the random stream wraps around
+        assert objective.candidates(np.array(sentence, np.int32), position, rng, rows, labels, shifts) == m
+    return rows, labels, shifts, int(rng[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"negative": 1, "bigrams": 0}, {"negative": 7, "bigrams": 6}])
+@pytest.mark.parametrize("previous", [0, 4, 10, LONELY, None])
+def test_candidates_agree_with_the_naive_twin(text, options, previous):
+    objective = built(text, **options)
+    twin = twin_of("objectives", "bigram-nce")(objective)
+    assert twin.followers(-1 if previous is None else previous) == Counter(
+        after for word, after in pairwise(text.tolist()) if word == previous and after >= 0
+    )
+    for target in range(0, SIZE, 3):
+        sentence = [target] if previous is None else [5, previous, target]
+        rows, labels, shifts, state = drawn(objective, sentence, len(sentence) - 1, 77 + target)
+        stream = Stream(77 + target)
+        expected = twin.candidates(target, stream, -1 if previous is None else previous)
+        assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == [(row, label) for row, label, _ in expected]
+        np.testing.assert_allclose(shifts, [shift for _, _, shift in expected], atol=1e-5)
+        assert state == stream.state
+
+
+@pytest.mark.parametrize("previous", [0, 6, LONELY])
+def test_words_are_drawn_as_often_as_the_shifts_say(text, previous):
+    """exp(shift) is the expected number of draws of a word among the k: chi-squared against the draws themselves."""
+    objective = built(text, negative=50, bigrams=20)
+    seen, rounds, expected = np.zeros(SIZE), 200, {}
+    for k in range(rounds):
+        rows, _, shifts, _ = drawn(objective, [previous, k % SIZE], 1, 1000 * k)
+        seen += np.bincount(rows[1:], minlength=SIZE)
+        expected |= dict(zip(rows.tolist(), np.exp(shifts.astype(np.float64)).tolist(), strict=True))
+    noise = np.array([expected[v] for v in range(SIZE)])
+    assert noise.sum() == pytest.approx(50, rel=1e-5)
+    assert stats.chisquare(seen, seen.sum() * noise / noise.sum()).pvalue > 1e-3
+
+
+def test_the_expected_coefficients_are_zero_where_the_scores_are_the_log_probabilities(text, rng):
+    """That is what makes it an estimator of P(v|h), whatever the noise: summed over targets from P and their noise."""
+    objective, p = built(text, negative=12, bigrams=5), rng.dirichlet(np.ones(SIZE))
+    total, size, rounds = np.zeros(SIZE), np.zeros(SIZE), 3000
+    for k, target in enumerate(rng.choice(SIZE, rounds, p=p)):
+        rows, labels, shifts, _ = drawn(objective, [2, target], 1, 1000 * k)
+        g = labels - 1 / (1 + np.exp(shifts - np.log(p[rows])))
+        np.add.at(total, rows, g)
+        np.add.at(size, rows, g**2)
+    assert np.all(np.abs(total) < 4 * np.sqrt(size))
+    assert np.all(size > 1)
+
+
+def test_without_bigrams_it_is_nce(text, rng):
+    """The draws, shifts, coefficients and the loss are the same."""
+    plain = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, ns_exponent=0.75)
+    for objective in (built(text, negative=8, bigrams=0, ns_exponent=0.75), built([], negative=8, ns_exponent=0.75)):
+        for a, b in zip(drawn(objective, [3, 1], 1, 5), drawn(plain, [3, 1], 1, 5), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+    assert [drawn(built(text, negative=8), [3, 1], 1, 5)[k].tolist() for k in range(2)] != [
+        drawn(plain, [3, 1], 1, 5)[k].tolist() for k in range(2)
+    ]
+
+
+def test_the_end_of_a_sentence_is_a_previous_word(text):
+    """With sentence ends, the noise for the first word of a sentence is the words that begin sentences."""
+    problem = problem_of(COUNTS, tokens=text, end=LONELY)
+    objective = objectives.objective_class("bigram-nce").build(problem, negative=40, bigrams=39)
+    firsts = text[1:][(text[:-1] < 0) & (text[1:] >= 0)]
+    rows, *_ = drawn(objective, [LONELY, LONELY, 3], 2, 1)
+    assert set(rows[1:40].tolist()) <= {*firsts.tolist(), LONELY}
+
+
+def test_two_words_and_a_text_without_pairs():
+    objective = built([0, -1, 1, -1], np.array([3, 1]), negative=4, bigrams=2)
+    rows, _, shifts, _ = drawn(objective, [0, 1], 1, 3)
+    np.testing.assert_allclose(np.exp(shifts), np.where(rows == 0, 3.0, 1.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bigrams": 25}, "bigrams of objective bigram-nce: 25 is not between 0 and 24"),
+        ({"bigrams": -1}, "bigrams of objective bigram-nce: -1 is not between 0 and 24"),
+        ({"negative": 0}, "negative of objective bigram-nce: 0 is not between 1 and 1000"),
+        ({"ns_exponent": float("nan")}, "ns_exponent of objective bigram-nce: nan is not between -2 and 2"),
+    ],
+)
+def test_options_out_of_range_are_rejected(text, options, words):
+    with pytest.raises(ConfigError, match=words):
+        built(text, **options)

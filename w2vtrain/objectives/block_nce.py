@@ -14,9 +14,9 @@ from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 
 GROUP = "discrimination"
 DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
+    "skipgram": {"alpha": 0.025, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "vlbl": {"alpha": 0.035, "shuffle": True},
 }
 

@@ -17,7 +17,7 @@ DEFAULTS = {
     "skipgram": {"alpha": 0.025, "shuffle": True},
     "cbow": {"alpha": 0.05, "shuffle": True},
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
-    "vlbl": {"alpha": 0.035, "shuffle": True},
+    "vlbl": {"alpha": 0.05, "shuffle": True},
 }
 
 

@@ -238,6 +238,7 @@ def test_skipgram_score_agrees_with_scoring_every_pair(skipgram, texts, monkeypa
     raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
     found = scoring.score(scorer, layer, windows, text)
     assert found.examples == found.normalized == len(targets) > 5_000
+    assert found.log_z_error == 0
     assert found.unnormalized == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
@@ -262,6 +263,9 @@ def test_expensive_log_z_is_estimated_from_a_sample(skipgram, texts, monkeypatch
     assert found.normalized == len(sample) == 60 * chunks < found.examples
     assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
     assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)
+    assert found.log_z_error == pytest.approx(np.std(sample) / np.sqrt(len(sample)), rel=1e-3)
+    monkeypatch.setattr(type(scorer), "affordable", chunks + 1)
+    assert scoring.score(scorer, layer, windows, text, 2).normalized == chunks + 1
 
 
 class Plain:

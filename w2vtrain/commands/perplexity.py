@@ -33,5 +33,7 @@ def perplexity(
         return
     echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalized:,.2f} unnormalized")
     echo(f"bits per word  {found.bits:.4f}")
-    echo(f"log Z          mean {found.log_z_mean:.4f}, variance {found.log_z_variance:.4f}")
+    sampled = f" (standard error {found.log_z_error:.4f}, from {found.normalized:,} predictions)"
+    mean = f"mean {found.log_z_mean:.4f}{sampled if found.normalized < found.examples else ''}"
+    echo(f"log Z          {mean}, variance {found.log_z_variance:.4f}")
     echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -128,22 +128,23 @@ def train(job: Job) -> dict[str, Any]:
         "width": settings.vector_size + settings.bias,
         "curve": curve.finished(model, last.perplexity),
         "test": {**asdict(found), "coverage": coverage},
-        "scoring": scoring(model_predictor(model)[2], curve.text, 1 if job.brief else 7),
+        "scoring": scoring(model, curve.text, 1 if job.brief else 7),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
     seconds["scoring"] = seconds.get("scoring", curve.spent) + time.monotonic() - started
     return result
 
 
-def scoring(found: Predictor, text: Text, rounds: int) -> dict[str, Any]:
-    """Measure how fast a predictor scores targets, and relative to a full softmax over as many words.
+def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
+    """Measure how fast a model scores targets, and relative to a full softmax over as many words.
 
-    Both take turns. Return targets per CPU second of the predictor ("per_second") and of that softmax ("reference"),
+    Both take turns. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"),
     the quotients of the rounds ("ratios"), and whether both do the same work ("same"), so that each should be 1.
     """
-    size, width = len(text.counts), found.layer.width
-    rows = np.random.default_rng(1).standard_normal((size, width), np.float32) * np.float32(0.1)
     with one_thread():
+        found = model_predictor(model)[2]
+        size = (len(text.counts), found.layer.width)
+        rows = np.random.default_rng(1).standard_normal(size, np.float32) * np.float32(0.1)
         own, reference = paces([found.scorer, RowScorer(rows)], found.layer, found.windows, text, rounds)
     same = type(found.scorer) is RowScorer and found.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]

@@ -278,8 +278,8 @@ def perplexity(
     model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
 ) -> tuple[PerplexityScore, float]:
     """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1."""
-    settings, vocabulary, found = model_predictor(model)
-    text, coverage = heldout_text(sources, settings, vocabulary)
-    watch = Watch((events or Events()).scoring)
     with one_thread():
+        settings, vocabulary, found = model_predictor(model)
+        text, coverage = heldout_text(sources, settings, vocabulary)
+        watch = Watch((events or Events()).scoring)
         return score(found.scorer, found.layer, found.windows, text, threads, watch), coverage

@@ -39,7 +39,8 @@ class PerplexityScore:
     seconds: time spent on scoring, summed over threads.
 
     log Z is computed for all examples unless that is too expensive (char-softmax); then its mean over a random sample
-    estimates the mean over all examples.
+    estimates the mean over all examples. log_z_error: the standard error of that estimate, 0 without sampling. The
+    logarithm of the perplexity has the same error.
     """
 
     perplexity: float
@@ -50,6 +51,7 @@ class PerplexityScore:
     examples: int
     normalized: int
     seconds: float
+    log_z_error: float = 0.0
 
 
 def score(
@@ -72,7 +74,8 @@ def score(
     mean = z / normalized
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
-    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds)
+    error = math.sqrt(variance / normalized) if normalized < n else 0.0
+    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
 
 
 class _Block(NamedTuple):
@@ -193,10 +196,11 @@ class _Work:
     def _samples(self) -> list[Unit]:
         """Return the units that compute log Z of sampled examples, drawn from the first blocks of each chunk."""
         units: list[Unit] = []
-        share_of_chunk = -(-self.scorer.affordable // max(1, len(self.text.words)))
-        for chunk, tokens in enumerate(np.diff(self.text.starts).tolist()):
+        chunks = len(self.text.words)
+        quotas = np.diff(np.arange(chunks + 1) * self.scorer.affordable // chunks)  # their sum is `affordable`
+        for chunk, (tokens, quota) in enumerate(zip(np.diff(self.text.starts).tolist(), quotas.tolist(), strict=True)):
             most = tokens * 2 * self.windows.size if self.layer.architecture.pairs() else tokens
-            quota = min(share_of_chunk, most)
+            quota = min(quota, most)
             for at in range(0, quota, EXAMPLES_PER_BLOCK):
                 size = min(EXAMPLES_PER_BLOCK, quota - at)
                 shares = -(-size // SAMPLED)

@@ -158,6 +158,30 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
     assert tried[2][0][:2] == ("hs alpha 0.0125", 0.0125)
 
 
+def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
+    trained = []
+
+    def train(job):
+        rate = job.settings["alpha"]
+        trained.append((job.name, rate, job.settings["min_alpha"]))
+        if not job.brief and rate > 0.06:
+            return {"failed": "training diverged", "exit_code": 76}
+        return found(job, 100.0 - rate)
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    asked = comparison(tmp_path, contenders=contenders("neg"), seeds=1, rates=["0.02", "0.1", "0.06", "0.2"])
+    for _ in range(2):  # the second time, all results are found in the folder
+        (last,) = compare.train_all(asked, lambda _: None)
+        assert last["job"]["settings"]["alpha"] == 0.06
+    assert trained[4:] == [
+        ("neg seed 1", 0.2, pytest.approx(2e-5)),
+        ("neg seed 1 alpha 0.1", 0.1, pytest.approx(1e-5)),
+        ("neg seed 1 alpha 0.06", 0.06, pytest.approx(6e-6)),
+    ]
+    assert report.table([last])[1][:2] == ["neg", "0.060"]
+    assert report.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
+
+
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
     def train(job):
         if job.settings["objective"] == "neg":

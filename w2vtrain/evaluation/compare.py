@@ -153,17 +153,39 @@ def rates_of(comparison: Comparison, contender: Contender) -> list[float]:
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Tune learning rates, train and score; return the results of all jobs. Results found in the folder are reused."""
+    """Tune learning rates, train and score; return the results of all jobs. Results found in the folder are reused.
+
+    A run that diverges at the best of the rates that were tried is trained again at the next lower one.
+    """
     total = len(list(jobs(comparison, {})))  # finds every wrong setting before training starts
+    rates, lower = tuned(comparison, say)
+    results = []
+    for number, job in enumerate(jobs(comparison, rates), 1):
+        found = result(comparison.folder / "runs", job, say, f"{number} of {total}, ")
+        for rate in lower.get(job.name.partition(" seed ")[0], []):
+            if "failed" not in found:
+                break
+            low = rate * job.settings["min_alpha"] / job.settings["alpha"]
+            again = replace(
+                job, name=f"{job.name} alpha {rate:g}", settings=job.settings | {"alpha": rate, "min_alpha": low}
+            )
+            found = result(comparison.folder / "runs", again, say, f"{number} of {total}, ")
+        results.append(found)
+    return results
+
+
+def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Try learning rates; return the best one of each contender, and the lower ones that were tried, highest first."""
     rates: dict[str, float] = {}
+    lower: dict[str, list[float]] = {}
     for names, tries in tuning(comparison):
         found = [result(comparison.folder / "tuning", job, say) for job in tries]
-        best = min(range(len(tries)), key=lambda i: _perplexity(found[i]))
-        rates |= dict.fromkeys(names, tries[best].settings["alpha"])
-        tried = ", ".join(f"{job.settings['alpha']:g}" for job in tries)
-        say(f"{without_budget(names[0])}: alpha {rates[names[0]]:g} is the best of {tried}")
-    numbered = enumerate(jobs(comparison, rates), 1)
-    return [result(comparison.folder / "runs", job, say, f"{number} of {total}, ") for number, job in numbered]
+        tried = [float(job.settings["alpha"]) for job in tries]
+        best = tried[min(range(len(tries)), key=lambda i: _perplexity(found[i]))]
+        rates |= dict.fromkeys(names, best)
+        lower |= dict.fromkeys(names, sorted((rate for rate in tried if rate < best), reverse=True))
+        say(f"{without_budget(names[0])}: alpha {best:g} is the best of {', '.join(f'{rate:g}' for rate in tried)}")
+    return rates, lower
 
 
 def _perplexity(found: dict[str, Any]) -> float:

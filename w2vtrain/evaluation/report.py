@@ -66,7 +66,7 @@ def lines(results: Results) -> list[Line]:
     """Return the results grouped by contender, in the order in which the contenders were named."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for r in results:
-        groups.setdefault(r["job"]["name"].rpartition(" seed ")[0], []).append(r)
+        groups.setdefault(r["job"]["name"].partition(" seed ")[0], []).append(r)
     return [Line(name, group) for name, group in groups.items()]
 
 
@@ -196,8 +196,8 @@ def comma_separated(results: Results) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["objective", "seed", "alpha", *measured, "failed"])
     for r in results:
-        name, _, seed = r["job"]["name"].rpartition(" seed ")
-        first = [name, seed, r["job"]["settings"]["alpha"]]
+        settings = r["job"]["settings"]
+        first = [r["job"]["name"].partition(" seed ")[0], settings["seed"], settings["alpha"]]
         if "failed" in r:
             writer.writerow([*first, *[""] * len(measured), r["failed"]])
             continue

@@ -6,7 +6,7 @@ DEMO := .venv/demo
 PARALLEL := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint docs reference format bench faults lock audit clean
+.PHONY: help install demo test test-all lint docs reference format bench objectives faults lock audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -61,6 +61,10 @@ format: install ## Fix lint errors that ruff can fix, and format the code
 
 bench: install ## Compare speed and accuracy with gensim: BENCH="CORPUS [options]", see `w2vtrain bench --help`
 	$(BIN)/w2vtrain bench $(or $(BENCH),data/simplewiki.txt)
+
+objectives: install ## Measure all of docs/objectives.md, in hours: PTB=FOLDER ENWIKI=FILE; the same command resumes
+	$(BIN)/python docs/measure.py $(PTB) $(ENWIKI)
+	$(BIN)/python docs/generate.py
 
 faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS="--fasttext-python PYTHON"
 	$(BIN)/python tests/faults.py $(FAULTS)

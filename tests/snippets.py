@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")))
+PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("[!_]*.md")))
 LONG = "# takes "
 """The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
 # Stand-ins for timeout, and for SLURM and podman, which may not be installed: they run the command directly.

@@ -130,7 +130,7 @@ def test_every_objective_passes_the_checks_of_objectives_check(name, bias, monke
     findings = list(objective_checks.check(name, bias=bias))
     assert len(findings) >= 6
     assert not [finding for finding in findings if finding.holds is False]
-    assert not [finding for finding in findings if finding.holds is None and name != "lsh"]
+    assert not [finding for finding in findings if finding.holds is None and name not in ("lsh", "blackout")]
 
 
 @pytest.fixture

@@ -343,7 +343,7 @@ def test_every_way_to_start_the_program_uses_the_entry_point():
 
 
 def test_a_logged_warning_is_printed_on_one_line(monkeypatch, capsys):
-    def logs(*_):
+    def logs(*_, **__):
         logging.getLogger("w2vtrain").warning("two\nlines of %s", "text")
         logging.getLogger("w2vtrain.core").info("hidden")
 

@@ -15,6 +15,7 @@ from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import Windows
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, objective_class, objective_defaults
+from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.problem import Problem
 from w2vtrain.training.trainer import make_engine, train
 
@@ -86,11 +87,19 @@ def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = 
         H = np.concatenate([H, np.ones((len(H), 1), np.float32)], axis=1)
         output = np.concatenate([output, weights.arrays["bias"][:, None]], axis=1)
     scorer = objective_class(name).scorer(problem, options, np.ascontiguousarray(output), weights.arrays)
-    log_probs = scorer.log_probs(np.ascontiguousarray(H)).astype(np.float64)
-    targets = np.tile(np.arange(len(WORDS), dtype=np.int32), len(H))
-    each = scorer.log_prob(np.repeat(H, len(WORDS), axis=0), targets).reshape(log_probs.shape)
-    sums = np.log(np.exp(each.astype(np.float64)).sum(axis=1))
+    log_probs, sums = _predicted(scorer, np.ascontiguousarray(H), contexts)
     return Learned(log_probs, sums, objective.optimum(P))
+
+
+def _predicted(scorer: Any, H: np.ndarray, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return log_probs and sums as in Learned, for the hidden vectors H (C, width) of the contexts (C,)."""
+    SCORER.verify(type(scorer), "scorer")
+    size = len(WORDS)
+    words, targets = np.repeat(contexts, size).astype(np.int32), np.tile(np.arange(size, dtype=np.int32), len(H))
+    one = Contexts(words, np.arange(len(words)), np.ones(len(words), np.int32))
+    each = (scorer if scorer.given is None else scorer.given(one)).log_prob(np.repeat(H, size, axis=0), targets)
+    sums = np.log(np.exp(each.astype(np.float64)).reshape(len(H), size).sum(axis=1))
+    return scorer.log_probs(H).astype(np.float64), sums
 
 
 def distance(P: np.ndarray, log_probs: np.ndarray) -> float:

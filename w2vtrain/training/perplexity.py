@@ -244,6 +244,8 @@ def paces(
     work = _Work(scorers[0], layer, windows, text)
     block = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     found: list[list[float]] = [[] for _ in scorers]
+    for scorer in scorers:
+        SCORER.verify(type(scorer), "scorer")
     for number in range(rounds + 1):
         for scorer, paces_of_scorer in zip(scorers, found, strict=True):
             calls, started = 0, time.thread_time()

@@ -1,0 +1,111 @@
+"""Measure what docs/objectives.md shows: run its commands, and keep the results in docs/measured.
+
+Run it as `make objectives PTB=FOLDER ENWIKI=FILE`. It takes hours and may be interrupted: the same command resumes.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+MEASURED = ROOT / "docs/measured"
+COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+HELD_OUT, CURVE = 300_000, 60_000
+"""Bytes at the end of the text of ENWIKI that are held out for testing, and bytes before them for the curves."""
+KEPT = (
+    "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes", "vocabulary", "corpus_words",
+    "width", "test", "scoring", "scores", "failed",
+)  # fmt: skip
+"""The parts of a result that the page needs."""
+
+
+def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
+    """Put the texts into the folder in which the page's commands run, under the names that they use."""
+    folder.mkdir(parents=True, exist_ok=True)
+    links = {f"ptb.{part}.txt": ptb / f"ptb.{part}.txt" for part in ("train", "valid", "test")}
+    links |= {"configs": ROOT / "configs", "data": ROOT / "data"}
+    for name, target in links.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target.resolve(strict=True))
+    if not (folder / "enwiki.end.txt").exists():
+        text = enwiki.read_bytes()
+        test = text.rindex(b"\n", 0, len(text) - HELD_OUT) + 1
+        curve = text.rindex(b"\n", 0, test - CURVE) + 1
+        (folder / "enwiki.txt").write_bytes(text[:curve])
+        (folder / "enwiki.curve.txt").write_bytes(text[curve:test])
+        (folder / "enwiki.end.txt").write_bytes(text[test:])
+
+
+def commands() -> list[str]:
+    """Return the page's code blocks that measure, in their order."""
+    return COMMAND.findall((ROOT / "docs/_objectives.md").read_text(encoding="utf-8"))
+
+
+def keep(folder: Path) -> None:
+    """Copy the results of each comparison in `folder` to docs/measured, without what the page does not need."""
+    MEASURED.mkdir(exist_ok=True)
+    for path in sorted(folder.glob("*/compare.json")):
+        results = json.loads(path.read_text(encoding="utf-8"))
+        text = "".join(json.dumps(_short(condensed(r))) + "\n" for r in results)
+        (MEASURED / f"{path.parent.name}.jsonl").write_text(text, encoding="utf-8")
+        shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
+
+
+def condensed(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of a result that the page needs."""
+    settings = result["job"]["settings"]
+    job = {
+        "name": result["job"]["name"], "sources": result["job"]["sources"],
+        "settings": {name: settings[name] for name in ("alpha", "seed", "epochs", "seconds", "threads")},
+    }  # fmt: skip
+    kept = {name: result[name] for name in KEPT if name in result}
+    return {"job": job, **kept, **({"seconds": result["seconds"]} if "seconds" in result else {})}
+
+
+def _short(value: Any) -> Any:
+    """Return a JSON value with floats of five significant digits."""
+    if isinstance(value, dict):
+        return {name: _short(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_short(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def describe_machine() -> None:
+    """Write down which machine measured, and when."""
+    from threadpoolctl import threadpool_info
+
+    import w2vtrain.probability.dense  # noqa: F401  # loads the BLAS that is described
+
+    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    blas = [f"{lib['internal_api']} {lib['version']} ({lib.get('architecture')})" for lib in threadpool_info()]
+    about = {
+        "processor": names[0].partition(":")[2].strip() if names else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)), "blas": sorted(set(blas))[0],
+        "date": datetime.now(UTC).date().isoformat(),
+    }  # fmt: skip
+    MEASURED.mkdir(exist_ok=True)
+    (MEASURED / "machine.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+
+def main(ptb: str, enwiki: str) -> None:
+    """Run every command that has no result yet, and keep the results after each."""
+    folder = ROOT / "build/objectives"
+    prepare(folder, Path(ptb), Path(enwiki))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command in commands():
+        print(f"$ {command}", flush=True)
+        subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=environment, check=True)
+        keep(folder)
+        describe_machine()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

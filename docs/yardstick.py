@@ -1,0 +1,209 @@
+"""Fill the template of docs/objectives.md with the results in docs/measured.
+
+measure.py measures. generate.py writes the page.
+"""
+
+import itertools
+import json
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.evaluation.compare import without_budget
+from w2vtrain.evaluation.report import (
+    Line,
+    baseline,
+    epochs_of,
+    factor,
+    lines,
+    number,
+    ranged,
+    scoring_ratios,
+    training_ratios,
+)  # fmt: skip
+
+MEASURED = Path(__file__).parent / "measured"
+MISSING = "not measured"
+
+Result = dict[str, Any]
+
+
+def studies() -> dict[str, list[Result]]:
+    """Return the results of each study by its name; each line of a file is one run."""
+    return {path.stem: [json.loads(line) for line in path.open(encoding="utf-8")] for path in MEASURED.glob("*.jsonl")}
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Return a table in Markdown."""
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in [head, ["---"] * len(head), *rows])
+
+
+def speeds(results: list[Result]) -> str:
+    """Return the table of one study: what each objective reaches within the budget, and how fast it is."""
+    if not results:
+        return f"*{MISSING}*\n"
+    found = lines(results)
+    base, scores = baseline(found), sorted({name for r in results for name in r.get("scores", {})})
+    head = [
+        "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", "unnormalized", "log Z",
+        "variance of log Z", "output parameters", "peak MiB", *scores,
+    ]  # fmt: skip
+    return markdown(head, [_speed_row(line, base, scores) for line in found])
+
+
+def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
+    if not line.results:
+        return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(scores))]
+    return [
+        f"`{line.name}`",
+        f"{line.mean(lambda r: r['job']['settings']['alpha']):g}",
+        f"{line.mean(epochs_of):.3g}",
+        number(line.mean(lambda r: r["words_per_second"]) or 0, 0),
+        ranged(training_ratios(line, base), factor, statistics.median),
+        factor(statistics.median(scoring_ratios(line))),
+        line.text(lambda r: r["test"]["perplexity"]),
+        line.text(lambda r: r["test"]["unnormalized"]),
+        f"{line.mean(lambda r: r['test']['log_z_mean']):.3f}",
+        f"{line.mean(lambda r: r['test']['log_z_variance']):.3f}",
+        f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
+        number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
+        *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
+    ]
+
+
+def best(results: list[Result]) -> list[Result]:
+    """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on the test set."""
+    chosen: dict[str, Line] = {}
+    for line in lines(results):
+        name, mean = without_budget(line.name), line.mean(lambda r: r["test"]["perplexity"])
+        other = chosen.get(name)
+        if mean is not None and (other is None or mean < (other.mean(lambda r: r["test"]["perplexity"]) or math.inf)):
+            chosen[name] = line
+    return [
+        {**r, "job": {**r["job"], "name": f"{name} seed {r['job']['settings']['seed']}"}}
+        for name, line in chosen.items()
+        for r in line.results
+    ]
+
+
+def cpu_seconds(r: Result) -> float:
+    """Return the CPU seconds that training took."""
+    return float(r["words_per_second"] * r["seconds"]["training"] / r["words_per_cpu_second"])
+
+
+def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:
+    """Return (CPU seconds, test perplexity) of runs with different epochs, by objective and seed, shortest first."""
+    found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+    for r in results:
+        seeds = found.setdefault(without_budget(r["job"]["name"].partition(" seed ")[0]), {})
+        points = seeds.setdefault(r["job"]["settings"]["seed"], [])
+        if "test" in r and r["test"]["perplexity"] is not None:
+            points.append((cpu_seconds(r), r["test"]["perplexity"]))
+    return {name: {seed: sorted(points) for seed, points in seeds.items()} for name, seeds in found.items()}
+
+
+def seconds_to(points: list[tuple[float, float]], target: float) -> float | None:
+    """Return the CPU seconds after which training ends at a perplexity of `target`, or None if it never does.
+
+    points: (CPU seconds, perplexity) of complete runs, shortest first. Between them, the logarithms of both are
+    interpolated; a run shorter than the first is assumed not to reach the target.
+    """
+    for (t0, p0), (t1, p1) in itertools.pairwise(points):
+        if p0 > target >= p1:
+            share = math.log(p0 / target) / math.log(p0 / p1)
+            return float(t0 * (t1 / t0) ** share)
+    return points[0][0] if points and points[0][1] <= target else None
+
+
+def equal_perplexity(results: list[Result], epochs: tuple[int, ...] = (1, 2, 4, 8)) -> str:
+    """Return the table of the CPU seconds that each objective takes to reach the softmax's perplexities."""
+    found = budgets(results)
+    softmax = {
+        n: [r for r in results if r["job"]["name"].startswith(f"softmax(epochs={n}) ") and "test" in r] for n in epochs
+    }
+    if not all(softmax.values()):
+        return f"*{MISSING}*\n"
+    targets = {n: statistics.mean(r["test"]["perplexity"] for r in runs) for n, runs in softmax.items()}
+    spent = {n: statistics.mean(map(cpu_seconds, runs)) for n, runs in softmax.items()}
+    head = ["objective", *(f"{target:.1f} (softmax, {n} epochs)" for n, target in targets.items()), "best perplexity"]
+    rows = []
+    for name, seeds in found.items():
+        row = [f"`{name}`"]
+        for n, target in targets.items():
+            times = [seconds_to(points, target) for points in seeds.values()]
+            reached = [time for time in times if time is not None]
+            if name == "softmax":
+                row.append(f"{spent[n]:.3g} s")
+            elif len(reached) < len(times):
+                row.append("-")
+            else:
+                at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
+                ratio = factor(spent[n] / statistics.mean(reached))
+                row.append(f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({ratio})")
+        lowest = [min(p for _, p in points) for points in seeds.values() if points]
+        rows.append([*row, ranged(lowest, "{:,.1f}".format)])
+    return markdown(head, rows)
+
+
+class Figures(Mapping[str, str]):
+    """Single figures for the text of the page: `{f[STUDY|CONTENDER|COLUMN]}` in the template.
+
+    A figure is the mean over seeds, with the range. The columns are the keys of COLUMNS.
+    """
+
+    COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
+        "perplexity": (lambda r: r["test"]["perplexity"], "{:,.1f}".format),
+        "unnormalized": (lambda r: r["test"]["unnormalized"], "{:,.1f}".format),
+        "log_z": (lambda r: r["test"]["log_z_mean"], "{:.3f}".format),
+        "log_z_variance": (lambda r: r["test"]["log_z_variance"], "{:.3f}".format),
+        "epochs": (epochs_of, "{:.3g}".format),
+        "cpu": (cpu_seconds, "{:,.3g}".format),
+        "seconds": (lambda r: r["seconds"]["training"], "{:,.3g}".format),
+        "words": (lambda r: r["words_per_second"], "{:,.0f}".format),
+        "gflops": (lambda r: r["words_per_cpu_second"] * r["vocabulary"] * r["width"] * 6e-9, "{:,.0f}".format),
+        "parameters": (lambda r: r["output_parameters"] / (r["vocabulary"] * r["width"]), "{:.0%}".format),
+        "scoring": (lambda r: statistics.median(r["scoring"]["ratios"]), factor),
+        "analogies": (lambda r: r["scores"].get("analogies"), "{:.3f}".format),
+        "wordsim353": (lambda r: r["scores"].get("wordsim353"), "{:.3f}".format),
+        "vocabulary": (lambda r: r["vocabulary"], "{:,}".format),
+        "corpus": (lambda r: r["corpus_words"], "{:,}".format),
+        "without_z": (lambda r: abs(r["test"]["unnormalized"] / r["test"]["perplexity"] - 1), "{:.1%}".format),
+    }
+
+    def __init__(self, found: dict[str, list[Result]]) -> None:
+        self.lines = {study: {line.name: line for line in lines(results)} for study, results in found.items()}
+
+    def __getitem__(self, key: str) -> str:
+        """Return a figure, or MISSING if it has not been measured. Raise KeyError for an unknown column."""
+        study, name, column = key.split("|")
+        line = self.lines.get(study, {}).get(name)
+        if column == "training":
+            base = self.lines.get(study, {}).get("softmax")
+            return ranged(training_ratios(line, base), factor, statistics.median) if line and base else MISSING
+        value, form = self.COLUMNS[column]
+        return ranged(line.values(value), form) if line and line.results else MISSING
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def machine() -> str:
+    """Return a sentence about the machine that measured."""
+    path = MEASURED / "machine.json"
+    if not path.exists():
+        return MISSING
+    about = json.loads(path.read_text(encoding="utf-8"))
+    return f"{about['cores']} cores of {about['processor']}, {about['blas']}, on {about['date']}"
+
+
+def parts() -> dict[str, Any]:
+    """Return what the template's placeholders stand for."""
+    found = studies()
+    named = ("ptb", "enwiki", "allwords", "vectors", "trees")
+    tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in named}
+    return {**tables, "f": Figures(found), "machine": machine(), "ptb_time": equal_perplexity(found.get("ptb", []))}

@@ -1,0 +1,97 @@
+"""The figures of docs/objectives.md: interpolated times, the best runs, and the command that measures."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+yardstick, measure = load("yardstick"), load("measure")
+
+
+def run(name, seed, cpu, perplexity, words=1000):
+    """Return a run that trained `words` words in `cpu` CPU seconds, and half as many seconds on two threads."""
+    return {
+        "job": {"name": f"{name} seed {seed}", "sources": ["corpus.txt"], "settings": {"alpha": 0.1, "seed": seed}},
+        "words_per_second": 2 * words / cpu, "words_per_cpu_second": words / cpu, "seconds": {"training": cpu / 2},
+        "vocabulary": 50, "corpus_words": 500, "width": 10, "output_parameters": 250, "peak_memory_bytes": 1 << 20,
+        "test": {"perplexity": perplexity, "unnormalized": 1.1 * perplexity, "log_z_mean": 0.0, "log_z_variance": 0.1},
+        "scoring": {"per_second": 10.0, "ratios": [2.0, 3.0, 4.0], "same": False}, "scores": {},
+    }  # fmt: skip
+
+
+def test_the_time_to_a_perplexity_is_interpolated_between_runs():
+    points = [(1.0, 200.0), (4.0, 100.0), (9.0, 90.0)]
+    assert yardstick.seconds_to(points, 200.0) == 1.0
+    assert yardstick.seconds_to(points, 100.0) == pytest.approx(4.0)
+    assert yardstick.seconds_to(points, math.sqrt(200 * 100)) == pytest.approx(2.0)
+    assert yardstick.seconds_to(points, 80.0) is None
+    assert yardstick.seconds_to([], 80.0) is None
+
+
+def test_times_to_equal_perplexity_are_compared_with_the_softmax():
+    results = [run(f"softmax(epochs={n})", seed, 10.0 * n, 200 - 10 * n) for n in (1, 2, 4, 8) for seed in (1, 2)]
+    results += [run(f"nce(negative=5, epochs={n})", seed, seed * n, 200 - 25 * n) for n in (1, 2) for seed in (1, 2)]
+    head, _, softmax, nce = yardstick.equal_perplexity(results).splitlines()
+    assert head.count("softmax, ") == 4
+    assert softmax.split("|")[2:7] == [" 10 s ", " 20 s ", " 40 s ", " 80 s ", " 120.0 "]
+    assert nce.startswith("| `nce(negative=5)` |")
+    assert nce.split("|")[2] == " at most 1.5 (1-2) s (6.67x) "  # the shortest run is better: 175 instead of 190
+    assert nce.split("|")[4] == " 2.24 (1.5-2.99) s (17.8x) "  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
+    assert nce.split("|")[5:7] == [" - ", " 150.0 "]
+
+
+def test_the_best_run_of_an_objective_is_kept():
+    results = [run(f"nce(epochs={n}, negative=5)", seed, 1.0, 100 + n) for n in (4, 2, 8) for seed in (1, 2)]
+    kept = yardstick.best(results)
+    assert [r["job"]["name"] for r in kept] == ["nce(negative=5) seed 1", "nce(negative=5) seed 2"]
+    assert {r["test"]["perplexity"] for r in kept} == {102}
+    assert "| `nce(negative=5)` | 0.1 | 2 |" in yardstick.speeds(kept)
+
+
+def test_a_figure_of_the_text_has_its_range():
+    figures = yardstick.Figures({"ptb": [run("softmax", 1, 10, 150.0), run("softmax", 2, 10, 152.0)]})
+    assert f"{figures['ptb|softmax|perplexity']}" == "151.0 (150.0-152.0)"
+    assert f"{figures['ptb|softmax|without_z']}" == "10.0%"
+    assert f"{figures['ptb|nce|perplexity']} {figures['x|nce|training']}" == "not measured not measured"
+    with pytest.raises(KeyError):
+        figures["ptb|softmax|weight"]
+
+
+def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_path, monkeypatch):
+    result = {**run("softmax", 1, 3.0, 123.456789), "epochs": [{"words": 3}], "versions": {}}
+    result["job"]["settings"] |= {"epochs": 2, "seconds": None, "threads": 2, "window": 5}
+    for name in ("docs", "configs", "data", "texts"):
+        (tmp_path / name).mkdir()
+    for part in ("train", "valid", "test"):
+        (tmp_path / f"texts/ptb.{part}.txt").write_text("a b\n")
+    (tmp_path / "texts/wiki.txt").write_text("one two three\n" * 50_000)
+    (tmp_path / "results.json").write_text(json.dumps([result]))
+    (tmp_path / "docs/_objectives.md").write_text(
+        "```sh\n# takes 1 second\ntest -s enwiki.txt -a -s ptb.valid.txt\nmkdir -p one\n"
+        "cp ../../results.json one/compare.json\ntouch one/curves.png\n```\n\n```sh\nfalse\n```\n"
+    )
+    monkeypatch.setattr(measure, "ROOT", tmp_path)
+    monkeypatch.setattr(measure, "MEASURED", tmp_path / "docs/measured")
+    for _ in range(2):  # the second time, everything is there
+        measure.main(str(tmp_path / "texts"), str(tmp_path / "texts/wiki.txt"))
+    (line,) = (tmp_path / "docs/measured/one.jsonl").read_text().splitlines()
+    kept = json.loads(line)
+    assert kept["test"]["perplexity"] == 123.46
+    assert "epochs" not in kept
+    assert kept["job"]["settings"] == {"alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2}
+    texts = [(tmp_path / "build/objectives" / f"enwiki{part}.txt").read_text() for part in ("", ".curve", ".end")]
+    assert "".join(texts) == "one two three\n" * 50_000
+    assert [len(text) // 10_000 for text in texts[1:]] == [6, 30]
+    assert json.loads((tmp_path / "docs/measured/machine.json").read_text())["cores"] >= 1

@@ -15,7 +15,7 @@ version = release = w2vtrain.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_click", "sphinx_copybutton", "mathml"]
 default_role = "code"
 smartquotes = False  # they would turn the hyphens of options into dashes
-exclude_patterns = ["_*.md", "reference/_*"]
+exclude_patterns = ["_*.md", "*/_*.md"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "signature"

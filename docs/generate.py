@@ -1,11 +1,14 @@
-"""Write the reference pages that the code determines: settings, objectives, architectures, formats and exit codes.
+"""Write the pages that the code and the measurements determine, from templates whose names begin with _.
 
-Run it as `make reference`. tests/test_reference.py fails if a page differs from what this module would write.
+The code determines the reference pages and the table of the guide to choosing an objective; the results in
+docs/measured determine the comparison of the objectives. Run it as `make reference`. tests/test_reference.py fails if a
+page differs from what this module would write.
 """
 
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,28 +17,36 @@ from w2vtrain.aliases import ALIASES, option
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.config import FIELDS, ROWS
 from w2vtrain.errors import EXIT_CODES
+from w2vtrain.evaluation.advice import ADVICE
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth
 
-FOLDER = Path(__file__).parent / "reference"
+sys.path.insert(0, str(Path(__file__).parent))
+
+import yardstick
+
+FOLDER = Path(__file__).parent
 NOTE = "<!-- Written by `make reference` from _{name} and the code. Do not edit. -->\n\n"
 COMPUTED = re.compile(r"\s*\[default: (.+)\]")
 """The part of a setting's help that describes a default which depends on other settings."""
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each page by its file name: its template, filled with tables from the code."""
+    """Return the text of each page by its path in docs: its template, filled with tables."""
     parts = {
         "settings": settings(), "aliases": aliases(), "objectives": every_objective(),
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
-        "codes": exit_codes(),
+        "codes": exit_codes(), "advice": advice(), **yardstick.parts(),
     }  # fmt: skip
     found = {}
-    for template in sorted(FOLDER.glob("_*.md")):
+    for template in sorted(FOLDER.rglob("_*.md")):
         name = template.name.removeprefix("_")
+        if template.parent == FOLDER and not yardstick.is_complete():
+            continue  # the comparison of the objectives is written when all of it has been measured
         filled = template.read_text(encoding="utf-8").format(**parts)
-        found[name] = NOTE.format(name=name) + filled.rstrip() + "\n"
+        path = template.with_name(name).relative_to(FOLDER).as_posix()
+        found[path] = NOTE.format(name=name) + filled.rstrip() + "\n"
     return found
 
 
@@ -158,6 +169,12 @@ def about_formats() -> str:
         docstring = " ".join((inspect.getdoc(inspect.getmodule(found.read)) or "").split())
         text += f"- `{name}`: {escaped(docstring.partition('. ')[0].removesuffix('.'))}.\n"
     return text
+
+
+def advice() -> str:
+    """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
+    rows = [[row.want, row.vocabulary, row.training, " or ".join(map(code, row.use)), row.why] for row in ADVICE]
+    return table(["you want", "vocabulary", "training time", "use", "why"], rows)
 
 
 def exit_codes() -> str:

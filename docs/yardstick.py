@@ -201,9 +201,17 @@ def machine() -> str:
     return f"{about['cores']} cores of {about['processor']}, {about['blas']}, on {about['date']}"
 
 
+STUDIES = ("ptb", "trees", "enwiki", "allwords", "vectors")
+"""The names of the studies, which are the folders of the template's commands."""
+
+
+def is_complete() -> bool:
+    """Return whether every study has results."""
+    return all((MEASURED / f"{study}.jsonl").exists() for study in STUDIES)
+
+
 def parts() -> dict[str, Any]:
     """Return what the template's placeholders stand for."""
     found = studies()
-    named = ("ptb", "enwiki", "allwords", "vectors", "trees")
-    tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in named}
+    tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in STUDIES}
     return {**tables, "f": Figures(found), "machine": machine(), "ptb_time": equal_perplexity(found.get("ptb", []))}

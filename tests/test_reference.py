@@ -26,25 +26,27 @@ PAGES = generator().pages()
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_up_to_date(name):
-    written = (ROOT / "docs/reference" / name).read_text(encoding="utf-8")
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert written == PAGES[name], "run `make reference`"
 
 
 def test_every_generated_page_has_a_template():
-    written = {p.name for p in (ROOT / "docs/reference").glob("[!_]*.md") if p.read_text("utf-8").startswith("<!-- Wr")}
-    assert written == set(PAGES)
+    found = [
+        path for path in (ROOT / "docs").rglob("[!_]*.md") if path.read_text("utf-8").startswith("<!-- Written by")
+    ]
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in found} == set(PAGES)
 
 
 def test_the_reference_lists_every_setting_objective_and_format():
     for name in set(ROWS) - {"options"}:
-        assert f"`--{name.replace('_', '-')}`" in PAGES["settings.md"], name
+        assert f"`--{name.replace('_', '-')}`" in PAGES["reference/settings.md"], name
     for name in objectives():
-        assert f"\n## {name}\n" in PAGES["objectives.md"], name
+        assert f"\n## {name}\n" in PAGES["reference/objectives.md"], name
     for name in architectures():
-        assert f"\n## {name}\n" in PAGES["architectures.md"], name
+        assert f"\n## {name}\n" in PAGES["reference/architectures.md"], name
     for name, found in formats().items():
-        assert f"| `{name}` |" in PAGES["formats.md"]
-        assert all(f"`{suffix}`" in PAGES["formats.md"] for suffix in found.suffixes)
+        assert f"| `{name}` |" in PAGES["reference/formats.md"]
+        assert all(f"`{suffix}`" in PAGES["reference/formats.md"] for suffix in found.suffixes)
 
 
 def test_every_exit_code_of_an_error_has_a_meaning():

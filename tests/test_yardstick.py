@@ -69,6 +69,20 @@ def test_a_figure_of_the_text_has_its_range():
         figures["ptb|softmax|weight"]
 
 
+def test_every_placeholder_of_the_page_has_a_meaning(monkeypatch, tmp_path):
+    template = (ROOT / "docs/_objectives.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
+    assert not yardstick.is_complete()
+    page = template.format(**yardstick.parts(), advice="ADVICE")
+    assert "ADVICE" in page
+    assert "not measured" in page
+    folders = [command.split(" -o ")[-1].split()[0] for command in measure.commands()]
+    assert sorted(folders) == sorted(yardstick.STUDIES)
+    for study in yardstick.STUDIES:
+        (tmp_path / f"{study}.jsonl").write_text("")
+    assert yardstick.is_complete()
+
+
 def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_path, monkeypatch):
     result = {**run("softmax", 1, 3.0, 123.456789), "epochs": [{"words": 3}], "versions": {}}
     result["job"]["settings"] |= {"epochs": 2, "seconds": None, "threads": 2, "window": 5}

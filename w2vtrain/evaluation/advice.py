@@ -26,8 +26,12 @@ ADVICE = (
         "the default, as fast as any and good on every test of word vectors",
     ),
     Advice(
-        "a language model", "any", "seconds", ("nce -O negative=25", "hs"),
-        "far faster than the softmax; nce comes close to its perplexity",
+        "a language model", "any", "seconds or minutes", ("bigram-nce -O negative=50 -O bigrams=12",),
+        "level with the softmax after as many passes over a million words, in a fraction of its time",
+    ),
+    Advice(
+        "a language model of less text", "any", "seconds", ("nce -O negative=25",),
+        "overfits later than bigram-nce, and is faster still",
     ),
     Advice(
         "a language model", "10,000 to 100,000", "minutes", ("sampled-softmax",),

@@ -14,6 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import yardstick
+
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -55,7 +59,10 @@ def keep(folder: Path) -> None:
         results = json.loads(path.read_text(encoding="utf-8"))
         text = "".join(json.dumps(_short(condensed(r))) + "\n" for r in results)
         (MEASURED / f"{path.parent.name}.jsonl").write_text(text, encoding="utf-8")
-        shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
+        if path.parent.name == "ptb":
+            yardstick.picture([condensed(r) for r in results], MEASURED / "ptb.png")
+        else:
+            shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
 
 
 def condensed(result: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.evaluation.compare import without_budget
+from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
     Line,
     baseline,
@@ -26,6 +27,8 @@ from w2vtrain.evaluation.report import (
 
 MEASURED = Path(__file__).parent / "measured"
 MISSING = "not measured"
+NOT_MODELS = ("neg(alpha=0.05)", "block-neg(alpha=0.05)")
+"""Contenders whose perplexity is high by design, which would stretch the picture."""
 
 Result = dict[str, Any]
 
@@ -147,10 +150,23 @@ def equal_perplexity(results: list[Result], epochs: tuple[int, ...] = (1, 2, 4, 
     return markdown(head, rows)
 
 
+def picture(results: list[Result], path: Path) -> None:
+    """Plot the test perplexity of complete runs against CPU seconds: one curve per objective, over budgets."""
+    found = []
+    for name, seeds in budgets(results).items():
+        length = min((len(points) for points in seeds.values()), default=0)
+        columns = [[points[k] for points in seeds.values()] for k in range(length)]
+        seconds, perplexity = ([statistics.mean(p[part] for p in column) for column in columns] for part in (0, 1))
+        if length and name not in NOT_MODELS:
+            found.append((name, seconds, perplexity))
+    draw(found, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
+
+
 class Figures(Mapping[str, str]):
     """Single figures for the text of the page: `{f[STUDY|CONTENDER|COLUMN]}` in the template.
 
-    A figure is the mean over seeds, with the range. The columns are the keys of COLUMNS.
+    A figure is the mean over seeds, with the range. CONTENDER without its epochs is the best of its runs. The columns
+    are the keys of COLUMNS, and `training`, the speed of training relative to `softmax`.
     """
 
     COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
@@ -173,7 +189,10 @@ class Figures(Mapping[str, str]):
     }
 
     def __init__(self, found: dict[str, list[Result]]) -> None:
-        self.lines = {study: {line.name: line for line in lines(results)} for study, results in found.items()}
+        self.lines = {
+            study: {line.name: line for line in [*lines(best(results)), *lines(results)]}
+            for study, results in found.items()
+        }
 
     def __getitem__(self, key: str) -> str:
         """Return a figure, or MISSING if it has not been measured. Raise KeyError for an unknown column."""

@@ -52,6 +52,17 @@ def test_times_to_equal_perplexity_are_compared_with_the_softmax():
     assert nce.split("|")[5:7] == [" - ", " 150.0 "]
 
 
+def test_budgets_are_drawn_as_one_curve_per_objective(tmp_path, monkeypatch):
+    results = [run(f"nce(epochs={n})", seed, seed * n, 200 / n) for n in (1, 4) for seed in (1, 2)]
+    results += [run("neg(alpha=0.05, epochs=8)", seed, 1.0, 5000.0) for seed in (1, 2)]
+    drawn = []
+    draw = yardstick.draw
+    monkeypatch.setattr(yardstick, "draw", lambda found, *rest: drawn.extend(found) or draw(found, *rest))
+    yardstick.picture(results, tmp_path / "ptb.png")
+    assert drawn == [("nce", [1.5, 6.0], [200.0, 50.0])]
+    assert (tmp_path / "ptb.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_best_run_of_an_objective_is_kept():
     results = [run(f"nce(epochs={n}, negative=5)", seed, 1.0, 100 + n) for n in (4, 2, 8) for seed in (1, 2)]
     kept = yardstick.best(results)

@@ -61,17 +61,18 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def picture(results: Results, path: Path) -> None:
-    """Plot held-out perplexity against seconds of training, one labeled curve per contender.
+    """Plot held-out perplexity against seconds of training; the suffix of `path` selects the format."""
+    draw(curves(results), title(results), "seconds of training", path)
 
-    Both axes are logarithmic. The suffix of `path` selects the format.
-    """
+
+def draw(found: Sequence[tuple[str, list[float], list[float]]], heading: str, xlabel: str, path: Path) -> None:
+    """Plot curves of perplexity, given as (name, x, perplexity), with a label each. Both axes are logarithmic."""
     from matplotlib.figure import Figure  # takes most of a second to import
 
-    found = curves(results)
     figure = Figure(figsize=(10, max(5.0, 1 + 0.24 * len(found))), layout="constrained")
     axes = figure.subplots()
-    axes.set_title(title(results), fontsize="medium", loc="left")
-    axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="perplexity of the held-out text")
+    axes.set_title(heading, fontsize="medium", loc="left")
+    axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="perplexity")
     colors = [f"C{k % 10}" for k in range(len(found))]
     for k, (_, seconds, perplexity) in enumerate(found):
         axes.plot(seconds, perplexity, marker="o", ms=3, lw=1.2, color=colors[k], ls=("-", "--", ":")[k // 10 % 3])
@@ -96,7 +97,7 @@ def _plain_numbers(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _label(axes: Any, found: list[tuple[str, list[float], list[float]]], colors: list[str]) -> None:
+def _label(axes: Any, found: Sequence[tuple[str, list[float], list[float]]], colors: list[str]) -> None:
     """Write each curve's name to the right of the plot, at the height of its end, with a line from the end to it."""
     low, high = np.log(axes.get_ylim())
     axes.set_ylim(*np.exp([low, high]))

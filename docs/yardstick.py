@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.evaluation.compare import without_budget
+from w2vtrain.evaluation.contenders import without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
     Line,

@@ -211,8 +211,8 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
     the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and others.
 
     As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
-    frequent sense, and the first hypernym of each synset. The children of a node are divided by counts, with a Huffman
-    tree. Words that WordNet lacks have a Huffman tree of their own. `</s>` is always included.
+    frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
+    node. Words that WordNet lacks have a Huffman tree of their own. `</s>` is always included.
     """
     module("commands.tree").tree(words, wordnet, output, force, quiet)
 
@@ -327,6 +327,10 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 @click.option(
     "--tune-seconds", type=click.FloatRange(0.1), default=20, show_default=True,
     help="Training time for each of these tries, in seconds.",
+)  # fmt: skip
+@click.option(
+    "--jobs", "at_once", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
+    help="Train N objectives at a time, each on --threads threads.",
 )  # fmt: skip
 @questions_option
 @pairs_option

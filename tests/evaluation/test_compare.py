@@ -2,19 +2,23 @@
 
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.evaluation import compare, curves, report, trial
-from w2vtrain.evaluation.compare import contenders
+from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.objectives import objectives
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
@@ -158,6 +162,39 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
     assert tried[2][0][:2] == ("hs alpha 0.0125", 0.0125)
 
 
+def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
+    together, said = threading.Barrier(2, timeout=60), []
+
+    def train(job):
+        together.wait()  # raises BrokenBarrierError unless two jobs run at the same time
+        return found(job, 100.0 + job.settings["seed"])
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    results = compare.train_all(comparison(tmp_path, at_once=2), said.append)
+    names = ["neg seed 1", "softmax(alpha=0.2) seed 1", "neg seed 2", "softmax(alpha=0.2) seed 2"]
+    assert [r["job"]["name"] for r in results] == names
+    assert sorted(line.partition(",")[0] for line in said) == [f"{number} of 4" for number in range(1, 5)]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
+    begun, first = [], threading.Event()
+
+    def train(job):
+        begun.append(job.name)
+        if job.name == "neg seed 1":
+            first.set()
+            raise ConfigError(f"{job.name}: no")
+        first.wait(60)
+        time.sleep(0.05)  # the error is noticed before this job ends
+        return found(job)
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    with pytest.raises(ConfigError, match="neg seed 1: no"):
+        compare.train_all(comparison(tmp_path, seeds=20, at_once=at_once), lambda _: None)
+    assert len(begun) <= at_once
+
+
 def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
     trained = []
 
@@ -199,6 +236,16 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
     assert report.plain(results).splitlines()[-1] == "neg: training diverged"
 
 
+def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
+    def train(job):
+        failed = job.settings["objective"] == "neg" and job.settings["seed"] == 2
+        return {"failed": "training diverged", "exit_code": 76} if failed else found(job)
+
+    monkeypatch.setattr(compare, "_train_apart", train)
+    results = compare.train_all(comparison(tmp_path), lambda _: None)
+    assert report.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
+
+
 def test_options_of_the_settings_apply_to_their_objective(tmp_path):
     settings = Settings(objective="nce", options={"negative": 25, "ns_exponent": 0.5})
     asked = comparison(
@@ -223,8 +270,9 @@ def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds)
     assert text.splitlines()[1].split()[:4] == ["softmax", "1.25", "1,000", "1x"]
 
 
-def scorings(*scoring):
-    return [{"test": {}, "scoring": dict(zip(("same", "ratios", "reference"), one, strict=True))} for one in scoring]
+def scorings(*scoring, width=8):
+    found = [dict(zip(("same", "ratios", "reference"), one, strict=True)) for one in scoring]
+    return [{"test": {}, "vocabulary": 100, "width": width, "scoring": one} for one in found]
 
 
 @pytest.mark.parametrize(
@@ -235,6 +283,7 @@ def scorings(*scoring):
         (scorings((True, [1.0], 90.0), (True, [1.5], 100.0)), True),
         (scorings((True, [0.8], 90.0)), True),
         (scorings((False, [1.5], 60.0), (False, [1.5], 90.0)), True),
+        (scorings((False, [1.5], 60.0)) + scorings((False, [1.5], 90.0), width=4), False),  # not the same work
         ([{"failed": "diverged"}], False),
     ],
 )
@@ -260,7 +309,7 @@ def job(tmp_path, objective, **more):
     }  # fmt: skip
     about = compare.Comparison(
         [str(tmp_path / "train.txt")], str(tmp_path / "heldout.txt"), tmp_path, Settings(**settings),
-        [compare.Contender(objective, {"objective": objective})],
+        [Contender(objective, {"objective": objective})],
     )  # fmt: skip
     return next(iter(compare.jobs(about, {})))
 
@@ -291,7 +340,7 @@ def test_identical_scorers_are_marked(timed, tmp_path):
 
 
 def test_scoring_during_training_is_not_training_time(tmp_path):
-    """The clock stands still while a probe looks at the weights."""
+    """The clock is stopped while a probe looks at the weights."""
 
     class Slow:
         visits = 0
@@ -361,3 +410,22 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)
         assert found == code
         assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("at_once", ["1", "2"])
+def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
+    """The processes that train are in the same process group, so Ctrl-C reaches them, too."""
+    about = job(tmp_path, "softmax")
+    command = [
+        sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
+        "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", at_once, "--threads", "1",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not psutil.Process(process.pid).children():
+        time.sleep(0.05)
+    time.sleep(0.5)  # whether it trains or still imports modules makes no difference
+    os.killpg(process.pid, signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said) == (130, "", "w2vtrain: error: interrupted\n")

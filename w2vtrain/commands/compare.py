@@ -12,8 +12,10 @@ from typing import Any
 
 from w2vtrain.config import resolve
 from w2vtrain.errors import ConfigError, OutputError
-from w2vtrain.evaluation.compare import Comparison, contenders, train_all, write_reports
+from w2vtrain.evaluation.compare import Comparison, train_all, write_reports
+from w2vtrain.evaluation.contenders import contenders
 from w2vtrain.evaluation.report import plain, unreliable
+from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.inputs import corpus_of
@@ -27,6 +29,8 @@ def compare(
     settings, origins = resolve(flags, config=config)
     if settings.seconds is not None and origins["epochs"] == "default":
         settings = replace(settings, epochs=1_000_000)
+    if settings.threads == "auto":
+        settings = replace(settings, threads=max(1, threads_of("auto")[0] // about["at_once"]))
     for path in filter(None, [about["heldout"], about["test"], about["questions"], *about["pairs"]]):
         with open_input(path):
             pass

@@ -5,21 +5,22 @@ resume. report.py turns the results into tables and plots.
 """
 
 import json
-import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from w2vtrain.aliases import overlaid, translated
-from w2vtrain.config import ROWS, Settings, validated
+from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.evaluation import report
+from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.trial import Job
-from w2vtrain.objectives import checked_options, objectives, option_defaults
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
@@ -32,13 +33,8 @@ LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
 
-
-@dataclass(frozen=True)
-class Contender:
-    """One row of the table: the name that the user gave, and the settings that differ from those of the comparison."""
-
-    name: str
-    settings: dict[str, Any]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -46,8 +42,8 @@ class Comparison:
     """The contenders, the texts and the settings of a comparison.
 
     heldout: text scored after each epoch, or at fractions of a time limit; test: text scored at the end, by default
-    heldout; rates: learning rates to try for each contender that sets none, such as "0.05" or, as a multiple of the
-    contender's default, "2x"; tune_seconds: duration of each try.
+    that of heldout; rates: learning rates to try for each contender that sets none, such as "0.05" or, as a multiple of
+    the contender's default, "2x"; tune_seconds: duration of each try.
     """
 
     sources: Sequence[str]
@@ -61,45 +57,7 @@ class Comparison:
     pairs: Sequence[str] = ()
     rates: Sequence[str] = ()
     tune_seconds: float = 20.0
-
-
-def contenders(text: str) -> list[Contender]:
-    """Parse objectives with optional options and settings, such as `softmax, nce(negative=25, alpha=0.1)`.
-
-    `all` means every objective. Raise ConfigError, naming the objective and the mistake.
-    """
-    if text.strip() == "all":
-        return [Contender(name, {"objective": name}) for name in objectives()]
-    found = []
-    for part in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
-        if not part.strip():
-            continue
-        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", part)
-        if not match:
-            raise ConfigError(f"objectives: {part.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
-        found.append(_contender(match[1], match[2] or ""))
-    if not found:
-        raise ConfigError("objectives: the list is empty")
-    if twice := [c.name for c in found if [d.name for d in found].count(c.name) > 1]:
-        raise ConfigError(f"objectives: {twice[0]} is listed twice")
-    return found
-
-
-def _contender(objective: str, inside: str) -> Contender:
-    known = option_defaults(objective)
-    settings: dict[str, Any] = {"objective": objective}
-    options: dict[str, Any] = {}
-    for pair in filter(str.strip, re.split(r",(?=[^,]*=|\s*$)", inside)):  # a value may be a list: cutoffs=2000,20000
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        key = key.replace("-", "_")
-        if not equals or (key not in known and key not in ROWS) or key == "options":
-            raise ConfigError(
-                f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"
-            )
-        (options if key in known else settings)[key] = value
-    checked_options(objective, options)
-    name = f"{objective}({', '.join(part.strip() for part in inside.split(','))})" if inside.strip() else objective
-    return Contender(name, {**settings, "options": options} if options else settings)
+    at_once: int = 1
 
 
 def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
@@ -139,13 +97,6 @@ def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Job]]]:
         yield [contender.name for contender in group], tries
 
 
-def without_budget(name: str) -> str:
-    """Return a contender's name without its epochs and seconds, as in `nce` for `nce(epochs=2)`."""
-    objective, _, inside = name.partition("(")
-    kept = [part for part in inside.removesuffix(")").split(", ") if not re.match(r"(epochs|seconds)\s*=", part)]
-    return f"{objective}({', '.join(kept)})" if any(kept) else objective
-
-
 def rates_of(comparison: Comparison, contender: Contender) -> list[float]:
     """Return the learning rates to try for a contender."""
     default = _job(comparison, contender, contender.name, {}).settings["alpha"]
@@ -159,27 +110,60 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     """
     total = len(list(jobs(comparison, {})))  # finds every wrong setting before training starts
     rates, lower = tuned(comparison, say)
-    results = []
-    for number, job in enumerate(jobs(comparison, rates), 1):
-        found = result(comparison.folder / "runs", job, say, f"{number} of {total}, ")
+    folder = comparison.folder / "runs"
+
+    def trained(numbered: tuple[int, Job]) -> dict[str, Any]:
+        number, job = numbered
+        found = result(folder, job, say, f"{number} of {total}, ")
         for rate in lower.get(job.name.partition(" seed ")[0], []):
             if "failed" not in found:
                 break
             low = rate * job.settings["min_alpha"] / job.settings["alpha"]
-            again = replace(
-                job, name=f"{job.name} alpha {rate:g}", settings=job.settings | {"alpha": rate, "min_alpha": low}
-            )
-            found = result(comparison.folder / "runs", again, say, f"{number} of {total}, ")
-        results.append(found)
-    return results
+            settings = job.settings | {"alpha": rate, "min_alpha": low}
+            again = replace(job, name=f"{job.name} alpha {rate:g}", settings=settings)
+            found = result(folder, again, say, f"{number} of {total}, ")
+        return found
+
+    return each(trained, list(enumerate(jobs(comparison, rates), 1)), comparison.at_once)
+
+
+def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
+    """Return the results of a function for all items, several at a time. After an error, no other item is begun."""
+    if at_once == 1:
+        return [function(item) for item in items]
+    failed = threading.Event()
+
+    def one(item: T) -> R:
+        if failed.is_set():
+            raise CancelledError
+        try:
+            return function(item)
+        except BaseException:
+            failed.set()
+            raise
+
+    with ThreadPoolExecutor(at_once, "w2vtrain compare") as pool:
+        futures = [pool.submit(one, item) for item in items]
+        try:
+            return [
+                future.result() for future in futures
+            ]  # items begin in order: the error comes before CancelledError
+        except BaseException:
+            failed.set()
+            raise
 
 
 def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Try learning rates; return the best one of each contender, and the lower ones that were tried, highest first."""
     rates: dict[str, float] = {}
     lower: dict[str, list[float]] = {}
-    for names, tries in tuning(comparison):
-        found = [result(comparison.folder / "tuning", job, say) for job in tries]
+    groups = list(tuning(comparison))
+    every = [job for _, tries in groups for job in tries]
+    folder = comparison.folder / "tuning"
+    kept = each(lambda job: result(folder, job, say), every, comparison.at_once)
+    results = dict(zip([job.name for job in every], kept, strict=True))
+    for names, tries in groups:
+        found = [results[job.name] for job in tries]
         tried = [float(job.settings["alpha"]) for job in tries]
         best = tried[min(range(len(tries)), key=lambda i: _perplexity(found[i]))]
         rates |= dict.fromkeys(names, best)
@@ -197,7 +181,7 @@ def _perplexity(found: dict[str, Any]) -> float:
 def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
     """Return the result of a job: from its file if that exists, otherwise by training now.
 
-    number: the beginning of what is said about a result.
+    number: the prefix of the message about the result.
 
     Raise ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
     """
@@ -242,7 +226,9 @@ def _job_of(kept: dict[str, Any]) -> Any:
 
 
 def _train_apart(job: Job) -> dict[str, Any]:
-    command = [sys.executable, "-c", "from w2vtrain.evaluation.trial import child; child()"]
+    # Ctrl-C in a terminal also reaches the new process, which must end without a traceback.
+    quiet = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"
+    command = [sys.executable, "-c", f"{quiet}; from w2vtrain.evaluation.trial import child; child()"]
     done = subprocess.run(command, input=json_text(asdict(job)).encode(), stdout=subprocess.PIPE, check=False)
     try:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

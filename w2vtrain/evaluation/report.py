@@ -14,8 +14,8 @@ Results = Sequence[dict[str, Any]]
 Figure = Callable[[dict[str, Any]], float | None]
 
 AGREE, DRIFT = 0.1, 0.25
-"""Scorers that do the same work should differ by at most this share of their speed: if they take turns in one process,
-and if they run in processes one after the other."""
+"""The largest relative difference in speed that scorers with the same work should have: AGREE if they take turns in one
+process, DRIFT if they run in different processes, one after the other."""
 COLUMNS = 80
 """Width of the table for a terminal."""
 
@@ -94,14 +94,16 @@ def epochs_of(r: dict[str, Any]) -> float:
 
 def unreliable(results: Results) -> str | None:
     """Return a warning if scorers that do the same work differ in speed: something else used the machine."""
-    scoring = [r["scoring"] for r in results if "test" in r]
-    turns = [1.0, *(statistics.median(found["ratios"]) for found in scoring if found["same"])]
-    references = [found["reference"] for found in scoring]
-    for paces, bound in ((turns, AGREE), (references, DRIFT)):
-        if paces and max(paces) > (1 + bound) * min(paces):
+    done = [r for r in results if "test" in r]
+    turns = [1.0, *(statistics.median(r["scoring"]["ratios"]) for r in done if r["scoring"]["same"])]
+    references: dict[Any, list[float]] = {}  # by size: contenders may differ in their settings
+    for r in done:
+        references.setdefault((r.get("vocabulary"), r.get("width")), []).append(r["scoring"]["reference"])
+    for paces, bound in ((turns, AGREE), *((found, DRIFT) for found in references.values())):
+        if max(paces) > (1 + bound) * min(paces):
             return (
-                f"machine busy: ratios unreliable: scorers that do the same work differ by a factor of"
-                f" {max(paces) / min(paces):.2f}; compare again on a quiet machine"
+                f"the machine was busy, so ratios are unreliable: the speeds of scorers that do the same work differ by"
+                f" a factor of {max(paces) / min(paces):.2f}; compare again on a quiet machine, in another folder"
             )
     return None
 
@@ -161,8 +163,9 @@ def plain(results: Results) -> str:
         aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
         out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
     for line in found:
-        if not line.results:
-            out += textwrap.wrap(f"{line.name}: {line.failed[0]}", COLUMNS, subsequent_indent="  ")
+        if line.failed:
+            runs = f" ({len(line.failed)} of {len(line.failed) + len(line.results)} runs)" if line.results else ""
+            out += textwrap.wrap(f"{line.name}{runs}: {line.failed[0]}", COLUMNS, subsequent_indent="  ")
     return "\n".join(out) + "\n"
 
 

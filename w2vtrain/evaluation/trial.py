@@ -37,8 +37,8 @@ FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 class Job:
     """One training run, as passed to its process.
 
-    settings: every setting, not only those that differ; test: scored at the end, by default heldout; brief: True if
-    only the perplexity at the end matters, as when learning rates are tried.
+    settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
+    brief: True if only the perplexity at the end matters, as when learning rates are tried.
     """
 
     name: str
@@ -62,7 +62,7 @@ def child() -> None:
 
 
 class Curve:
-    """Scores held-out text at fixed fractions of a time limit, while the clock stands still: see training.probe.Probe.
+    """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.probe.Probe.
 
     Without a time limit it scores nothing, because `fit` scores held-out text after each epoch.
 
@@ -138,13 +138,14 @@ def train(job: Job) -> dict[str, Any]:
 def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
     """Measure how fast a model scores targets, and relative to a full softmax over as many words.
 
-    Both take turns. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"),
-    the quotients of the rounds ("ratios"), and whether both do the same work ("same"), so that each should be 1.
+    Both take turns. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"), the
+    ratio of each round ("ratios"), and whether both do the same work ("same"), so that each ratio should be 1.
     """
     with one_thread():
         found = model_predictor(model)[2]
         size = (len(text.counts), found.layer.width)
-        rows = np.random.default_rng(1).standard_normal(size, np.float32) * np.float32(0.1)
+        rows = np.random.default_rng(1).standard_normal(size, np.float32)
+        rows *= np.float32(0.1)  # in place: a large vocabulary has gigabytes of rows
         own, reference = paces([found.scorer, RowScorer(rows)], found.layer, found.windows, text, rounds)
     same = type(found.scorer) is RowScorer and found.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]

@@ -1,0 +1,63 @@
+"""Parse the list of objectives that `compare` takes, with their options and settings. Nothing is trained here."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from w2vtrain.config import ROWS
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives import checked_options, objectives, option_defaults
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row of the table: the name that the user gave, and the settings that differ from those of the comparison."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+def contenders(text: str) -> list[Contender]:
+    """Parse objectives with optional options and settings, such as `softmax, nce(negative=25, alpha=0.1)`.
+
+    `all` means every objective. Raise ConfigError, naming the objective and the mistake.
+    """
+    if text.strip() == "all":
+        return [Contender(name, {"objective": name}) for name in objectives()]
+    found = []
+    for part in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
+        if not part.strip():
+            continue
+        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", part)
+        if not match:
+            raise ConfigError(f"objectives: {part.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
+        found.append(_contender(match[1], match[2] or ""))
+    if not found:
+        raise ConfigError("objectives: the list is empty")
+    if twice := [c.name for c in found if [d.name for d in found].count(c.name) > 1]:
+        raise ConfigError(f"objectives: {twice[0]} is listed twice")
+    return found
+
+
+def _contender(objective: str, inside: str) -> Contender:
+    known = option_defaults(objective)
+    settings: dict[str, Any] = {"objective": objective}
+    options: dict[str, Any] = {}
+    for pair in filter(str.strip, re.split(r",(?=[^,]*=|\s*$)", inside)):  # a value may be a list: cutoffs=2000,20000
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        key = key.replace("-", "_")
+        if not equals or (key not in known and key not in ROWS) or key == "options":
+            raise ConfigError(
+                f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"
+            )
+        (options if key in known else settings)[key] = value
+    checked_options(objective, options)
+    name = f"{objective}({', '.join(part.strip() for part in inside.split(','))})" if inside.strip() else objective
+    return Contender(name, {**settings, "options": options} if options else settings)
+
+
+def without_budget(name: str) -> str:
+    """Return a contender's name without its epochs and seconds, as in `nce` for `nce(epochs=2)`."""
+    objective, _, inside = name.partition("(")
+    kept = [part for part in inside.removesuffix(")").split(", ") if not re.match(r"(epochs|seconds)\s*=", part)]
+    return f"{objective}({', '.join(kept)})" if any(kept) else objective

@@ -42,9 +42,9 @@ def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
         text = enwiki.read_bytes()
         test = text.rindex(b"\n", 0, len(text) - HELD_OUT) + 1
         curve = text.rindex(b"\n", 0, test - CURVE) + 1
-        (folder / "enwiki.txt").write_bytes(text[:curve])
-        (folder / "enwiki.curve.txt").write_bytes(text[curve:test])
-        (folder / "enwiki.end.txt").write_bytes(text[test:])
+        for name, part in (("enwiki", text[:curve]), ("enwiki.curve", text[curve:test]), ("enwiki.end", text[test:])):
+            (folder / "part").write_bytes(part)
+            (folder / "part").rename(folder / f"{name}.txt")  # a file with this name is complete
 
 
 def commands() -> list[str]:
@@ -115,4 +115,6 @@ def main(ptb: str, enwiki: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: make objectives PTB=FOLDER ENWIKI=FILE")
     main(*sys.argv[1:])

@@ -68,8 +68,8 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         factor(statistics.median(scoring_ratios(line))),
         line.text(lambda r: r["test"]["perplexity"]),
         line.text(lambda r: r["test"]["unnormalized"]),
-        f"{line.mean(lambda r: r['test']['log_z_mean']):.3f}",
-        f"{line.mean(lambda r: r['test']['log_z_variance']):.3f}",
+        line.text(lambda r: r["test"]["log_z_mean"], 3),
+        line.text(lambda r: r["test"]["log_z_variance"], 3),
         f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
         number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
@@ -162,6 +162,12 @@ def picture(results: list[Result], path: Path) -> None:
     draw(found, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
 
 
+def without_z(test: dict[str, float | None]) -> float | None:
+    """Return the relative difference of the unnormalized perplexity from the exact one; None if either is infinite."""
+    raw, exact = test["unnormalized"], test["perplexity"]
+    return abs(raw / exact - 1) if raw and exact else None
+
+
 class Figures(Mapping[str, str]):
     """Single figures for the text of the page: `{f[STUDY|CONTENDER|COLUMN]}` in the template.
 
@@ -185,7 +191,7 @@ class Figures(Mapping[str, str]):
         "wordsim353": (lambda r: r["scores"].get("wordsim353"), "{:.3f}".format),
         "vocabulary": (lambda r: r["vocabulary"], "{:,}".format),
         "corpus": (lambda r: r["corpus_words"], "{:,}".format),
-        "without_z": (lambda r: abs(r["test"]["unnormalized"] / r["test"]["perplexity"] - 1), "{:.1%}".format),
+        "without_z": (lambda r: without_z(r["test"]), "{:.1%}".format),
     }
 
     def __init__(self, found: dict[str, list[Result]]) -> None:

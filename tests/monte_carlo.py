@@ -47,7 +47,7 @@ def squared_error(found, expected):
 
 
 def error_of_weighting(p, q, m):
-    """Return the bias (V,) and the mean squared error of self-normalized importance sampling from q (V,), m draws.
+    """Return the bias (V,) and the mean squared error of self-normalized importance sampling, for m draws from q (V,).
 
     Both are the terms of order 1/m of the delta method: with weights P/Q, the bias of the estimate of P(v) is
     -Cov(P/Q [x=v] - P(v) P/Q, P/Q) / m. Coefficients have the opposite sign.

@@ -195,6 +195,12 @@ def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
     assert len(begun) <= at_once
 
 
+def test_a_rate_that_is_given_twice_is_tried_once(tmp_path):
+    asked = comparison(tmp_path, contenders=contenders("neg"), rates=["3x", "0.15", "0.05", "1x"])
+    ((_, tries),) = compare.tuning(asked)
+    assert [job.settings["alpha"] for job in tries] == [0.15, 0.05]
+
+
 def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
     trained = []
 

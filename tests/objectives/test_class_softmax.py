@@ -245,6 +245,14 @@ def test_damaged_classes_are_rejected(name, damaged):
         ClassSoftmax.scorer(problem(), {}, objective.output, arrays)
 
 
+def test_arrays_that_are_overwritten_leave_the_classes_alone():
+    """Resuming overwrites arrays in place. If the file of classes has changed, kernels must not see both divisions."""
+    objective = ClassSoftmax.build(problem(), count=4)
+    before = objective.classes.of.copy()
+    objective.arrays()["class.of"][:] = 0
+    np.testing.assert_array_equal(objective.classes.of, before)
+
+
 def test_training_stays_normalized_and_learns(rng):
     """After many steps on one block, the loss is lower, and probabilities of all words still sum to 1."""
     objective = ClassSoftmax.build(problem(), count=4)

@@ -185,11 +185,11 @@ def test_options_out_of_range_are_rejected(options):
     [
         (
             {"proposal": "trigram"},
-            "proposal of objective is: 'trigram' is not one of unigram, bigram, log-uniform, uniform",
+            "proposal of objective is: expected unigram, bigram, log-uniform, uniform, got 'trigram'",
         ),
         (
             {"proposal": "uniform", "ns_exponent": 0.5},
-            "ns_exponent of objective is has no effect on the proposal uniform",
+            "ns_exponent of objective is: has no effect on the proposal uniform",
         ),
         ({"proposal": "log-uniform", "ns_exponent": 0.0}, "has no effect on the proposal log-uniform; omit it"),
         ({"proposal": "bigram", "cap": 2_000_000}, "cap of objective is: 2000000 is not between 32 and 1000000"),

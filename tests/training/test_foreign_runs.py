@@ -120,6 +120,13 @@ def test_a_run_of_an_older_version_can_be_exported_and_resumed(w2vtrain, older, 
     assert (settings["architecture"], "model" in settings) == ("cbow-corrected", False)
 
 
+def test_a_run_of_an_older_version_whose_objective_lacked_an_option_resumes(w2vtrain, stop):
+    folder = stop("--objective", "nce")
+    rewrite(folder, lambda about: about["settings"]["options"].pop("z_table"))
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "resumed     from a checkpoint in epoch 3" in said) == (0, True), said
+
+
 def test_the_architecture_of_an_older_run_is_compared(w2vtrain, older):
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow")
     assert (code, "architecture 'cbow-corrected', not 'cbow'" in said) == (78, True), said

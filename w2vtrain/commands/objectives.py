@@ -1,6 +1,6 @@
 """The commands `objectives` and `objectives check`: list the output objectives, or explain or check one.
 
-The checks themselves are in evaluation/objective_checks.py, the advice is in evaluation/advice.py.
+The checks are in evaluation/objective_checks.py, and the advice is in evaluation/advice.py.
 """
 
 import inspect
@@ -26,8 +26,8 @@ from w2vtrain.system.terminal import echo
 
 WIDTH = 80
 CHECKED = """\
-Gradients were compared with the objective's own loss. That the loss itself is right shows only in what it learned \
-from a text whose probabilities are known: 16 words in 8 contexts, in one thread. Not checked: other options, larger \
+Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \
+(16 words in 8 contexts, one thread) shows whether the loss itself is right. Not checked: other options, larger \
 vocabularies, speed, and the quality of word vectors."""
 
 

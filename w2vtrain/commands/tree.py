@@ -1,6 +1,6 @@
 """The command `tree`: write the tree of WordNet's hypernyms for a vocabulary, for hierarchical softmax.
 
-The paths come from probability/taxonomy.py, and WordNet's files are read by formats/wordnet.py.
+probability/taxonomy.py computes the paths, and formats/wordnet.py reads WordNet's files.
 """
 
 import os
@@ -19,12 +19,12 @@ from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.text.vocab import MAX_COUNT, SENTENCE_END, Vocabulary
 
 SENTENCE = 25
-"""Words per sentence, from which the count of </s> is estimated if the vocabulary lacks it."""
+"""Assumed words per sentence, which give the count of </s> if the vocabulary lacks it."""
 MISSING = "not in WordNet"
 
 
 def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False) -> None:
-    """Write a line with each word and its path, in the order of the vocabulary; say how many words WordNet has."""
+    """Write a line with each word and its path, in the order of the vocabulary; report how many words WordNet has."""
     if os.path.realpath(output) == os.path.realpath(words) and output != "-":
         raise UsageError(f"{output}: is both input and output; choose another name")
     check_writable(output, force)
@@ -48,7 +48,7 @@ def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False)
 
 
 def vocabulary_of(path: str) -> tuple[list[str], np.ndarray]:
-    """Return words and their counts from a vocabulary, a model or vectors; counts of vectors are guessed by Zipf's law.
+    """Return words and their counts from a vocabulary, a model or vectors; for vectors, Zipf's law gives the counts.
 
     Raise InputMissing or DataError if the file is none of these, is damaged, or has only one word.
     """

@@ -84,7 +84,8 @@ class State:
     epoch: the number of completed epochs. chunks: the number of chunks completed in the current epoch, in its order;
     loss, examples and seconds are the totals of these chunks. epochs: records of the completed epochs, at most
     MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs. cpu:
-    the CPU seconds that all threads have spent on learning so far, without waiting and scoring.
+    the CPU seconds that all threads spent on learning so far, without waiting and scoring, for `timed` words; a
+    checkpoint of an earlier version has neither.
     """
 
     epoch: int = 0
@@ -97,6 +98,7 @@ class State:
     passed: int = 0
     learned: int = 0
     cpu: float = 0.0
+    timed: int = 0
 
     @classmethod
     def read(cls, facts: Any) -> "State":
@@ -113,6 +115,7 @@ class State:
             passed=self.passed + epoch.words,
             learned=self.learned + epoch.examples,
             cpu=self.cpu,
+            timed=self.timed,
         )
 
 

@@ -26,7 +26,7 @@ ADVICE = (
         "the default, as fast as any and good on every test of word vectors",
     ),
     Advice(
-        "a language model", "any", "seconds or minutes", ("bigram-nce -O negative=50 -O bigrams=12",),
+        "a language model", "any", "seconds or minutes", ("bigram-nce -O negative=50",),
         "level with the softmax after as many passes over a million words, in a fraction of its time",
     ),
     Advice(
@@ -39,7 +39,7 @@ ADVICE = (
     ),
     Advice(
         "a language model", "up to 20,000", "hours", ("softmax",),
-        "the lowest perplexity after long training; all others approximate it",
+        "the lowest perplexity after long training; the reference for all others",
     ),
     Advice(
         "exact probabilities, cheaply", "any", "any", ("hs",),

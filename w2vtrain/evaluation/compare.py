@@ -5,8 +5,11 @@ resume. report.py turns the results into tables and plots.
 """
 
 import json
+import math
+import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -98,9 +101,10 @@ def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Job]]]:
 
 
 def rates_of(comparison: Comparison, contender: Contender) -> list[float]:
-    """Return the learning rates to try for a contender."""
+    """Return the learning rates to try for a contender, each once and with the digits that names of jobs show."""
     default = _job(comparison, contender, contender.name, {}).settings["alpha"]
-    return [default * float(rate[:-1]) if rate.endswith("x") else float(rate) for rate in comparison.rates]
+    rates = [default * float(rate[:-1]) if rate.endswith("x") else float(rate) for rate in comparison.rates]
+    return list(dict.fromkeys(float(f"{rate:g}") for rate in rates))
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -109,6 +113,11 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     A run that diverges at the best of the rates that were tried is trained again at the next lower one.
     """
     total = len(list(jobs(comparison, {})))  # finds every wrong setting before training starts
+    shared = comparison.settings
+    for contender in comparison.contenders:
+        if shared.options and contender.settings["objective"] == shared.objective:
+            options = ", ".join(f"{key}={value}" for key, value in shared.options.items())
+            say(f"{contender.name}: options of the settings, unless it has its own: {options}")
     rates, lower = tuned(comparison, say)
     folder = comparison.folder / "runs"
 
@@ -116,7 +125,7 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
         number, job = numbered
         found = result(folder, job, say, f"{number} of {total}, ")
         for rate in lower.get(job.name.partition(" seed ")[0], []):
-            if "failed" not in found:
+            if _perplexity(found) < math.inf:
                 break
             low = rate * job.settings["min_alpha"] / job.settings["alpha"]
             settings = job.settings | {"alpha": rate, "min_alpha": low}
@@ -145,12 +154,14 @@ def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R
     with ThreadPoolExecutor(at_once, "w2vtrain compare") as pool:
         futures = [pool.submit(one, item) for item in items]
         try:
-            return [
-                future.result() for future in futures
-            ]  # items begin in order: the error comes before CancelledError
+            errors = [error for future in futures if (error := future.exception())]
         except BaseException:
             failed.set()
             raise
+    for error in errors:
+        if not isinstance(error, CancelledError):
+            raise error
+    return [future.result() for future in futures]
 
 
 def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -226,10 +237,12 @@ def _job_of(kept: dict[str, Any]) -> Any:
 
 
 def _train_apart(job: Job) -> dict[str, Any]:
-    # Ctrl-C in a terminal also reaches the new process, which must end without a traceback.
+    # Ctrl-C in a terminal also reaches the new process. It must end without a traceback, and then deletes no files.
     quiet = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"
     command = [sys.executable, "-c", f"{quiet}; from w2vtrain.evaluation.trial import child; child()"]
-    done = subprocess.run(command, input=json_text(asdict(job)).encode(), stdout=subprocess.PIPE, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        environment, data = {**os.environ, "TMPDIR": folder}, json_text(asdict(job)).encode()
+        done = subprocess.run(command, input=data, stdout=subprocess.PIPE, env=environment, check=False)
     try:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):

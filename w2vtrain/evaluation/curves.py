@@ -21,7 +21,8 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
         length = min(map(len, points), default=0)  # two seeds may pass several fractions of the limit together
         if not length:
             continue
-        kept = [p[-length:] for p in points]
+        timed = line.results[0]["job"]["settings"]["seconds"] is not None
+        kept = [p[-length:] if timed else p[:length] for p in points]  # patience may end a seed's run earlier
         seconds = [statistics.mean(p[i]["seconds"] for p in kept) for i in range(length)]
         found.append((line.name, seconds, [statistics.mean(p[i]["perplexity"] for p in kept) for i in range(length)]))
     return found

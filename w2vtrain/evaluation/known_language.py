@@ -1,7 +1,7 @@
 """A small text whose probabilities are known exactly, and what an objective learns from it.
 
-The probabilities come from the text alone, so they judge a loss that is wrong throughout, together with its gradients
-and its scorer. They do not judge speed, or what the loss does with a large vocabulary.
+The probabilities come from the text alone, so they expose a loss that is wrong throughout, even if its gradients and
+its scorer agree with it. They do not show speed, or what the loss does with a large vocabulary.
 """
 
 from functools import cache
@@ -49,7 +49,7 @@ class Learned(NamedTuple):
 
 @cache
 def language() -> Language:
-    """Return the language: words of skewed frequencies, in contexts that differ much."""
+    """Return the language: words of very different frequencies, in contexts that differ much."""
     rng = np.random.default_rng(3)
     weights = np.exp(2 * rng.standard_normal((CONTEXTS, len(WORDS)))) / np.arange(1, len(WORDS) + 1)
     found = 1 + np.floor((EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)

@@ -28,9 +28,9 @@ STEP = 1e-5
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
 TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 15, 2, -1], np.int32)
 FAR = 0.015
-"""The distance in nats from the optimum at which a loss counts as wrong. Right ones end below 0.01."""
+"""The distance in nats from the optimum at which a loss counts as wrong. Correct: below 0.01."""
 UNNORMALIZED = 0.3
-"""The mean of |log Z| at which scores used without Z no longer count as log-probabilities. Right ones end below 0.2."""
+"""The mean of |log Z| at which scores used without Z no longer count as log-probabilities. Correct: below 0.2."""
 
 
 @dataclass(frozen=True)

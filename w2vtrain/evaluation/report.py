@@ -71,15 +71,16 @@ def lines(results: Results) -> list[Line]:
 
 
 def baseline(found: Sequence[Line]) -> Line | None:
-    """Return the line that speeds are compared with: the plain softmax."""
-    return next((line for line in found if line.name == "softmax"), None)
+    """Return the line that speeds are compared with: `softmax`, or else the first one with options or settings."""
+    named = [line for line in found if line.name.partition("(")[0] == "softmax"]
+    return next((line for line in named if line.name == "softmax"), named[0] if named else None)
 
 
 def training_ratios(line: Line, base: Line | None) -> list[float]:
     """Return the words per CPU second of each seed as a multiple of the baseline's with the same seed."""
     theirs = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in base.results} if base else {}
     mine = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in line.results}
-    return [speed / theirs[seed] for seed, speed in mine.items() if theirs.get(seed)]
+    return [speed / theirs[seed] for seed, speed in mine.items() if speed and theirs.get(seed)]
 
 
 def scoring_ratios(line: Line) -> list[float]:

@@ -1,4 +1,4 @@
-"""Reading of WordNet's database files, in the format that its manual page wndb(5WN) describes.
+"""Read WordNet's database files, in the format that its manual page wndb(5WN) describes.
 
 Only what a taxonomy of words needs is read: lemmas, the first sense of each, exceptions to inflection, and the pointers
 from a synset to a more general one. Glosses, other pointers and other senses are ignored.
@@ -17,9 +17,9 @@ POS = {b"n": "noun", b"v": "verb", b"a": "adj", b"r": "adv"}
 LARGEST = 1 << 26
 """Maximum size of a file in bytes; the largest of WordNet 3.1 has 16 MB."""
 LONGEST_LINE = 1 << 16
-"""Maximum number of bytes per line of an index or of exceptions."""
+"""Maximum number of bytes per line; the rest of a longer line of a data file is ignored."""
 DEEPEST = 64
-"""Maximum number of synsets in a chain; those of WordNet 3.1 have at most 20. Verbs have a cycle."""
+"""Maximum number of synsets in a chain; those of WordNet 3.1 have at most 20."""
 NUMBER, HEXADECIMAL = re.compile(rb"\d{1,9}"), re.compile(rb"[\da-fA-F]{1,4}")
 # The suffixes that the manual page morphy(7WN) lists, each with what replaces it.
 ENDINGS = {
@@ -52,7 +52,7 @@ class Sense(NamedTuple):
 
 
 class WordNet:
-    """The database files in the folder `dict` of WordNet 3.x, plain.
+    """The database files in the folder `dict` of WordNet 3.x.
 
     The files index.POS and data.POS are required for POS noun, verb, adj and adv; POS.exc is optional. Raise
     InputMissing, or DataError with the file and the line or byte of what is invalid; `chain` may raise DataError, too.
@@ -72,8 +72,9 @@ class WordNet:
     def chain(self, word: str) -> tuple[Synset, ...] | None:
         """Return the synsets from the most general one down to that of a word's first sense; None for unknown words.
 
-        The first hypernym is followed. Satellite adjectives follow their head, and adverbs the adjective that they are
-        derived from. The first element is the part of speech alone, with byte -1.
+        Of several hypernyms, the first is followed. A satellite adjective is below its head, and an adverb below the
+        adjective that it is derived from. The first element is the part of speech alone, with byte -1. A cycle of
+        hypernyms, as WordNet 3.0 has among its verbs, ends the chain.
 
         A word that is several parts of speech counts as the one with the most senses in tagged texts. Upper case and
         inflection are ignored. Words of closed classes, such as articles and pronouns, are unknown.
@@ -92,7 +93,7 @@ class WordNet:
         return ((chain[-1][0], -1), *reversed(chain))
 
     def _lemmas(self, word: bytes, pos: bytes) -> list[bytes]:
-        """Return the possible lemmas of a word: itself if it is one, else from the exceptions, else without endings."""
+        """Return the possible lemmas of a word: itself, else those of an exception, else it with endings replaced."""
         if word in self._senses[pos]:
             return [word]
         if word in self._bases[pos]:
@@ -144,8 +145,8 @@ class WordNet:
         """
         pos, offset = synset
         data, path = self._data[pos], self._path("data", pos)
-        end = data.find(b"\n", offset)
-        fields = data[offset : len(data) if end < 0 else end].partition(b" | ")[0].split()
+        end = data.find(b"\n", offset, offset + LONGEST_LINE)
+        fields = data[offset : offset + LONGEST_LINE if end < 0 else end].partition(b" | ")[0].split()
         if not fields or fields[0] != b"%08d" % offset or (offset and data[offset - 1 : offset] != b"\n"):
             raise DataError(f"{path}: byte {offset}: no synset begins here, but another file or line refers to it")
         damaged = DataError(f"{path}: byte {offset}: not a synset as in WordNet's data files")

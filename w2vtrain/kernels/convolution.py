@@ -1,7 +1,7 @@
-"""Convolution over the letters of words with max pooling, forward and back. Nothing here learns.
+"""Convolution over the letters of words with max pooling, and its gradients. Nothing here learns.
 
 A convolution adds up rows of a table: the products of each letter's embedding with each position of each filter. This
-is less work than multiplying gathered embeddings by all filters, by a factor of the embedding's dimensions.
+saves a factor of the embedding's dimensions over multiplying gathered embeddings by all filters.
 """
 
 from w2vtrain.kernels.jit import kernel
@@ -11,7 +11,7 @@ from w2vtrain.kernels.jit import kernel
 def pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, places):
     """Set pooled (n, filters) to the maximum of ReLU(convolution) over the positions in each word.
 
-    places (n, filters): the position of each maximum, -1 if it is 0. line (filters,) is working memory.
+    places (n, filters): the position of each maximum, or -1 if the maximum is 0. line (filters,) is working memory.
     """
     for i in range(len(words)):
         spelled, length = letters[words[i]], lengths[words[i]]

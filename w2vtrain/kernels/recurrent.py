@@ -1,4 +1,4 @@
-"""Recurrent units, one step at a time: the gated recurrent unit (Cho et al. 2014) and the LSTM (Hochreiter 1997).
+"""Recurrent units, step by step: the GRU (Cho et al. 2014) and the LSTM (Hochreiter & Schmidhuber 1997).
 
 This module knows neither letters nor words. It multiplies no matrices: the caller passes the products of the states
 with the recurrent matrix, and the products of the inputs, which are the rows of a table.
@@ -13,7 +13,7 @@ from w2vtrain.kernels.jit import inline, kernel
 
 HALF, ONE = np.float32(0.5), np.float32(1)
 FLAT = np.float32(7.9053111)
-"""tanh is 1 in float32 from here on."""
+"""From this x on, tanh x is 1 in float32."""
 P1, P3, P5, P7 = (np.float32(p) for p in (4.89352456e-3, 6.37261929e-4, 1.48572236e-5, 5.12229709e-8))
 P9, P11, P13 = (np.float32(p) for p in (-8.60467152e-11, 2.00018790e-13, -2.76076848e-16))
 Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.18534706e-4, 1.19825839e-6))
@@ -25,7 +25,7 @@ class Unit(NamedTuple):
 
     offsets: the initial offset of each gate; there are as many gates as offsets, and a gate has `size` columns.
     vectors: vectors of `size` columns in a state, the first of which is the unit's output. kept: vectors that a step
-    keeps for the way back, the first of which are the gates.
+    keeps for the backward step, the first of which are the gates.
 
     advance(states, products, parents, table, letters, following, gates): take one step. It fills following
     (n, B, vectors * size), and gates (n, B, kept * size).

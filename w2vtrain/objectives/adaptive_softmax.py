@@ -1,6 +1,7 @@
-"""Adaptive softmax: a softmax over frequent words and clusters, and one over each cluster's rare words (Grave 2017).
+"""Adaptive softmax: a softmax over frequent words and clusters, and one in each cluster (Grave et al. 2017).
 
-It computes a cluster only for the examples whose target is in it, and draws nothing at random.
+The rare words are in the clusters. A cluster is computed only for the examples whose target is in it. Nothing is drawn
+at random.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, shown
 from w2vtrain.probability.dense import RowScorer, Workspace, add_product, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
@@ -21,7 +22,7 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.04, "shuffle": True},
 }
 OVERHEAD = 300
-"""Cost of a cluster besides its words, as the number of rows of the head that take as long (block 32, 100 columns)."""
+"""Fixed cost of a cluster, in rows of the head that take as long to compute (blocks of 32 examples, 100 columns)."""
 CLUSTERS = 4
 """The largest number of clusters that `choose_cutoffs` makes; the paper finds 2 to 5 best."""
 PLACES = 200
@@ -33,7 +34,7 @@ def read_cutoffs(cutoffs: str) -> list[int]:
     try:
         found = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
     except ValueError:
-        raise _invalid(f"{cutoffs!r} is not NUMBER,NUMBER,...") from None
+        raise _invalid(f"{shown(cutoffs)} is not NUMBER,NUMBER,...") from None
     for before, cutoff in zip([0, *found], found, strict=False):
         if cutoff <= before:
             raise _invalid(f"{cutoff:,} must be larger than {before:,}")
@@ -41,11 +42,12 @@ def read_cutoffs(cutoffs: str) -> list[int]:
 
 
 def choose_cutoffs(counts: np.ndarray) -> list[int]:
-    """Return the cut-offs with the lowest cost, none if a softmax over all words costs less. counts (V,), descending.
+    """Return the cut-offs with the lowest cost, or none if a softmax over all words costs less.
 
-    After the paper's Section 4: a product of k rows with B vectors costs c + λ k B. For clusters i of k_i words that
-    make up the share p_i of the text, that is (c + λ p_i B k_i) each, and λ B for the cluster's row in the head. The
-    cost is in units of λ B, and c is OVERHEAD. The best cut-offs are found by dynamic programming, from the last on.
+    counts (V,): in descending order. As in the paper's Section 4, a product of k rows with B vectors costs c + λ k B.
+    A cluster of k_i words that make up the share p_i of the text then costs c + λ p_i B k_i, and λ B for its row in the
+    head. Costs are in units of λ B, and c / (λ B) is OVERHEAD. Dynamic programming finds the best cut-offs, beginning
+    with the last one.
     """
     places = np.unique(np.geomspace(1, len(counts), PLACES).astype(np.int64))
     mass = np.cumsum(np.maximum(counts, 0.5))[places - 1]
@@ -73,8 +75,8 @@ class AdaptiveScorer:
     """Scores that are log-probabilities: those of the head, plus those of the target's cluster, if it is in one.
 
     head: (k + clusters, width), the rows of the k most frequent words and of the clusters. tails: the rows of each
-    cluster's words, (words, d_i), with a last column of biases if there are any. projections: (d_i, width), what turns
-    hidden vectors into those that a cluster's rows score. bias: whether rows end with a bias.
+    cluster's words, (words, d_i), with a last column of biases if there are any. projections: (d_i, width), the
+    matrices that turn hidden vectors into those that a cluster's rows score. bias: whether rows end with a bias.
     """
 
     def __init__(self, head: np.ndarray, tails: list[np.ndarray], projections: list[np.ndarray], bias: bool) -> None:
@@ -88,7 +90,7 @@ class AdaptiveScorer:
         return np.where(clusters < 0, targets, first + clusters)
 
     def clusters(self, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each cluster that has targets, with the indices of its examples, given their rows of the head (B,)."""
+        """Yield each cluster that has targets and the indices of its examples, for the rows that `places` returned."""
         for i in range(len(self.tails)):
             mine = np.flatnonzero(places == self.firsts[0] + i)
             if len(mine):
@@ -133,15 +135,15 @@ class AdaptiveSoftmax(AdaptiveScorer):
     Grave, Joulin, Cissé, Grangier & Jégou 2017, "Efficient softmax approximation for GPUs". The words are sorted by
     count and cut into a head and clusters. A softmax scores the words of the head and one row per cluster; each cluster
     has a softmax of its own over its words. A step computes a cluster only for the examples whose target is in it,
-    which are few. The matrix A_i projects h to fewer dimensions for rarer words. All probabilities are exact.
+    which are few. The matrix A_i projects h to fewer dimensions, the rarer the words are. All probabilities are exact.
 
     With biases, every row ends with one, and so does every row of a projection.
 
-    cutoffs: the number of words before each cluster, such as 2000,20000. If empty, those are chosen that cost the
-    least time with the text's word counts; a small vocabulary has no cluster, which is the softmax. factor: cluster i
-    projects h to dimensions / factor^i, at least 1, where i is 1 for the first cluster. The paper uses 4. On the Penn
-    Treebank with 100 dimensions, the perplexity after two epochs is 171 with factor 2, 183 with 4, and 175 with the
-    softmax.
+    cutoffs: the number of words before each cluster, such as 2000,20000. If empty, the cut-offs with the lowest
+    estimated cost for the text's word counts; a small vocabulary then has no cluster, which is the softmax. factor:
+    cluster i projects h to dimensions / factor^i, at least 1, where i is 1 for the first cluster. The paper uses 4. On
+    the Penn Treebank with 100 dimensions, the perplexity after two epochs is 171 with factor 2, 183 with 4, and 175
+    with the softmax.
     """
 
     engine, rowless = "blocks", True
@@ -206,7 +208,7 @@ class AdaptiveSoftmax(AdaptiveScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> AdaptiveScorer:
-        """Return a scorer for a trained model. Raise DataError if its arrays do not fit together or miss words."""
+        """Return a scorer for a trained model. Raise DataError if its arrays do not match its words and vectors."""
         count = sum(name.startswith("tails.") for name in arrays)
         none, bias = np.empty(0), int(problem.bias)
         tails = [arrays.get(f"tails.{i}", none) for i in range(count)]

@@ -33,10 +33,11 @@ class BigramNoiseContrastive(NamedTuple):
     `nce`.
 
     The expected coefficient of v is N / (N + exp s_v) times P_data(v|h) - exp s_v, where nce has kU in place of N. If
-    exp s_v is far above kU(v), which is common for rare words, nce learns almost nothing about v. A word that follows p
-    has N(v|p) near m·P(v|p), so its factor is close to 1.
+    exp s_v is far above kU(v), which is common for rare words, nce learns almost nothing about v. For a
+    word that often follows p, N(v|p) is about m·P(v|p), and the factor about m / (m + 1).
 
-    If no word follows p in the text, all k noise words are drawn from U. The context should contain the previous word.
+    If no word follows p in the text, all k noise words are drawn from U. The context should contain the previous word,
+    because the noise may depend only on what h depends on.
     A draw that hits the target is kept, as the theory requires.
 
     accept, alias: the alias table of U. log_u (V,) float32: log U. counts: the bigrams of the text, which define B.
@@ -51,14 +52,15 @@ class BigramNoiseContrastive(NamedTuple):
 
     @classmethod
     def build(
-        cls, problem: Problem, *, negative: int = 25, bigrams: int = 6, ns_exponent: float = 1.0
+        cls, problem: Problem, *, negative: int = 25, bigrams: int = -1, ns_exponent: float = 1.0
     ) -> "BigramNoiseContrastive":
-        """negative: k, the noise words per target. bigrams: m, how many of them follow the previous word in the text.
+        """negative: k, the noise words per target. bigrams: m, how many of them follow the previous word; -1: k // 4.
 
         ns_exponent: U is proportional to the counts to this power.
         """
         check_ranges("bigram-nce", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
-        check_ranges("bigram-nce", bigrams=(bigrams, 0, negative - 1))
+        check_ranges("bigram-nce", bigrams=(bigrams, -1, negative - 1))
+        bigrams = negative // 4 if bigrams < 0 else bigrams
         noise = noise_distribution(problem.counts, ns_exponent)
         pairs = count_bigrams(problem.tokens, len(problem.counts), problem.end)
         return cls(*alias_table(noise), np.log(noise).astype(np.float32), pairs, negative, bigrams)

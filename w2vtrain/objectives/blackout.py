@@ -28,9 +28,9 @@ class BlackOut(RowObjective):
     g_w = 1 - p_w (1 - T), g_i = -p_i (1 / (1 - p_i) + 1 - T) for each draw i, where T = Σ_{i in S} p_i / (1 - p_i).
 
     Ji, Vishwanathan, Satish, Anderson & Dubey 2016, "BlackOut: Speeding up recurrent neural network language models
-    with very large vocabularies". S are `samples` draws from Q, with replacement; a word that is drawn twice is in both
-    sums twice. The whole block shares the draws. Those that hit an example's target are left out for that example. The
-    first term of L is importance sampling of the softmax; the second also pushes down each drawn word.
+    with very large vocabularies". S consists of `samples` draws from Q, with replacement; a word that is drawn twice is
+    in both sums twice. The whole block shares the draws. Those that hit an example's target are left out for that
+    example. The first term of L is importance sampling of the softmax; the second also pushes down each drawn word.
 
     More draws are not always better. S leaves out the target, so if words are drawn many times each (many draws, a
     small vocabulary, a high power of the counts), L tends to the negative log-odds of the target, up to a constant.
@@ -77,11 +77,12 @@ class BlackOut(RowObjective):
 
 @kernel()
 def _errors(p, places, inverse, others):
-    """Replace each p (B, n), the sum over all draws of a word, with -dL/ds; fill others (B, n) with 1 - p of one draw.
+    """Replace p (B, n), summed over all draws of each word, with -dL/ds; fill others (B, n) with 1 - p of one draw.
 
     places (B,): columns of the targets, for which `others` is set to 1. inverse (n,): 1 / the number of draws.
 
-    Only one word can have p > 1/2. Its 1 - p is added up from the other words, since the difference would cancel.
+    Only one word can have p > 1/2. Its 1 - p is the sum of all other p, because the difference would
+    lose digits.
     """
     for b in range(len(p)):
         row, other, hit = p[b], others[b], places[b]

@@ -27,13 +27,13 @@ class BlockNoiseContrastive(SharedNoise):
     Zoph, Vaswani, May & Knight 2016, "Simple, fast noise-contrastive estimation for large RNN vocabularies";
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling". The loss is that of
     `nce` with Z fixed at 1, but all examples of a block share the same S draws from Q. The sum over them is weighted by
-    k/S, so the expected gradient is that of `nce` with k noise words per target. As k grows, it tends to the gradient
-    of the softmax. A draw that hits a target is kept, as the theory requires.
+    k/S, so the expected gradient is that of `nce` with k noise words per target. If Z(h) is 1, it tends to the
+    gradient of the softmax as k grows. A draw that hits a target is kept, as the theory requires.
 
     The papers take k = S. A smaller k allows higher learning rates: where Z(h) is far above 1, the coefficients of the
-    noise add up to as much as k per example, and those of a block add up again. On 6,000 lines of the Penn Treebank,
-    where a word such as N may fill a line, blocks of 32 diverged at a rate of 0.025 with k = 100 and S = 256, and at
-    0.07 but not at 0.05 with k = 25.
+    noise words add up to as much as k per example, and the examples of a block add up, too. On 6,000 lines of the Penn
+    Treebank, some of which repeat one word such as N, blocks of 32 diverged at a rate of 0.025 with k = 100 and
+    S = 256; with k = 25, they diverged at 0.07 but not at 0.05.
     """
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, k: int) -> None:

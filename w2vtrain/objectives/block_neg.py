@@ -24,8 +24,8 @@ class BlockNegative(SharedNoise):
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
     compositionality"; noise shared by many examples: Ji, Satish, Li & Dubey 2016, "Parallelizing word2vec in shared
     and distributed memory". The loss is that of `neg`, but all examples of a block share the same S draws from Q. An
-    example ignores the c draws that hit its target w, as `neg` draws again. With its weight k/(S - c), the sum stands
-    for k noise words, and the expected gradient is that of `neg`.
+    example ignores the c draws that hit its target w, whereas `neg` repeats such draws. With its weight k/(S - c), the
+    sum stands for k noise words, and the expected gradient is that of `neg`.
     """
 
     discard = True

@@ -25,11 +25,11 @@ DEFAULTS = {
 DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
 BATCH = 16
-"""Hidden vectors for which all words are spelled together: BATCH * speller.PIECE states are in memory at most."""
+"""Hidden vectors for which all words are spelled at a time: at most BATCH * speller.PIECE states are in memory."""
 AT_ONCE = 256
-"""Hidden vectors whose target words are spelled together in scoring."""
+"""Hidden vectors whose target words are spelled at a time in scoring."""
 STATES = 12_000_000
-"""States that may be computed to estimate the mean of log Z: about 15 s of one core at 128 units."""
+"""Maximum number of states computed to estimate the mean of log Z: about 15 s on one core with 128 units."""
 FEWEST, MOST = 8, 512
 """Limits of the number of hidden vectors whose log Z is computed for this estimate."""
 
@@ -92,7 +92,7 @@ class CharSoftmax(CharScorer):
     the matrix product rather than before, so that each step needs only one product. Feeding h into every step was tried
     and did not help.
 
-    cell: gru or lstm; a number, as in older models, means that many gated units. units: their number. char_dim:
+    cell: gru or lstm; a number, as in older models, means that many gated units. units: the number of units. char_dim:
     dimensions of a letter. net_rate: AdaGrad's learning rate for the network, as a multiple of the learning rate (its
     sums of squared gradients are in `state`).
 
@@ -181,7 +181,7 @@ class CharSoftmax(CharScorer):
 
 
 def _cell(cell: str | int, units: int) -> tuple[str, int]:
-    """Return the kind of the recurrent unit and its size. In older models, `cell` is the size of a gated unit.
+    """Return the kind of the recurrent units and their number. In older models, `cell` is a number of gated units.
 
     Raise ConfigError if there is no such unit.
     """

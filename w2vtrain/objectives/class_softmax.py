@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.probability.classes import (
     Classes,
@@ -42,9 +42,9 @@ def check_names(classes: str, count: int, vectors: str) -> None:
     if classes == "cluster" and not vectors:
         raise ConfigError(f"option vectors {where}: classes cluster needs a file of word vectors: -O vectors=FILE")
     if vectors and classes != "cluster":
-        raise ConfigError(f"option vectors {where}: only classes cluster uses vectors, not {classes}")
+        raise ConfigError(f"option vectors {where}: only classes cluster uses vectors, not {shown(classes)}")
     if count and classes not in CLASSES:
-        raise ConfigError(f"option count {where}: the file {classes} determines the number of classes")
+        raise ConfigError(f"option count {where}: the file {shown(classes)} determines the number of classes")
     check_ranges("class-softmax", count=(count, 0, 1 << 31))
 
 
@@ -93,16 +93,16 @@ class ClassSoftmax(ClassScorer):
 
     Goodman 2001, "Classes for fast maximum entropy training"; with classes of neighboring frequency as in Mikolov,
     Kombrink, Burget, Černocký & Khudanpur 2011, "Extensions of recurrent neural network language model". A target is
-    scored against all C classes and the n words of its own, instead of all V words. With C = √V, that is about 2 √V
-    rows. One class, or V classes, are the full softmax.
+    scored against all C classes and the n words of its own class, instead of all V words. With C = √V and classes by
+    frequency, that is at most about 2 √V rows. With one class or V classes, it is the full softmax.
 
     The scores of classes are a matrix product for the whole block. The examples of a block are then sorted by class, so
-    that each row of a word is read once per block.
+    that each word's row is read once per block.
 
     classes: frequency, bins of neighboring frequency with equal sums of √frequency, which score the fewest words per
-    target; cluster, clusters of the word vectors of an earlier run (option `vectors`); or the name of a file with one
-    word per line, a tab, and the name of its class. count: the number of classes, 0 for √V; none has more than 4 times
-    the mean number of words.
+    target; cluster, clusters of the word vectors of an earlier run (option `vectors`); or the name of a file that has
+    a word, a tab, and the name of its class on each line. count: the number of classes, 0 for √V; no computed class has
+    more than 4 times the mean number of words.
     """
 
     engine = "blocks"
@@ -164,8 +164,11 @@ class ClassSoftmax(ClassScorer):
         return [self.output, self.rows]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the classes and their rows, which the model file stores in addition to `output`."""
-        return {"class.of": self.classes.of, "class.rows": self.rows}
+        """Return the classes and their rows, which the model file stores in addition to `output`.
+
+        The classes are a copy: to resume a run is to overwrite arrays, but kernels rely on classes that fit together.
+        """
+        return {"class.of": self.classes.of.copy(), "class.rows": self.rows}
 
     @classmethod
     def scorer(

@@ -46,11 +46,11 @@ class Forward(NamedTuple):
 
 
 class CnnSoftmax:
-    """L = -log P(w|h), s_v = o_v·h, o_v = P·highway(maxpool_t(ReLU(conv(letters of v)))) + M·c_v.
+    """L = -log P(w|h), s_v = o_v·h, o_v = W·highway(maxpool_t(ReLU(conv(letters of v)))) + M·c_v.
 
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling"; the network is that
     of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models". Each highway layer computes
-    y = t ⊙ ReLU(W x + b) + (1 - t) ⊙ x with t = σ(W_t x + b_t), and starts close to y = x.
+    y = t ⊙ ReLU(A x + b) + (1 - t) ⊙ x with t = σ(A_t x + b_t), and starts close to y = x.
 
     char_dim: dimensions of a letter, which is a byte of UTF-8. widths: widths of the filters in letters, separated by
     commas. filters: total number of filters, divided among the widths in proportion to them. highway: number of highway
@@ -60,7 +60,7 @@ class CnnSoftmax:
 
     With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of words
     drawn, and the candidates of an example are its target w and the other words in S. The logarithm of the probability
-    that S contains a word, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If
+    that S contains the word, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If
     each word were in S independently with that probability, the softmax over the candidates would then be exactly
     P(w | h, candidates) (Jean et al. 2015; TensorFlow's candidate sampling). The targets of other examples are
     candidates only if drawn, because they follow the distribution of the text given h, not Q, and no correction for

@@ -109,7 +109,8 @@ class Objective(Protocol):
         """Return the probabilities that training converges to, (C, V), or None if they are unknown. Default: P itself.
 
         P (C, V): P(w|h) in C contexts of a text, positive. The result is compared with the scorer's `log_probs` by
-        `objectives check`. An objective whose scores are not log-probabilities, or are smoothed, derives it on paper.
+        `objectives check`. An objective whose scores are not log-probabilities, or are smoothed, returns what theory
+        gives.
         """
         return P
 

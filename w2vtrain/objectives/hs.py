@@ -48,7 +48,7 @@ def check_names(tree: str, vectors: str) -> None:
     if not tree:
         raise ConfigError(f"option tree of objective hs: expected {', '.join(TREES)} or a file name")
     if tree == "classes":
-        raise ConfigError("option tree of objective hs: classes are no binary tree: use --objective class-softmax")
+        raise ConfigError("option tree of objective hs: classes are not a binary tree: use --objective class-softmax")
     if tree == "cluster" and not vectors:
         raise ConfigError("option vectors of objective hs: tree cluster needs a file of word vectors: -O vectors=FILE")
     if vectors and tree != "cluster":

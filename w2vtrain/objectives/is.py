@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, shown
 from w2vtrain.probability.dense import Workspace, softmax
 from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
 from w2vtrain.probability.mixture import fixed_mixture
@@ -119,9 +119,9 @@ class ImportanceSampling(ImportanceObjective):
 
     proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "log-uniform" is Zipf's law over the
     ranks of the words, as in TensorFlow, and "uniform" gives all words the same probability. "bigram" is a mixture,
-    Q(v|p) = λ B(v|p) + (1 - λ) U(v), of how often v follows the previous word p, and of the unigrams; λ = n / (n + 5 t)
-    if p is followed by n words, t of them distinct (Collins 1999). With "bigram", each example draws its own words;
-    otherwise, a batch is shared by all examples of the block that still need draws.
+    Q(v|p) = λ B(v|p) + (1 - λ) U(v), of the words that follow the previous word p in the text and of the unigrams;
+    λ = n / (n + 5 t) if n words follow p, t of them distinct (Collins 1999). With "bigram", each example draws its own
+    words; otherwise, a batch is shared by all examples of the block that still need draws.
 
     samples: draws per batch, with replacement; 0 means 2048, or 32 with "bigram". ess: effective sample size to reach;
     0 draws exactly one batch; -1 means 200, or 25 with "bigram". cap: maximum draws per example, rounded down to whole
@@ -141,9 +141,11 @@ class ImportanceSampling(ImportanceObjective):
     ) -> "ImportanceSampling":
         """Start biases, if any, at the log-frequencies of the words."""
         if proposal not in PROPOSALS:
-            raise ConfigError(f"option proposal of objective is: {proposal!r} is not one of {', '.join(PROPOSALS)}")
+            raise ConfigError(
+                f"option proposal of objective is: {shown(proposal)} is not one of {', '.join(PROPOSALS)}"
+            )
         if proposal in ("log-uniform", "uniform") and ns_exponent != 1:
-            raise ConfigError(f"option ns_exponent of objective is has no effect on the proposal {proposal}; omit it")
+            raise ConfigError(f"option ns_exponent of objective is: has no effect on the proposal {proposal}; omit it")
         usual = PROPOSALS[proposal]
         samples, ess, cap = samples or usual[0], usual[1] if ess == -1 else ess, cap or usual[2]
         check_ranges(

@@ -73,18 +73,19 @@ class LearnedScorer(RowScorer):
 
 
 class NoiseContrastive(NamedTuple):
-    """P(D=1|v,h) = σ(s_v - log(k·Q(v)) - log Z(h)), L = -log P(D=1|w,h) - Σ_k log P(D=0|v_i,h): g = D - P(D=1).
+    """P(D=1|v,h) = σ(s_v - log(k·Q(v)) - log Z(h)), L = -log P(D=1|w,h) - Σ_i log P(D=0|v_i,h): g = D - P(D=1).
 
     Gutmann & Hyvärinen 2010, "Noise-contrastive estimation"; Mnih & Teh 2012, "A fast and simple algorithm for
     training neural probabilistic language models". A logistic classifier separates the target word (D=1) from k noise
     words (D=0) drawn from Q; its optimal scores are log-probabilities.
 
-    Z is fixed at 1, as Mnih & Teh found to work as well as learning it. With learn_z, one log Z per context word is
-    learned instead, and CBOW uses the mean over its context. With z_table, too, each context as a whole has its own log
-    Z, in a hash table as in Mnih & Teh: the words of the context are hashed in the order of the text, without the
-    target and without their distances from it. They include the padding at the start of a sentence, but not the words
-    that subsampling drops or that a shrunk window leaves out. Contexts with the same hash share an entry, which is 0
-    until one of them is trained on. Scoring subtracts the learned log Z, and uses full windows with all words.
+    By default, Z is fixed at 1, which Mnih & Teh found to work as well as learning it. With learn_z, one log Z per
+    context word is learned instead, and CBOW uses the mean over its context. With z_table in addition, each context as
+    a whole has its own log Z, in a hash table as in Mnih & Teh: the words of the context are hashed in the order of the
+    text, without the target and without their distances from it. They include the padding at the start of a sentence,
+    but not words that subsampling drops or that a shrunk window leaves out. Contexts with the same hash share an entry,
+    which is 0 until one of them is trained on. Scoring subtracts the learned log Z, and uses full windows with all
+    words.
 
     The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
     for n neighboring targets. A draw that hits the target is kept, as the theory requires.

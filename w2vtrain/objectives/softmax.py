@@ -1,6 +1,6 @@
 """The full softmax over the vocabulary (Bridle 1990).
 
-It samples nothing and leaves out no word; the other normalized objectives approximate it.
+It samples nothing and leaves out no word. Most other objectives avoid its sum over all words.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Tools for objectives: random streams, noise distributions, trees, letters, softmax over all or some output rows.
+"""Tools for objectives: random streams, noise distributions, trees, classes, letters, softmax over output rows.
 
 The objectives themselves are in objectives/, not here.
 """

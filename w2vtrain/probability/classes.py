@@ -1,4 +1,4 @@
-"""Classes of words, for a softmax over classes and then over the words of one: how to divide words, and kernels.
+"""Classes of words, for a softmax over classes and then over the words of one class: dividing words, and kernels.
 
 The kernels handle the words of a target's class; the softmax over classes is an ordinary one (dense.py).
 """
@@ -18,7 +18,7 @@ from w2vtrain.probability.word_files import read_values, require_all
 LONGEST_LINE = 1 << 16
 """Maximum number of bytes per line of a file of classes."""
 LARGEST = 4
-"""Maximum number of words per class, as a multiple of the mean rounded up, for classes that are computed."""
+"""Maximum number of words per class, as a multiple of the mean (rounded up). Classes from a file may be larger."""
 
 
 class Classes(NamedTuple):

@@ -236,7 +236,10 @@ class ShiftedScorer(RowScorer):
 
 
 class NormalizedScorer:
-    """Base class of scorers whose scores are log-probabilities, so that log Z is 0; subclasses define `log_prob`."""
+    """Base class of scorers whose scores are log-probabilities, so that log Z is 0.
+
+    Subclasses define `log_prob` and `log_probs`.
+    """
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""

@@ -1,4 +1,4 @@
-"""Highway layers: each mixes a transform of its input with the input itself, in parts that it learns.
+"""Highway layers: each mixes a transform of its input with the input itself, in learned proportions.
 
 Srivastava, Greff & Schmidhuber 2015, "Highway networks". Layers l = 0, 1, ... compute x_l+1 from x_l, a row of d
 values, as

@@ -1,4 +1,4 @@
-"""Importance sampling of the softmax's gradient: draws of one's own for every example, and counters of the cost.
+"""Importance sampling of the softmax's gradient: separate draws for each example, and counters of the cost.
 
 The proposals are in mixture.py. Draws that a block shares are in objectives/is.py, which alone uses them.
 """
@@ -14,11 +14,15 @@ from w2vtrain.probability.mixture import Proposal, Scratch, draw_mixed, mixture_
 from w2vtrain.probability.subset import learn_all
 
 LEAST = 0.01
-"""A λ that is learned stays between LEAST and 1 - LEAST: at 0 it would stay 0, and at 1 no other word is drawn."""
+"""A learned λ stays in [LEAST, 1 - LEAST]: at 0 it would remain 0, and at 1 only followers of p would be drawn."""
 
 
 class Outcome(NamedTuple):
-    """The result of a step: the summed loss, -dL/dH (B, width), examples that used the exact sum, draws of them all."""
+    """The result of a step.
+
+    loss: summed. change (B, width): -dL/dH. fallbacks: number of examples that used the exact sum. draws: number of
+    draws for all examples.
+    """
 
     loss: float
     change: np.ndarray

@@ -1,4 +1,4 @@
-"""Proposal distributions that mix bigrams with word frequencies: building them, drawing from them, looking up Q.
+"""Proposal distributions that mix bigrams with word frequencies: build them, draw from them, and look up Q.
 
 Nothing is learned here, and no weight of a draw is computed.
 """
@@ -15,7 +15,8 @@ from w2vtrain.probability.sampling import alias_table, draw, draw_words, noise_d
 
 DOUBT = 5
 """Weight of each distinct follower against the bigrams. On the Penn Treebank, as few draws suffice as with a λ that is
-learned for each frequency class; with a weight of 1, rare words p are trusted too much and it takes a quarter more."""
+learned for each frequency class; with a weight of 1, bigrams of rare words p count too much, and a quarter more draws
+are needed."""
 _32 = uint64(32)
 
 

@@ -1,4 +1,4 @@
-"""A logistic classifier for blocks of examples, whose noise words are drawn once per block, as matrix products.
+"""A logistic classifier of targets and noise words, as matrix products: noise words are drawn once per block.
 
 The objectives decide what is subtracted from the scores, and whether a draw that hits the target counts.
 """
@@ -80,5 +80,5 @@ class SharedNoise(RowObjective):
             columns = np.searchsorted(words, targets).clip(max=len(words) - 1)
             lines = np.flatnonzero(words[columns] == targets)
             x[lines, columns[lines]] = -np.inf
-            weights[lines] = self.k / np.maximum(self.samples - times[columns[lines]], 1)  # 1: nothing is left
+            weights[lines] = self.k / np.maximum(self.samples - times[columns[lines]], 1)  # not 0 if no draw is left
         return weights

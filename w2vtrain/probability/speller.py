@@ -175,7 +175,7 @@ class Speller:
 
     @cached_property
     def prefixes(self) -> int:
-        """The number of states that `all_words` computes per hidden vector: one per prefix, also the empty one."""
+        """The number of states that `all_words` computes per hidden vector, one per prefix in each trie, "" too."""
         return len(self.tries) + sum(len(level.letters) for levels in self.tries for level in levels)
 
     def all_words(self, H: np.ndarray) -> np.ndarray:

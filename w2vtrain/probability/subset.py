@@ -43,9 +43,9 @@ def learn_all(output: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> 
 
 
 def correct(scores: np.ndarray, places: np.ndarray, shift: np.ndarray, own: np.ndarray) -> None:
-    """Subtract shift (n,) from scores (B, n), except for each line's target, in column places (B,): subtract own (B,).
+    """Subtract own (B,) from the targets' scores, in columns places (B,) of scores (B, n), and shift (n,) elsewhere.
 
-    Infinity excludes a word from the examples whose target it is not.
+    A shift of infinity excludes a word from the examples whose target it is not.
     """
     lines = np.arange(len(scores))
     hit = scores[lines, places] - own

@@ -16,7 +16,7 @@ TOTAL = 2.0**53
 def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> list[str]:
     """Return the path of each word, turns 0 and 1 from the root, in a binary tree that follows a taxonomy.
 
-    chains: for each of V words the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
+    chains: for each of V words, the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
 
     Words with a common chain share the nodes of their paths. The children of a node, which are nodes and words, are the
     leaves of a Huffman tree by their total counts. A node with only one child takes no turn, so no path starts with
@@ -50,7 +50,7 @@ def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> 
 
 
 def _turns(weights: np.ndarray) -> list[str]:
-    """Return the Huffman code of each weight (n,), in no order; an empty one if there is only one."""
+    """Return the Huffman code of each weight (n,); they need not be sorted. A single weight has an empty code."""
     if len(weights) < 2:
         return [""] * len(weights)
     order = np.argsort(-weights, kind="stable")

@@ -89,7 +89,7 @@ def fit(
     check_memory(words, width, 2 if inputs.heldout else 1, more)  # the best weights are kept, too
     if run:
         run.check_disk_space(words, width)
-    has_products = inputs.heldout or engine_of(settings.objective) == "blocks"
+    has_products = inputs.heldout or probe or engine_of(settings.objective) == "blocks"
     with one_thread() if has_products else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run, probe)
         if run:

@@ -20,6 +20,7 @@ from typing import Any
 from w2vtrain.aliases import translated
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import ConfigError, DataError, reason, shown
+from w2vtrain.objectives import checked_options
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
@@ -171,9 +172,15 @@ def changes(
 
 
 def _settings_of(about: Mapping[str, Any]) -> Any:
-    """Return a description's settings with aliases translated; unchanged if that fails, since it may be damaged."""
-    settings = about.get("settings")
-    try:
-        return translated(settings) if isinstance(settings, dict) else settings
-    except ConfigError:
+    """Return a description's settings with aliases translated and all options of the objective.
+
+    What fails is left as it is, since the description may be damaged. Code that is not allowed is not imported.
+    """
+    settings: Any = about.get("settings")
+    if not isinstance(settings, dict):
         return settings
+    with suppress(ConfigError):
+        settings = translated(settings)
+    with suppress(AttributeError, ConfigError, KeyError, TypeError):  # older runs lack some options
+        settings = {**settings, "options": checked_options(settings["objective"], settings["options"])}
+    return settings

@@ -71,6 +71,8 @@ def score(
     n, raw, normalized, z, z2 = work.totals(sums)
     if n == 0:
         raise DataError("the held-out text has no word with a context word")
+    if normalized == 0:  # all sampled places are in chunks without examples
+        raise DataError("too few words of the held-out text have a context word to estimate log Z from a sample")
     mean = z / normalized
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
@@ -197,7 +199,7 @@ class _Work:
         """Return the units that compute log Z of sampled examples, drawn from the first blocks of each chunk."""
         units: list[Unit] = []
         chunks = len(self.text.words)
-        quotas = np.diff(np.arange(chunks + 1) * self.scorer.affordable // chunks)  # their sum is `affordable`
+        quotas = np.diff(np.arange(chunks + 1) * self.scorer.affordable // max(1, chunks))  # their sum is `affordable`
         for chunk, (tokens, quota) in enumerate(zip(np.diff(self.text.starts).tolist(), quotas.tolist(), strict=True)):
             most = tokens * 2 * self.windows.size if self.layer.architecture.pairs() else tokens
             quota = min(quota, most)

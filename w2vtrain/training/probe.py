@@ -1,4 +1,4 @@
-"""The interface of an object that looks at the weights in the middle of training. This module measures nothing."""
+"""The interface of an object that looks at the weights during training. This module measures nothing."""
 
 from typing import Protocol
 

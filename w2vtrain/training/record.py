@@ -40,7 +40,7 @@ class Record:
             "epochs": self.epochs,
             "seconds": self.seconds,
             "words_per_second": state.passed / max(state.spent, 1e-9),
-            "words_per_cpu_second": state.passed / max(state.cpu, 1e-9),
+            "words_per_cpu_second": state.timed / state.cpu if state.cpu else None,
             "output_parameters": parameters,
             "peak_memory_bytes": peak_memory(),
             "versions": versions(),

@@ -155,7 +155,8 @@ class _Training:
         """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
         self.started, before = time.monotonic(), self.state
         order = _Order.of(self.text, self.schedule, before.epoch)
-        self.dealt, loss, examples, cpu = before.chunks, before.loss, before.examples, before.cpu
+        self.dealt, loss, examples = before.chunks, before.loss, before.examples
+        cpu, timed = before.cpu, before.timed
         first = int(order.before[0])
         done = first + int(order.words[: self.dealt].sum())
         silence = Silence(self.schedule.stall_timeout, STALLED)
@@ -167,7 +168,7 @@ class _Training:
                 if not math.isfinite(part.loss):
                     raise _diverged(self.schedule.alpha, order.epoch + 1)
                 loss, examples, done = loss + part.loss, examples + part.examples, done + part.words
-                cpu += part.cpu
+                cpu, timed = cpu + part.cpu, timed + part.words
                 expected = self.expected(done)
                 at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
                 on_progress(at)
@@ -175,11 +176,12 @@ class _Training:
         self.spent += seconds
         seconds += before.seconds
         if self.dealt < len(order.chunks) and not self.is_out_of_time():
-            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds, cpu=cpu)
+            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
         else:
             mean = loss / max(1, examples)
             epoch = Epoch(order.epoch + 1, mean, examples, done - first, seconds)
-            self.state = replace(before.after(epoch), cpu=cpu)
+            self.state = before.after(epoch)
+        self.state = replace(self.state, cpu=cpu, timed=timed)
 
     def _work(self, order: _Order) -> Callable[[int, threading.Event], Iterator[_Slice]]:
         """Return the function that each thread runs: learn slice after slice of an epoch."""

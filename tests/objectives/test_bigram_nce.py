@@ -114,8 +114,8 @@ def test_two_words_and_a_text_without_pairs():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"bigrams": 25}, "bigrams of objective bigram-nce: 25 is not between 0 and 24"),
-        ({"bigrams": -1}, "bigrams of objective bigram-nce: -1 is not between 0 and 24"),
+        ({"bigrams": 25}, "bigrams of objective bigram-nce: 25 is not between -1 and 24"),
+        ({"bigrams": -2}, "bigrams of objective bigram-nce: -2 is not between -1 and 24"),
         ({"negative": 0}, "negative of objective bigram-nce: 0 is not between 1 and 1000"),
         ({"ns_exponent": float("nan")}, "ns_exponent of objective bigram-nce: nan is not between -2 and 2"),
     ],

@@ -73,10 +73,10 @@ def test_options_select_the_classes(class_file, vector_file):
     ("options", "message"),
     [
         ({"classes": "cluster"}, "option vectors of objective class-softmax: classes cluster needs a file"),
-        ({"vectors": "v.bin"}, "only classes cluster uses vectors, not frequency"),
-        ({"classes": "c.txt", "vectors": "v.bin"}, r"only classes cluster uses vectors, not c\.txt"),
+        ({"vectors": "v.bin"}, "only classes cluster uses vectors, not 'frequency'"),
+        ({"classes": "c.txt", "vectors": "v.bin"}, r"only classes cluster uses vectors, not 'c\.txt'"),
         ({"classes": ""}, "option classes of objective class-softmax: expected frequency, cluster or a file name"),
-        ({"classes": "c.txt", "count": 3}, r"option count .*: the file c\.txt determines the number of classes"),
+        ({"classes": "c.txt", "count": 3}, r"option count .*: the file 'c\.txt' determines the number of classes"),
         ({"count": -1}, "option count of objective class-softmax: -1 is not between 0 and"),
     ],
 )

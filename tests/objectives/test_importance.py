@@ -185,7 +185,7 @@ def test_options_out_of_range_are_rejected(options):
     [
         (
             {"proposal": "trigram"},
-            "proposal of objective is: expected unigram, bigram, log-uniform, uniform, got 'trigram'",
+            "proposal of objective is: 'trigram' is not one of unigram, bigram, log-uniform, uniform",
         ),
         (
             {"proposal": "uniform", "ns_exponent": 0.5},

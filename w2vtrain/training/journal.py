@@ -21,6 +21,7 @@ from w2vtrain.aliases import translated
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import ConfigError, DataError, reason, shown
 from w2vtrain.objectives import checked_options
+from w2vtrain.registry import members
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
@@ -174,13 +175,14 @@ def changes(
 def _settings_of(about: Mapping[str, Any]) -> Any:
     """Return a description's settings with aliases translated and all options of the objective.
 
-    What fails is left as it is, since the description may be damaged. Code that is not allowed is not imported.
+    What fails is left as it is, since the description may be damaged. Objectives outside the package are not imported.
     """
     settings: Any = about.get("settings")
     if not isinstance(settings, dict):
         return settings
     with suppress(ConfigError):
         settings = translated(settings)
-    with suppress(AttributeError, ConfigError, KeyError, TypeError):  # older runs lack some options
-        settings = {**settings, "options": checked_options(settings["objective"], settings["options"])}
+    if settings.get("objective") in members("objectives"):
+        with suppress(AttributeError, ConfigError, KeyError, TypeError):  # older runs lack some options
+            settings = {**settings, "options": checked_options(settings["objective"], settings["options"])}
     return settings

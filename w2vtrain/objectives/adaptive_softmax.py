@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
-from w2vtrain.probability.dense import RowScorer, Workspace, add_product, learn_softmax
+from w2vtrain.probability.dense import NormalizedScorer, RowScorer, Workspace, add_product, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "structure"
@@ -71,7 +71,7 @@ def _invalid(what: str) -> ConfigError:
     return ConfigError(f"option cutoffs of objective adaptive-softmax: {what}")
 
 
-class AdaptiveScorer:
+class AdaptiveScorer(NormalizedScorer):
     """Scores that are log-probabilities: those of the head, plus those of the target's cluster, if it is in one.
 
     head: (k + clusters, width), the rows of the k most frequent words and of the clusters. tails: the rows of each
@@ -99,15 +99,6 @@ class AdaptiveScorer:
     def project(self, i: int, H: np.ndarray) -> np.ndarray:
         """Return what cluster i scores, (B, d_i + bias), for H (B, width). With biases, the last column stays 1."""
         return np.concatenate([H @ self.projections[i].T, H[:, H.shape[1] - self.bias :]], axis=1)
-
-    def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
-        found = self.log_prob(H, targets)
-        return found, np.zeros_like(found)
-
-    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
-        return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return log P(target|h), (B,), computed from the head and the targets' clusters only."""

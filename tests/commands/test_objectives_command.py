@@ -15,7 +15,7 @@ def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path)
     headings = [heading for key, heading in objectives.GROUPS.items() if key]
     lines = out.splitlines()
     assert [line for line in lines if line in headings] == headings
-    listed, advice = out.split("\nWhich one to use\n")
+    listed, advice = out.split("\nWhich one to use.")
     for name in objectives.objectives():
         assert f"\n  {name} " in listed, name
     assert (

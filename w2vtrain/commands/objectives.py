@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.advice import ADVICE
+from w2vtrain.evaluation.advice import ADVICE, HEAD
 from w2vtrain.objectives import (
     GROUPS,
     REGISTRY,
@@ -69,9 +69,10 @@ def _print_list(formulas: bool) -> None:
 
 def _print_advice() -> None:
     """Print the decision table, with the reason below each row."""
-    echo(f"\nWhich one to use\n\n  {'you want':<30} {'vocabulary':<19} {'training time':<13}")
+    form = "  {:<17} {:<18} {:<19} {:<11} {}".format
+    echo(f"\nWhich one to use. Scoring: the output rows that one word's probability takes.\n\n{form(*HEAD)}")
     for row in ADVICE:
-        echo(f"  {row.want:<30} {row.vocabulary:<19} {row.training}")
+        echo(form(*row[: len(HEAD)]))
         echo("\n".join(_wrapped(f"      {' or '.join(row.use)}: {row.why}", 8)))
 
 

@@ -21,7 +21,7 @@ import yardstick
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-HELD_OUT, CURVE = 300_000, 60_000
+HELD_OUT, CURVE = 300_000, 30_000
 """Bytes at the end of the text of ENWIKI that are held out for testing, and bytes before them for the curves."""
 KEPT = (
     "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes", "vocabulary", "corpus_words",

@@ -6,10 +6,16 @@ measure.py measures. generate.py writes the page.
 import itertools
 import json
 import math
+import re
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import published
 
 from w2vtrain.evaluation.contenders import without_budget
 from w2vtrain.evaluation.curves import draw
@@ -19,6 +25,7 @@ from w2vtrain.evaluation.report import (
     epochs_of,
     factor,
     lines,
+    markdown,
     number,
     ranged,
     scoring_ratios,
@@ -30,17 +37,15 @@ MISSING = "not measured"
 NOT_MODELS = ("neg(alpha=0.05)", "block-neg(alpha=0.05)")
 """Contenders whose perplexity is high by design, which would stretch the picture."""
 
+EPOCHS = (1, 2, 4, 8)
+"""The softmax's numbers of epochs, whose perplexities the others are timed to reach."""
+
 Result = dict[str, Any]
 
 
 def studies() -> dict[str, list[Result]]:
     """Return the results of each study by its name; each line of a file is one run."""
     return {path.stem: [json.loads(line) for line in path.open(encoding="utf-8")] for path in MEASURED.glob("*.jsonl")}
-
-
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
-    return "".join("| " + " | ".join(cells) + " |\n" for cells in [head, ["---"] * len(head), *rows])
 
 
 def speeds(results: list[Result]) -> str:
@@ -53,7 +58,7 @@ def speeds(results: list[Result]) -> str:
         "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", "unnormalized", "log Z",
         "variance of log Z", "output parameters", "peak MiB", *scores,
     ]  # fmt: skip
-    return markdown(head, [_speed_row(line, base, scores) for line in found])
+    return markdown([head, *(_speed_row(line, base, scores) for line in found)])
 
 
 def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
@@ -61,7 +66,7 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(scores))]
     return [
         f"`{line.name}`",
-        f"{line.mean(lambda r: r['job']['settings']['alpha']):g}",
+        ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results})),
         f"{line.mean(epochs_of):.3g}",
         number(line.mean(lambda r: r["words_per_second"]) or 0, 0),
         ranged(training_ratios(line, base), factor, statistics.median),
@@ -120,34 +125,45 @@ def seconds_to(points: list[tuple[float, float]], target: float) -> float | None
     return points[0][0] if points and points[0][1] <= target else None
 
 
-def equal_perplexity(results: list[Result], epochs: tuple[int, ...] = (1, 2, 4, 8)) -> str:
-    """Return the table of the CPU seconds that each objective takes to reach the softmax's perplexities."""
-    found = budgets(results)
-    softmax = {
-        n: [r for r in results if r["job"]["name"].startswith(f"softmax(epochs={n}) ") and "test" in r] for n in epochs
+def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
+    """Return the softmax's (test perplexity, CPU seconds) by its number of epochs; nothing unless all were run."""
+    found = {
+        n: [r for r in results if r["job"]["name"].startswith(f"softmax(epochs={n}) ") and "test" in r] for n in EPOCHS
     }
-    if not all(softmax.values()):
+    if not all(found.values()):
+        return {}
+    mean = statistics.mean
+    return {n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs))) for n, runs in found.items()}
+
+
+def times(results: list[Result]) -> dict[str, dict[int, str]]:
+    """Return the CPU seconds to each of the softmax's perplexities, as text, by objective and the softmax's epochs."""
+    goals = targets(results)
+    cells = {name: {n: _time(seeds, *goals[n]) for n in goals} for name, seeds in budgets(results).items()}
+    return {**cells, "softmax": {n: f"{seconds:.3g} s" for n, (_, seconds) in goals.items()}}
+
+
+def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: float) -> str:
+    """Return the time to a perplexity, and how many times as fast this is as `spent` seconds, as text."""
+    found = [seconds_to(points, target) for points in seeds.values()]
+    reached = [time for time in found if time is not None]
+    if len(reached) < len(found):
+        return "-"
+    at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
+    return f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({factor(spent / statistics.mean(reached))})"
+
+
+def equal_perplexity(results: list[Result]) -> str:
+    """Return the table of the CPU seconds that each objective takes to reach the softmax's perplexities."""
+    goals, cells = targets(results), times(results)
+    if not goals:
         return f"*{MISSING}*\n"
-    targets = {n: statistics.mean(r["test"]["perplexity"] for r in runs) for n, runs in softmax.items()}
-    spent = {n: statistics.mean(map(cpu_seconds, runs)) for n, runs in softmax.items()}
-    head = ["objective", *(f"{target:.1f} (softmax, {n} epochs)" for n, target in targets.items()), "best perplexity"]
+    head = [f"{goal:.1f} (softmax, {n} {'epoch' if n == 1 else 'epochs'})" for n, (goal, _) in goals.items()]
     rows = []
-    for name, seeds in found.items():
-        row = [f"`{name}`"]
-        for n, target in targets.items():
-            times = [seconds_to(points, target) for points in seeds.values()]
-            reached = [time for time in times if time is not None]
-            if name == "softmax":
-                row.append(f"{spent[n]:.3g} s")
-            elif len(reached) < len(times):
-                row.append("-")
-            else:
-                at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
-                ratio = factor(spent[n] / statistics.mean(reached))
-                row.append(f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({ratio})")
+    for name, seeds in budgets(results).items():
         lowest = [min(p for _, p in points) for points in seeds.values() if points]
-        rows.append([*row, ranged(lowest, "{:,.1f}".format)])
-    return markdown(head, rows)
+        rows.append([f"`{name}`", *cells[name].values(), ranged(lowest, "{:,.1f}".format)])
+    return markdown([["objective", *head, "best perplexity"], *rows])
 
 
 def picture(results: list[Result], path: Path) -> None:
@@ -172,7 +188,8 @@ class Figures(Mapping[str, str]):
     """Single figures for the text of the page: `{f[STUDY|CONTENDER|COLUMN]}` in the template.
 
     A figure is the mean over seeds, with the range. CONTENDER without its epochs is the best of its runs. The columns
-    are the keys of COLUMNS, and `training`, the speed of training relative to `softmax`.
+    are the keys of COLUMNS; `training`, the speed of training relative to `softmax`; `gap`, how far the mean perplexity
+    is above that of `softmax` with the same epochs; and `to N`, the time to the softmax's perplexity after N epochs.
     """
 
     COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
@@ -195,6 +212,7 @@ class Figures(Mapping[str, str]):
     }
 
     def __init__(self, found: dict[str, list[Result]]) -> None:
+        self.times = {study: times(results) for study, results in found.items()}
         self.lines = {
             study: {line.name: line for line in [*lines(best(results)), *lines(results)]}
             for study, results in found.items()
@@ -207,8 +225,19 @@ class Figures(Mapping[str, str]):
         if column == "training":
             base = self.lines.get(study, {}).get("softmax")
             return ranged(training_ratios(line, base), factor, statistics.median) if line and base else MISSING
+        if column == "gap":
+            return self._gap(study, name)
+        if column.startswith("to "):
+            return self.times.get(study, {}).get(name, {}).get(int(column.removeprefix("to ")), MISSING)
         value, form = self.COLUMNS[column]
         return ranged(line.values(value), form) if line and line.results else MISSING
+
+    def _gap(self, study: str, name: str) -> str:
+        epochs = re.search(r"epochs=\d+", name)
+        names = (name, f"softmax({epochs[0]})" if epochs else "softmax")
+        found = [self.lines.get(study, {}).get(each) for each in names]
+        means = [line.mean(lambda r: r["test"]["perplexity"]) if line else None for line in found]
+        return MISSING if None in means else f"{means[0] / means[1] - 1:+.1%}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -238,5 +267,8 @@ def is_complete() -> bool:
 def parts() -> dict[str, Any]:
     """Return what the template's placeholders stand for."""
     found = studies()
+    figures = Figures(found)
     tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in STUDIES}
-    return {**tables, "f": Figures(found), "machine": machine(), "ptb_time": equal_perplexity(found.get("ptb", []))}
+    claims = {"claimed_speeds": published.speeds(figures), "verdicts": published.verdicts(figures)}
+    times = equal_perplexity(found.get("ptb", []))
+    return {**tables, **claims, "f": figures, "machine": machine(), "ptb_time": times}

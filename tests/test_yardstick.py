@@ -31,6 +31,11 @@ def run(name, seed, cpu, perplexity, words=1000):
     }  # fmt: skip
 
 
+def cells(table):
+    """Return the cells of each line of a table in Markdown."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
 def test_the_time_to_a_perplexity_is_interpolated_between_runs():
     points = [(1.0, 200.0), (4.0, 100.0), (9.0, 90.0)]
     assert yardstick.seconds_to(points, 200.0) == 1.0
@@ -43,13 +48,14 @@ def test_the_time_to_a_perplexity_is_interpolated_between_runs():
 def test_times_to_equal_perplexity_are_compared_with_the_softmax():
     results = [run(f"softmax(epochs={n})", seed, 10.0 * n, 200 - 10 * n) for n in (1, 2, 4, 8) for seed in (1, 2)]
     results += [run(f"nce(negative=5, epochs={n})", seed, seed * n, 200 - 25 * n) for n in (1, 2) for seed in (1, 2)]
-    head, _, softmax, nce = yardstick.equal_perplexity(results).splitlines()
-    assert head.count("softmax, ") == 4
-    assert softmax.split("|")[2:7] == [" 10 s ", " 20 s ", " 40 s ", " 80 s ", " 120.0 "]
-    assert nce.startswith("| `nce(negative=5)` |")
-    assert nce.split("|")[2] == " at most 1.5 (1-2) s (6.67x) "  # the shortest run is better: 175 instead of 190
-    assert nce.split("|")[4] == " 2.24 (1.5-2.99) s (17.8x) "  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
-    assert nce.split("|")[5:7] == [" - ", " 150.0 "]
+    head, _, softmax, nce = cells(yardstick.equal_perplexity(results))
+    assert [cell.endswith((" epoch)", " epochs)")) for cell in head] == [False, True, True, True, True, False]
+    assert softmax[1:] == ["10 s", "20 s", "40 s", "80 s", "120.0"]
+    assert nce[0] == "`nce(negative=5)`"
+    assert nce[1] == "at most 1.5 (1-2) s (6.67x)"  # the shortest run is better: 175 instead of 190
+    assert nce[3] == "2.24 (1.5-2.99) s (17.8x)"  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
+    assert nce[4:] == ["-", "150.0"]
+    assert yardstick.Figures({"ptb": results})["ptb|nce(negative=5)|to 4"] == nce[3]
 
 
 def test_budgets_are_drawn_as_one_curve_per_objective(tmp_path, monkeypatch):
@@ -68,7 +74,7 @@ def test_the_best_run_of_an_objective_is_kept():
     kept = yardstick.best(results)
     assert [r["job"]["name"] for r in kept] == ["nce(negative=5) seed 1", "nce(negative=5) seed 2"]
     assert {r["test"]["perplexity"] for r in kept} == {102}
-    assert "| `nce(negative=5)` | 0.1 | 2 |" in yardstick.speeds(kept)
+    assert cells(yardstick.speeds(kept))[2][:3] == ["`nce(negative=5)`", "0.1", "2"]
 
 
 def test_a_figure_of_the_text_has_its_range():
@@ -78,6 +84,26 @@ def test_a_figure_of_the_text_has_its_range():
     assert f"{figures['ptb|nce|perplexity']} {figures['x|nce|training']}" == "not measured not measured"
     with pytest.raises(KeyError):
         figures["ptb|softmax|weight"]
+
+
+def test_a_gap_is_relative_to_the_softmax_with_as_many_epochs():
+    ptb = [run(f"softmax(epochs={n})", seed, 10, 400 / n) for n in (1, 2) for seed in (1, 2)]
+    ptb += [run("nce(epochs=1)", 1, 1, 420.0), run("hs(epochs=2)", 1, 1, 220.0), run("is", 1, 1, 190.0)]
+    figures = yardstick.Figures({"ptb": ptb, "enwiki": [run("softmax", 1, 1, 100.0), run("hs", 1, 1, 75.0)]})
+    found = [figures[f"{key}|gap"] for key in ("ptb|nce(epochs=1)", "ptb|hs(epochs=2)", "ptb|is", "enwiki|hs")]
+    assert found == ["+5.0%", "+10.0%", "-5.0%", "-25.0%"]
+    assert figures["allwords|hs|gap"] == figures["ptb|lsh|gap"] == "not measured"
+
+
+def test_published_figures_stand_beside_the_runs_that_they_belong_to():
+    ptb = [run(name, 1, cpu, 100 / cpu) for name, cpu in (("softmax(epochs=2)", 8), ("dsoftmax(epochs=2)", 4))]
+    enwiki = [run("softmax", 1, 8, 100.0), run("dsoftmax", 1, 2, 70.0)]
+    figures = yardstick.Figures({"ptb": ptb, "enwiki": enwiki})
+    speeds, verdicts = (cells(yardstick.published.speeds(figures)), cells(yardstick.published.verdicts(figures)))
+    ours = {row[0]: row[1:] for row in speeds[2:]}["`dsoftmax`"]
+    assert ours == ["2x", "T, S", "2x", "4x", "not measured", "3x", "3x", "< 100%", "50%"]
+    ours = {row[0]: row[1:] for row in verdicts[2:]}["`dsoftmax`"]
+    assert ours == ["very good", "-2.2%", "+100.0%", "very good", "-15.8%", "-30.0%", "not measured"]
 
 
 def test_every_placeholder_of_the_page_has_a_meaning(monkeypatch, tmp_path):
@@ -118,5 +144,11 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
     assert kept["job"]["settings"] == {"alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2}
     texts = [(tmp_path / "build/objectives" / f"enwiki{part}.txt").read_text() for part in ("", ".curve", ".end")]
     assert "".join(texts) == "one two three\n" * 50_000
-    assert [len(text) // 10_000 for text in texts[1:]] == [6, 30]
+    assert [len(text) // 10_000 for text in texts[1:]] == [3, 30]
     assert json.loads((tmp_path / "docs/measured/machine.json").read_text())["cores"] >= 1
+
+
+def test_seeds_trained_at_different_rates_are_told():
+    results = [run("is", 1, 1.0, 100.0), run("is", 2, 1.0, 110.0)]
+    results[1]["job"]["settings"]["alpha"] = 0.05
+    assert cells(yardstick.speeds(results))[2][1] == "0.05, 0.1"

@@ -435,3 +435,9 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
     os.killpg(process.pid, signal.SIGINT)
     out, said = process.communicate(timeout=60)
     assert (process.returncode, out, said) == (130, "", "w2vtrain: error: interrupted\n")
+
+
+def test_a_range_of_negative_figures_has_no_double_minus():
+    assert report.ranged([-0.25, -0.5], "{:.2f}".format) == "-0.38 (-0.50 to -0.25)"
+    assert report.ranged([-0.25, 0.5], "{:.1f}".format) == "0.1 (-0.2 to 0.5)"
+    assert report.ranged([0.25, 0.5], "{:.2f}".format) == "0.38 (0.25-0.50)"

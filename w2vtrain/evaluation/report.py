@@ -59,7 +59,8 @@ def ranged(
     if not values:
         return "-"
     low, high = form(min(values)), form(max(values))
-    return form(middle(values)) if len(values) < 2 or low == high else f"{form(middle(values))} ({low}-{high})"
+    to = " to " if low.startswith("-") else "-"
+    return form(middle(values)) if len(values) < 2 or low == high else f"{form(middle(values))} ({low}{to}{high})"
 
 
 def lines(results: Results) -> list[Line]:

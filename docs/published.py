@@ -1,0 +1,99 @@
+"""What the literature reports about each objective, and tables that put our measurements beside it.
+
+The survey is Ruder 2016, "On word embeddings - Part 2: Approximating the softmax". Chen is Chen, Grangier & Auli 2015,
+"Strategies for training large vocabulary neural language models".
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from w2vtrain.evaluation.contenders import without_budget
+from w2vtrain.evaluation.report import markdown
+
+CHEN_SOFTMAX = (123.8, 108.3)
+"""Perplexities of the softmax in Chen: Penn Treebank, 10,000 words; One Billion Word, 800,000 words."""
+
+
+class Claim(NamedTuple):
+    """What is reported about an objective, and which of our runs to put beside it.
+
+    ptb, wiki: our contenders, on the Penn Treebank and on Wikipedia. faster: the speed-up in training according to the
+    survey, and in parentheses according to the method's own paper. gain: whether the survey reports a gain in training
+    (T) and in scoring (S). parameters: the survey's share of the output parameters. small, large: its verdicts on the
+    perplexity with few and with many words. chen: the perplexities that belong to those of CHEN_SOFTMAX.
+    """
+
+    ptb: str
+    wiki: str
+    faster: str = ""
+    gain: str = ""
+    parameters: str = ""
+    small: str = ""
+    large: str = ""
+    chen: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """The objective, in Markdown."""
+        return f"`{self.wiki}`"
+
+
+CLAIMS = (
+    Claim("softmax(epochs=8)", "softmax", "1x", "", "100%", "very good", "very poor", CHEN_SOFTMAX),
+    Claim("hs(epochs=8)", "hs", "25x (50-100x)", "T", "100%", "very poor", "very good"),
+    Claim("class-softmax(epochs=8)", "class-softmax", "", "", "", "", "", (138.2, 85.2)),
+    Claim("adaptive-softmax(epochs=4)", "adaptive-softmax", "(2-10x)"),
+    Claim("dsoftmax(epochs=2)", "dsoftmax", "2x", "T, S", "< 100%", "very good", "very good", (121.1, 91.2)),
+    Claim("cnn-softmax(epochs=2)", "cnn-softmax", "", "T", "30%", "", "bad to good"),
+    Claim("is(epochs=2)", "is", "(19x)", "T", "100%"),
+    Claim("adaptive-is(epochs=4)", "adaptive-is", "(100x)", "T", "100%"),
+    Claim("target(size=4096, epochs=2)", "target", "2x", "T", "100%", "good", "bad", (124.2, 101.0)),
+    Claim("sampled-softmax(epochs=8)", "sampled-softmax"),
+    Claim(
+        "nce(negative=25, epochs=8)", "nce(negative=25)", "8x (45x)", "T", "100%", "very bad", "very bad",
+        (143.1, 104.7),
+    ),
+    Claim("bigram-nce(negative=50, epochs=8)", "bigram-nce(negative=50)"),
+    Claim("neg(alpha=0.05, epochs=8)", "neg(alpha=0.05)", "(50-100x)", "T", "100%"),
+    Claim("selfnorm(epochs=2)", "selfnorm", "(15x)", "T", "100%"),
+    Claim(
+        "infrequent-norm(epochs=2)", "infrequent-norm", "6x (10x)", "T", "100%", "very good", "good", (124.4, 98.7)
+    ),
+    Claim("lsh(epochs=2)", "lsh", "(up to 10x)"),
+)  # fmt: skip
+
+
+def _sizes(figures: Mapping[str, str]) -> list[str]:
+    """Return the numbers of words of the three studies."""
+    runs = ("ptb|softmax(epochs=8)", "enwiki|softmax", "allwords|softmax")
+    return [figures[f"{run}|vocabulary"] + " words" for run in runs]
+
+
+def speeds(figures: Mapping[str, str]) -> str:
+    """Return the table of the reported speed-ups and parameters, and ours. figures: see yardstick.Figures."""
+    small, medium, large = _sizes(figures)
+    head = [
+        "objective", "survey", "gain", f"training: {small}", medium, large, f"scoring: {small}", medium,
+        "parameters: survey", f"ours, {medium}",
+    ]  # fmt: skip
+    rows = []
+    for claim in CLAIMS:
+        runs = (f"ptb|{without_budget(claim.ptb)}", f"enwiki|{claim.wiki}", f"allwords|{claim.wiki}")
+        ours = [figures[f"{run}|training"] for run in runs] + [figures[f"{run}|scoring"] for run in runs[:2]]
+        rows.append([claim.name, claim.faster, claim.gain, *ours, claim.parameters, figures[f"{runs[1]}|parameters"]])
+    return markdown([head, *rows])
+
+
+def verdicts(figures: Mapping[str, str]) -> str:
+    """Return the table of the reported perplexities and verdicts, and ours. figures: see yardstick.Figures."""
+    small, medium, large = _sizes(figures)
+    head = [
+        "objective", "few words: survey", "Chen, 10,000 words", f"ours, {small}", "many words: survey",
+        "Chen, 800,000 words", f"ours, {medium}", f"ours, {large}",
+    ]  # fmt: skip
+    rows = []
+    for claim in CLAIMS:
+        chen = [f"{p / base - 1:+.1%}" for p, base in zip(claim.chen or (), CHEN_SOFTMAX, strict=False)] or ["", ""]
+        gaps = [figures[f"{run}|gap"] for run in (f"ptb|{claim.ptb}", f"enwiki|{claim.wiki}", f"allwords|{claim.wiki}")]
+        rows.append([claim.name, claim.small, chen[0], gaps[0], claim.large, chen[1], *gaps[1:]])
+    return markdown([head, *rows])

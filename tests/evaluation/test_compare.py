@@ -300,6 +300,9 @@ def test_ratios_are_called_unreliable_if_equal_work_takes_different_time(results
 def test_labels_are_spread_without_changing_their_order():
     assert curves.spread([0.5, 0.1, 0.9], 0.1) == pytest.approx([0.5, 0.1, 0.9])
     assert curves.spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    assert curves.spread([0.05, 0.0, 0.02], 0.1) == pytest.approx([0.2, 0.0, 0.1]), "labels stay beside the plot"
+    assert curves.spread([0.95, 1.0, 0.98], 0.1) == pytest.approx([0.8, 1.0, 0.9])
+    assert curves.spread([0.5, 0.5, 0.5], 0.8) == pytest.approx([0.0, 0.8, 1.6])
     placed = curves.spread([0.30, 0.31, 0.9, 0.29], 0.1)
     assert placed == pytest.approx([0.3, 0.4, 0.9, 0.2])
 

@@ -47,7 +47,10 @@ def title(results: Results) -> str:
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights that are at least `gap` apart, in the same order and as near to the given ones as possible."""
+    """Return heights that are at least `gap` apart, in the same order and as near to the given ones as possible.
+
+    They are between 0 and 1, except that there may be too many labels for that: then the highest are above 1.
+    """
     order = np.argsort(heights, kind="stable")
     steps = np.asarray(heights, np.float64)[order] - gap * np.arange(len(heights))
     blocks: list[list[float]] = []  # pool adjacent violators: means of groups of labels that touch
@@ -57,7 +60,7 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     level = [statistics.mean(block) for block in blocks for _ in block]
     placed = np.empty(len(heights))
-    placed[order] = np.array(level) + gap * np.arange(len(heights))
+    placed[order] = np.clip(level, 0, max(0, 1 - gap * (len(heights) - 1))) + gap * np.arange(len(heights))
     return [float(height) for height in placed]
 
 
@@ -107,5 +110,6 @@ def _label(axes: Any, found: Sequence[tuple[str, list[float], list[float]]], col
         axes.annotate(
             f"{name} {perplexity[-1]:,.1f}", (seconds[-1], perplexity[-1]), xytext=(1.02, height),
             textcoords="axes fraction", color=color, fontsize=8, va="center", annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2},
+            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2,
+                        "relpos": (0, 0.5)},
         )  # fmt: skip

@@ -150,7 +150,8 @@ def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: flo
     if len(reached) < len(found):
         return "-"
     at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
-    return f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({factor(spent / statistics.mean(reached))})"
+    ratio = factor(spent / statistics.mean(reached))
+    return f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({'at least ' if at_most else ''}{ratio})"
 
 
 def equal_perplexity(results: list[Result]) -> str:
@@ -159,10 +160,10 @@ def equal_perplexity(results: list[Result]) -> str:
     if not goals:
         return f"*{MISSING}*\n"
     head = [f"{goal:.1f} (softmax, {n} {'epoch' if n == 1 else 'epochs'})" for n, (goal, _) in goals.items()]
-    rows = []
-    for name, seeds in budgets(results).items():
-        lowest = [min(p for _, p in points) for points in seeds.values() if points]
-        rows.append([f"`{name}`", *cells[name].values(), ranged(lowest, "{:,.1f}".format)])
+    rows = [
+        [f"`{line.name}`", *cells[line.name].values(), line.text(lambda r: r["test"]["perplexity"])]
+        for line in lines(best(results))
+    ]
     return markdown([["objective", *head, "best perplexity"], *rows])
 
 

@@ -52,7 +52,7 @@ def test_times_to_equal_perplexity_are_compared_with_the_softmax():
     assert [cell.endswith((" epoch)", " epochs)")) for cell in head] == [False, True, True, True, True, False]
     assert softmax[1:] == ["10 s", "20 s", "40 s", "80 s", "120.0"]
     assert nce[0] == "`nce(negative=5)`"
-    assert nce[1] == "at most 1.5 (1-2) s (6.67x)"  # the shortest run is better: 175 instead of 190
+    assert nce[1] == "at most 1.5 (1-2) s (at least 6.67x)"  # the shortest run is better: 175 instead of 190
     assert nce[3] == "2.24 (1.5-2.99) s (17.8x)"  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
     assert nce[4:] == ["-", "150.0"]
     assert yardstick.Figures({"ptb": results})["ptb|nce(negative=5)|to 4"] == nce[3]

@@ -33,31 +33,35 @@ ADVICE = (
         "the default, as fast as any and good on every test of word vectors",
     ),
     Advice(
-        "a language model", "any", "seconds or minutes", "nearly", "one", ("bigram-nce -O negative=50",),
-        "level with the softmax after as many passes over a million words, in a fraction of its time",
+        "a language model", "any", "several epochs", "nearly", "one", ("bigram-nce -O negative=50",),
+        "ends level with the softmax on a million words, in a fraction of its time",
     ),
     Advice(
-        "a language model", "any", "seconds", "nearly", "one", ("nce -O negative=25",),
-        "faster still, and overfits later on a small text",
+        "a language model", "any", "an epoch or less", "nearly", "one", ("nce -O negative=25",),
+        "several times as fast as bigram-nce; more epochs soon stop helping",
     ),
     Advice(
-        "a language model", "any", "seconds", "exactly", "one path", ("hs",),
-        "normalized by construction, at a higher perplexity than the others",
+        "a language model", "any", "an epoch or less", "exactly", "one path", ("hs",),
+        "the best exactly normalized one after short training; after long training the others end lower",
     ),
     Advice(
-        "a language model", "any", "minutes", "exactly", "a few", ("adaptive-softmax", "class-softmax"),
-        "close to the softmax in a fraction of its time, and only some rows to score a word",
+        "a language model", "any", "several epochs", "exactly", "a part", ("adaptive-softmax", "class-softmax"),
+        "adaptive-softmax ends lower, and with fewer parameters; class-softmax is several times as fast",
     ),
     Advice(
-        "a language model", "10,000 to 100,000", "minutes", "exactly", "all", ("sampled-softmax",),
-        "nearly the softmax's perplexity in a fraction of its time, if scoring may sum over all words",
+        "a language model", "10,000 to 100,000", "several epochs", "exactly", "all", ("sampled-softmax",),
+        "ends nearly level with the softmax, in a fraction of its time",
     ),
     Advice(
-        "a language model", "up to 20,000", "hours", "exactly", "all", ("softmax",),
-        "the lowest perplexity after long training; the reference for all others",
+        "a language model", "up to 20,000", "many epochs", "exactly", "all", ("softmax",),
+        "the reference: no other objective ends lower",
     ),
     Advice(
-        "fewer parameters", "large", "any", "exactly", "all", ("cnn-softmax", "char-softmax", "dsoftmax"),
-        "rows computed from letters, or narrow rows for rare words",
+        "fewer parameters", "any", "several epochs", "exactly", "a part", ("adaptive-softmax",),
+        "narrow rows for rare words",
+    ),
+    Advice(
+        "fewer parameters", "any", "many epochs", "exactly", "all", ("cnn-softmax", "char-softmax -O cell=lstm"),
+        "rows computed from letters, or no rows at all; the fewer parameters, the higher the perplexity",
     ),
 )  # fmt: skip

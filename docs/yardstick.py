@@ -45,7 +45,8 @@ Result = dict[str, Any]
 
 def studies() -> dict[str, list[Result]]:
     """Return the results of each study by its name; each line of a file is one run."""
-    return {path.stem: [json.loads(line) for line in path.open(encoding="utf-8")] for path in MEASURED.glob("*.jsonl")}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in MEASURED.glob("*.jsonl")}
+    return {study: [json.loads(line) for line in text.splitlines()] for study, text in texts.items()}
 
 
 def speeds(results: list[Result]) -> str:

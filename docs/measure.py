@@ -3,6 +3,7 @@
 Run it as `make objectives PTB=FOLDER ENWIKI=FILE`. It takes hours and may be interrupted: the same command resumes.
 """
 
+import itertools
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,37 @@ def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
         for name, part in (("enwiki", text[:curve]), ("enwiki.curve", text[curve:test]), ("enwiki.end", text[test:])):
             (folder / "part").write_bytes(part)
             (folder / "part").rename(folder / f"{name}.txt")  # a file with this name is complete
+    if not (folder / "phrases.txt").exists():
+        found = phrases((folder / "enwiki.txt").read_text())
+        for name in ("phrases.curve", "phrases"):
+            lines = (folder / f"{name.replace('phrases', 'enwiki')}.txt").read_text().splitlines()
+            (folder / "part").write_text("".join(joined(line.split(), found) + "\n" for line in lines))
+            (folder / "part").rename(folder / f"{name}.txt")
+
+
+def phrases(text: str) -> set[tuple[str, str]]:
+    """Return the pairs of adjacent words that occur more often than by chance, by the score of word2phrase.
+
+    A pair is kept if (its count - 1) * words of the text / (the counts of both words) is above 10.
+    """
+    counts: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for line in text.splitlines():
+        words = line.split()
+        counts.update(words)
+        pairs.update(itertools.pairwise(words))
+    total = counts.total()
+    return {pair for pair, n in pairs.items() if (n - 1) * total > 10 * counts[pair[0]] * counts[pair[1]]}
+
+
+def joined(words: list[str], pairs: set[tuple[str, str]]) -> str:
+    """Return a line in which pairs of words are joined by an underscore, from left to right."""
+    found, i = [], 0
+    while i < len(words):
+        size = 2 if tuple(words[i : i + 2]) in pairs else 1
+        found.append("_".join(words[i : i + size]))
+        i += size
+    return " ".join(found)
 
 
 def commands() -> list[str]:

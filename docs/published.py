@@ -10,6 +10,9 @@ from typing import NamedTuple
 from w2vtrain.evaluation.contenders import without_budget
 from w2vtrain.evaluation.report import markdown
 
+MISSING = "not measured"
+"""What stands for a figure that has not been measured."""
+
 CHEN_SOFTMAX = (123.8, 108.3)
 """Perplexities of the softmax in Chen: Penn Treebank, 10,000 words; One Billion Word, 800,000 words."""
 
@@ -64,15 +67,11 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def _sizes(figures: Mapping[str, str]) -> list[str]:
-    """Return the numbers of words of the three studies."""
-    runs = ("ptb|softmax(epochs=8)", "enwiki|softmax", "allwords|softmax")
-    return [figures[f"{run}|vocabulary"] + " words" for run in runs]
-
-
 def speeds(figures: Mapping[str, str]) -> str:
     """Return the table of the reported speed-ups and parameters, and ours. figures: see yardstick.Figures."""
-    small, medium, large = _sizes(figures)
+    small, medium, large = (
+        _size(figures, run) for run in ("ptb|softmax(epochs=8)", "enwiki|softmax", "allwords|softmax")
+    )
     head = [
         "objective", "reported", "gain", f"training: {small}", medium, large, f"scoring: {small}", medium,
         "parameters: survey", f"ours, {medium}",
@@ -80,21 +79,35 @@ def speeds(figures: Mapping[str, str]) -> str:
     rows = []
     for claim in CLAIMS:
         runs = (f"ptb|{without_budget(claim.ptb)}", f"enwiki|{claim.wiki}", f"allwords|{claim.wiki}")
-        ours = [figures[f"{run}|training"] for run in runs] + [figures[f"{run}|scoring"] for run in runs[:2]]
-        rows.append([claim.name, claim.faster, claim.gain, *ours, claim.parameters, figures[f"{runs[1]}|parameters"]])
+        ours = [_known(figures, f"{run}|training") for run in runs]
+        ours += [_known(figures, f"{run}|scoring") for run in runs[:2]]
+        parameters = [claim.parameters, _known(figures, f"{runs[1]}|parameters")]
+        rows.append([claim.name, claim.faster, claim.gain, *ours, *parameters])
     return markdown([head, *rows])
 
 
 def verdicts(figures: Mapping[str, str]) -> str:
     """Return the table of the reported perplexities and verdicts, and ours. figures: see yardstick.Figures."""
-    small, medium, large = _sizes(figures)
+    studies = ("enwiki", "allwords", "phrases")
     head = [
-        "objective", "small vocabulary: survey", "Chen, 10,000 words", f"ours, {small}", "large vocabulary: survey",
-        "Chen, 800,000 words", f"ours, {medium}", f"ours, {large}",
+        "objective", "small vocabulary: survey", "Chen, 10,000 words",
+        f"ours, {_size(figures, 'ptb|softmax(epochs=8)')}", "large vocabulary: survey", "Chen, 800,000 words",
+        *(f"ours, {_size(figures, f'{study}|softmax')}" for study in studies),
     ]  # fmt: skip
     rows = []
     for claim in CLAIMS:
         chen = [f"{p / base - 1:+.1%}" if p else "" for p, base in zip(claim.chen, CHEN_SOFTMAX, strict=True)]
-        gaps = [figures[f"{run}|gap"] for run in (f"ptb|{claim.ptb}", f"enwiki|{claim.wiki}", f"allwords|{claim.wiki}")]
-        rows.append([claim.name, claim.small, chen[0], gaps[0], claim.large, chen[1], *gaps[1:]])
+        large = [_known(figures, f"{study}|{claim.wiki}|gap") for study in studies]
+        small = _known(figures, f"ptb|{claim.ptb}|gap")
+        rows.append([claim.name, claim.small, chen[0], small, claim.large, chen[1], *large])
     return markdown([head, *rows])
+
+
+def _size(figures: Mapping[str, str], run: str) -> str:
+    """Return the vocabulary of a run, in words."""
+    return figures[f"{run}|vocabulary"] + " words"
+
+
+def _known(figures: Mapping[str, str], key: str) -> str:
+    """Return a figure, or nothing if it has not been measured."""
+    return "" if figures[key] == MISSING else figures[key]

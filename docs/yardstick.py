@@ -16,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import published
+from published import MISSING
 
 from w2vtrain.evaluation.contenders import without_budget
 from w2vtrain.evaluation.curves import draw
@@ -33,7 +34,6 @@ from w2vtrain.evaluation.report import (
 )  # fmt: skip
 
 MEASURED = Path(__file__).parent / "measured"
-MISSING = "not measured"
 NOT_MODELS = ("neg(alpha=0.05)", "block-neg(alpha=0.05)")
 """Contenders whose perplexity is high by design, which would stretch the picture."""
 
@@ -257,7 +257,7 @@ def machine() -> str:
     return f"{about['cores']} cores of {about['processor']}, {about['blas']}, on {about['date']}"
 
 
-STUDIES = ("ptb", "trees", "enwiki", "allwords", "vectors")
+STUDIES = ("ptb", "trees", "enwiki", "allwords", "phrases", "vectors")
 """The names of the studies, which are the folders of the template's commands."""
 
 

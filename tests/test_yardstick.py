@@ -163,6 +163,6 @@ def test_the_text_of_the_page_has_all_its_figures():
 def test_words_that_belong_together_are_joined_from_left_to_right():
     found = measure.phrases("new york is big\n" * 2 + "is x\n" * 100 + "york new\n")
     assert found == {("new", "york")}, "a pair must occur twice, and more often than its words make likely"
-    assert measure.joined("new york new york is new".split(), found) == "new_york new_york is new"
+    assert measure.joined(["new", "york", "new", "york", "is", "new"], found) == "new_york new_york is new"
     assert measure.joined(["a", "b", "c", "d"], {("a", "b"), ("b", "c")}) == "a_b c d"
     assert measure.joined([], found) == ""

@@ -29,7 +29,6 @@ from w2vtrain.evaluation.report import (
     markdown,
     number,
     ranged,
-    scoring_ratios,
     training_ratios,
 )  # fmt: skip
 
@@ -71,7 +70,7 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         f"{line.mean(epochs_of):.3g}",
         number(line.mean(lambda r: r["words_per_second"]) or 0, 0),
         ranged(training_ratios(line, base), factor, statistics.median),
-        factor(statistics.median(scoring_ratios(line))),
+        _scoring(line),
         line.text(lambda r: r["test"]["perplexity"]),
         line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
@@ -80,6 +79,11 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
     ]
+
+
+def _scoring(line: Line) -> str:
+    """Return the speed of scoring relative to a full softmax: the median over seeds, with the range."""
+    return ranged([statistics.median(r["scoring"]["ratios"]) for r in line.results], factor, statistics.median)
 
 
 def best(results: list[Result]) -> list[Result]:
@@ -190,8 +194,9 @@ class Figures(Mapping[str, str]):
     """Single figures for the text of the page: `{f[STUDY|CONTENDER|COLUMN]}` in the template.
 
     A figure is the mean over seeds, with the range. CONTENDER without its epochs is the best of its runs. The columns
-    are the keys of COLUMNS; `training`, the speed of training relative to `softmax`; `gap`, how far the mean perplexity
-    is above that of `softmax` with the same epochs; and `to N`, the time to the softmax's perplexity after N epochs.
+    are the keys of COLUMNS; `training` and `scoring`, the speeds relative to `softmax`; `gap`, how far the mean
+    perplexity is above that of `softmax` with the same epochs; and `to N`, the time to the softmax's perplexity after N
+    epochs.
     """
 
     COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
@@ -205,7 +210,6 @@ class Figures(Mapping[str, str]):
         "words": (lambda r: r["words_per_second"], "{:,.0f}".format),
         "gflops": (lambda r: r["words_per_cpu_second"] * r["vocabulary"] * r["width"] * 6e-9, "{:,.0f}".format),
         "parameters": (lambda r: r["output_parameters"] / (r["vocabulary"] * r["width"]), "{:.0%}".format),
-        "scoring": (lambda r: statistics.median(r["scoring"]["ratios"]), factor),
         "analogies": (lambda r: r["scores"].get("analogies"), "{:.3f}".format),
         "wordsim353": (lambda r: r["scores"].get("wordsim353"), "{:.3f}".format),
         "vocabulary": (lambda r: r["vocabulary"], "{:,}".format),
@@ -227,6 +231,8 @@ class Figures(Mapping[str, str]):
         if column == "training":
             base = self.lines.get(study, {}).get("softmax")
             return ranged(training_ratios(line, base), factor, statistics.median) if line and base else MISSING
+        if column == "scoring":
+            return _scoring(line) if line else MISSING
         if column == "gap":
             return self._gap(study, name)
         if column.startswith("to "):

@@ -42,7 +42,7 @@ ADVICE = (
     ),
     Advice(
         "a language model", "any", "an epoch or less", "exactly", "one path", ("hs",),
-        "the best exactly normalized one after short training; after long training the others end lower",
+        "the best normalized one after short training; later, adaptive-softmax and class-softmax end lower",
     ),
     Advice(
         "a language model", "any", "several epochs", "exactly", "a part", ("adaptive-softmax", "class-softmax"),

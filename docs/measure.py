@@ -41,17 +41,19 @@ def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(target.resolve(strict=True))
     if not (folder / "enwiki.end.txt").exists():
-        text = enwiki.read_bytes()
-        test = text.rindex(b"\n", 0, len(text) - HELD_OUT) + 1
-        curve = text.rindex(b"\n", 0, test - CURVE) + 1
-        for name, part in (("enwiki", text[:curve]), ("enwiki.curve", text[curve:test]), ("enwiki.end", text[test:])):
+        whole = enwiki.read_bytes()
+        test = whole.rindex(b"\n", 0, len(whole) - HELD_OUT) + 1
+        curve = whole.rindex(b"\n", 0, test - CURVE) + 1
+        parts = {"enwiki": whole[:curve], "enwiki.curve": whole[curve:test], "enwiki.end": whole[test:]}
+        for name, part in parts.items():
             (folder / "part").write_bytes(part)
             (folder / "part").rename(folder / f"{name}.txt")  # a file with this name is complete
     if not (folder / "phrases.txt").exists():
-        found = phrases((folder / "enwiki.txt").read_text())
+        found = phrases((folder / "enwiki.txt").read_text(encoding="utf-8"))
         for name in ("phrases.curve", "phrases"):
-            lines = (folder / f"{name.replace('phrases', 'enwiki')}.txt").read_text().splitlines()
-            (folder / "part").write_text("".join(joined(line.split(), found) + "\n" for line in lines))
+            lines = (folder / f"{name.replace('phrases', 'enwiki')}.txt").read_text(encoding="utf-8").splitlines()
+            text = "".join(joined(line.split(), found) + "\n" for line in lines)
+            (folder / "part").write_text(text, encoding="utf-8")
             (folder / "part").rename(folder / f"{name}.txt")
 
 

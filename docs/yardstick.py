@@ -278,5 +278,4 @@ def parts() -> dict[str, Any]:
     figures = Figures(found)
     tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in STUDIES}
     claims = {"claimed_speeds": published.speeds(figures), "verdicts": published.verdicts(figures)}
-    times = equal_perplexity(found.get("ptb", []))
-    return {**tables, **claims, "f": figures, "machine": machine(), "ptb_time": times}
+    return {**tables, **claims, "f": figures, "machine": machine(), "ptb_time": equal_perplexity(found.get("ptb", []))}

@@ -95,6 +95,13 @@ class Stream:
         return i if bits & 0xFFFFFFFF < int(accept[i]) else int(alias[i])
 
 
+def pooled(stream, pool):
+    """Yield the words that one target draws from a pool: five per draw, from 12 bits each, the lowest first."""
+    while True:
+        bits = stream.draw()
+        yield from (pool[bits >> 12 * k & len(pool) - 1] for k in range(5))
+
+
 def sigmoid(x):
     return 1 / (1 + math.exp(-x))
 
@@ -277,6 +284,8 @@ class Ahead:
 def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream, bias=False):
     """Train on one chunk, with the same draws in the same order as the window engine. Return (loss, examples)."""
     loss = count = 0
+    if hasattr(twin, "begin"):
+        twin.begin(stream)
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
         ahead = Ahead(stream, twin, kept, windows)

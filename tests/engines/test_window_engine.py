@@ -43,8 +43,10 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
     [
         ("neg", {}),
         ("neg", {"negative": 17}),
+        ("neg", {"negative": 7, "pool": 8}),
         ("hs", {}),
         ("nce", {}),
+        ("nce", {"pool": 16}),
         ("nce", {"learn_z": True, "negative": 2}),
         ("nce", {"learn_z": True, "negative": 2, "z_table": 100}),
     ],

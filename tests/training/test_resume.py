@@ -16,7 +16,8 @@ from w2vtrain.training.run_folder import Run
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
     "lsh": {"rebuild": 150, "tables": 4, "hashes": 2, "window": 3},
-    "nce": {"learn_z": True, "share_noise": 3},
+    "nce": {"learn_z": True, "share_noise": 3, "pool": 64},
+    "neg": {"pool": 64},
     "cnn-softmax": {"filters": 12, "char_dim": 4, "samples": 20, "highway": 1},
     "char-softmax": {},
     "adaptive-is": {},

@@ -30,7 +30,8 @@ def next_candidates(objective, w_out, scratch, length, position):
     k = position & 1
     rows = scratch.rows[k]
     m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    for j in range(objective.prefetch_from(rows, m), m):
+    first, end = objective.to_prefetch(rows, m)
+    for j in range(first, end):
         prefetch(w_out, replica_of(scratch.hot, rows[j]))
     return int64(m)
 
@@ -73,6 +74,7 @@ def train_chunks(
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
         scratch.rng[1] = scratch.rng[0]
+        objective.begin(scratch.rng, matrices.output, scratch.hot)
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
@@ -108,10 +110,11 @@ class WindowEngine:
         self.hot = objective.hot_rows(self.rows) if schedule.threads > 1 else range(0)
         more = schedule.threads * (len(self.hot) + 1)
         self.w_out = initial_output(problem, self.rows, more, objective.initial_bias(problem))
+        self.objectives = objective.for_threads(schedule.threads)
         self.threads = [self._thread(t) for t in range(schedule.threads)]
 
-    def _thread(self, thread: int) -> tuple[Any, Scratch]:
-        """Return the architecture and the working memory of one thread.
+    def _thread(self, thread: int) -> tuple[Any, Any, Scratch]:
+        """Return the architecture, the objective and the working memory of one thread.
 
         If there are several threads, each gets its own replicas of the arrays that the architecture learns.
         """
@@ -126,7 +129,7 @@ class WindowEngine:
             architecture = architecture._replace(**{name: replica.own for name, replica in replicas.items()})
         bias = problem.dim if problem.bias else -1
         scratch = make_scratch(self.w_in, self.w_out, thread, threads, extent, bias, self.hot, tuple(replicas.values()))
-        return architecture, scratch
+        return architecture, self.objectives[thread], scratch
 
     def compile(self) -> None:
         """Compile the kernel, or load it from disk, so that no thread waits for it later."""
@@ -138,9 +141,9 @@ class WindowEngine:
 
         thread: the number of the calling thread, which selects its working memory.
         """
-        s, (architecture, scratch) = self.schedule, self.threads[thread]
+        s, (architecture, objective, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
-            architecture, self.objective, self.windows, self.text.tokens, self.text.starts, order, rates,
+            architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
         return loss, examples

@@ -118,8 +118,8 @@ class Objective(Protocol):
 class WindowObjective(Objective, Protocol):
     """An objective that scores a handful of output rows per target: a NamedTuple of arrays and numbers.
 
-    Its type determines what is compiled, so the loop over windows does not branch on the objective. All threads share
-    one instance, so its methods must not change any array except those that `learned` returns.
+    Its type determines what is compiled, so the loop over windows does not branch on the objective. Threads share its
+    arrays, so its methods must change only those that `learned` returns and those that `for_threads` makes anew.
     """
 
     @property
@@ -145,6 +145,13 @@ class WindowObjective(Objective, Protocol):
         Each thread gets its own replicas of them. The rows must be consecutive (step 1 or -1). Default: none.
         """
         return range(0)
+
+    def for_threads(self, threads: int) -> list[Any]:
+        """Return an instance for each thread, with its own copies of the arrays that `begin` and `candidates` change.
+
+        Default: the same instance for all.
+        """
+        return [self] * threads
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Compiled. Write the candidates of the target sentence[position]; return their number m.
@@ -175,9 +182,16 @@ class WindowObjective(Objective, Protocol):
         """
         return False
 
-    def prefetch_from(self, rows, m):
-        """Compiled. Return the index in rows (m,) from which on candidates are worth prefetching. Default: 0."""
-        return 0
+    def to_prefetch(self, rows, m):
+        """Compiled. Return the range [first, end) of rows (m,) that is worth prefetching. Default: all."""
+        return 0, m
+
+    def begin(self, rng, output, hot):
+        """Compiled. Draw what the targets of a chunk share, and prefetch its output rows. Default: nothing.
+
+        rng: as for `candidates`. output: the output rows, of which replica_of(hot, row) is the one that the thread
+        trains in place of `row`; it must not change them.
+        """
 
 
 class BlockObjective(Objective, Protocol):
@@ -242,7 +256,7 @@ class Scorer(Protocol):
 
 
 SCORER = Contract(Scorer)
-COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetch_from")
+COMPILED = ("candidates", "errors", "distinct", "in_turn", "to_prefetch", "begin")
 CONTRACTS = {
     "windows": Contract(WindowObjective, COMPILED, named_tuple=True),
     "blocks": Contract(BlockObjective),

@@ -6,15 +6,16 @@ Its scores tend toward normalized log-probabilities, but nothing enforces that.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64
+from numba import float32, int64, uint64
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
+from w2vtrain.probability.pools import AUTOMATIC, Pool, check_pool, draw_pooled, fill_pool, make_pools, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, hash_words, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -88,13 +89,15 @@ class NoiseContrastive(NamedTuple):
     words.
 
     The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
-    for n neighboring targets. A draw that hits the target is kept, as the theory requires.
+    for n neighboring targets. A draw that hits the target is kept, as the theory requires. With a pool, the targets of
+    a chunk draw from the words that the chunk has drawn from Q: see probability/pools.py.
     """
 
     accept: np.ndarray
     alias: np.ndarray
     log_kq: np.ndarray
     log_z: np.ndarray
+    pool: Pool
     negative: int
     learn_z: bool
     share_noise: int
@@ -110,18 +113,22 @@ class NoiseContrastive(NamedTuple):
         learn_z: bool = False,
         share_noise: int = 1,
         z_table: int = 0,
+        pool: int = AUTOMATIC,
     ) -> "NoiseContrastive":
         """negative: k, the noise words per target. ns_exponent: Q is proportional to the counts to this power.
 
         learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
-        number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word.
+        number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word. pool: the
+        number of words that a chunk draws its noise words from, a power of 2; 0 means all words; -1 chooses by
+        `negative` and the vocabulary: 512 or more words, but 0 for a small vocabulary.
         """
-        given = {"negative": negative, "ns_exponent": ns_exponent, "learn_z": learn_z}
+        given = {"negative": negative, "ns_exponent": ns_exponent, "learn_z": learn_z, "pool": pool}
         cls.check({**given, "share_noise": share_noise, "z_table": z_table})
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
         log_z = np.zeros(z_table or len(problem.counts), np.float32)
-        return cls(*alias_table(noise), log_kq, log_z, negative, learn_z, share_noise, z_table > 0)
+        one = make_pools(noise, pool_size(pool, negative, len(noise)), 1, 0)[0]
+        return cls(*alias_table(noise), log_kq, log_z, one, negative, learn_z, share_noise, z_table > 0)
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
@@ -130,6 +137,7 @@ class NoiseContrastive(NamedTuple):
         check_ranges("nce", negative=(options["negative"], 1, 1000), ns_exponent=(exponent, -2, 2))
         sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MOST_ENTRIES)}
         check_ranges("nce", "{} is not between {} and {:,}", **sizes)
+        check_pool("nce", options["pool"])
         if options["z_table"] and not options["learn_z"]:
             raise ConfigError("option z_table of objective nce: add learn_z=true, or nothing is learned in the table")
 
@@ -170,6 +178,19 @@ class NoiseContrastive(NamedTuple):
         """Return log Z if it is learned."""
         return {"log_z": self.log_z} if self.learn_z else {}
 
+    def for_threads(self, threads: int) -> "list[NoiseContrastive]":
+        """Return an instance for each thread, with a pool of its own."""
+        noise, hot = alias_probabilities(self.accept, self.alias), len(self.hot_rows(len(self.accept)))
+        return [self._replace(pool=pool) for pool in make_pools(noise, len(self.pool.words), threads, hot)]
+
+    def begin(self, rng, output, hot):
+        """Draw the pool of a chunk."""
+        fill_pool(rng, self.pool, output, hot)
+
+    def to_prefetch(self, rows, m):
+        """Return the range of the candidates that may not be in cache: with a pool, only the target."""
+        return 0, 1 if len(self.pool.words) > 0 else m
+
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then k noise words."""
         rows[0], labels[0] = sentence[position], float32(1)
@@ -178,8 +199,13 @@ class NoiseContrastive(NamedTuple):
             rng[0] = rng[1]  # the stream where the first target of the group began to draw
         elif self.share_noise > 1:
             rng[1] = stream
+        bits = uint64(0)
         for j in range(1, self.negative + 1):
-            rows[j], labels[j] = draw_alias(rng, self.accept, self.alias), float32(0)
+            labels[j] = float32(0)
+            if len(self.pool.words) > 0:
+                rows[j], bits = draw_pooled(rng, self.pool.words, j - 1, bits)
+            else:
+                rows[j] = draw_alias(rng, self.accept, self.alias)
         if again:
             rng[0] = stream
         for j in range(self.negative + 1):

@@ -6,10 +6,11 @@ It is not a language model: nothing ties its scores to normalized probabilities.
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32
+from numba import float32, uint64
 
 from w2vtrain.kernels.hot_rows import HOT
 from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.probability.pools import AUTOMATIC, Pool, check_pool, draw_pooled, fill_pool, make_pools, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_alias, noise_distribution
 
@@ -33,18 +34,27 @@ class Negative(NamedTuple):
 
     The noise words are drawn once per window and shared by its context words (Ji et al. 2016). A draw that hits the
     target is repeated, but at most REDRAWS times per window, because the target may have nearly all of Q's probability.
+    With a pool, the windows of a chunk draw from the words that the chunk has drawn from Q: see probability/pools.py.
     """
 
     accept: np.ndarray
     alias: np.ndarray
+    pool: Pool
     negative: int
 
     @classmethod
-    def build(cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75) -> "Negative":
-        """negative: noise words per target. ns_exponent: Q is proportional to the counts to this power."""
+    def build(
+        cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75, pool: int = AUTOMATIC
+    ) -> "Negative":
+        """negative: noise words per target. ns_exponent: Q is proportional to the counts to this power.
+
+        pool: the number of words that a chunk draws its noise words from, a power of 2; 0 means all words; -1 chooses
+        by `negative` and the vocabulary: 512 or more words, but 0 for a small vocabulary.
+        """
         check_ranges("neg", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
-        accept, alias = alias_table(noise_distribution(problem.counts, ns_exponent))
-        return cls(accept, alias, negative)
+        check_pool("neg", pool)
+        noise, size = noise_distribution(problem.counts, ns_exponent), pool_size(pool, negative, len(problem.counts))
+        return cls(*alias_table(noise), make_pools(noise, size, 1, 0)[0], negative)
 
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
@@ -63,13 +73,29 @@ class Negative(NamedTuple):
         """Return the probabilities that training converges to: see probability.sampling.contrasted."""
         return contrasted(P, alias_probabilities(self.accept, self.alias))
 
+    def for_threads(self, threads: int) -> "list[Negative]":
+        """Return an instance for each thread, with a pool of its own."""
+        noise, hot = alias_probabilities(self.accept, self.alias), len(self.hot_rows(len(self.accept)))
+        return [self._replace(pool=pool) for pool in make_pools(noise, len(self.pool.words), threads, hot)]
+
+    def begin(self, rng, output, hot):
+        """Draw the pool of a chunk."""
+        fill_pool(rng, self.pool, output, hot)
+
+    def to_prefetch(self, rows, m):
+        """Return the range of the candidates that may not be in cache: with a pool, only the target."""
+        return 0, 1 if len(self.pool.words) > 0 else m
+
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then up to `negative` noise words other than the target."""
         target = sentence[position]
         rows[0], labels[0] = target, float32(1)
-        m, left = 1, REDRAWS
+        m, left, bits = 1, REDRAWS, uint64(0)
         while m <= self.negative and left > 0:
-            word = draw_alias(rng, self.accept, self.alias)
+            if len(self.pool.words) > 0:
+                word, bits = draw_pooled(rng, self.pool.words, m - 1 + REDRAWS - left, bits)
+            else:
+                word = draw_alias(rng, self.accept, self.alias)
             if word != target:
                 rows[m], labels[m] = word, float32(0)
                 m += 1

@@ -1,18 +1,23 @@
 """Naive noise-contrastive estimation, one target at a time. log Z may be learned, per context word or per context."""
 
 import numpy as np
-from reference import Stream, logistic_loss
+from reference import Stream, logistic_loss, pooled
 
 
 class Twin:
     def __init__(self, objective):
-        self.objective = objective
+        self.objective, self.pool = objective, []
         self.learned = {"log_z": objective.log_z.astype(np.float64).copy()} if objective.learn_z else {}
 
-    def candidates(self, target, stream, previous=-1):
+    def begin(self, stream):
+        """Draw the pool of a chunk."""
         o = self.objective
-        words = [target] + [stream.alias(o.accept, o.alias) for _ in range(o.negative)]
-        return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate(words)]
+        self.pool = [stream.alias(o.accept, o.alias) for _ in o.pool.words]
+
+    def candidates(self, target, stream, previous=-1):
+        o, words = self.objective, pooled(stream, self.pool)
+        noise = [next(words) if self.pool else stream.alias(o.accept, o.alias) for _ in range(o.negative)]
+        return [(w, float(k == 0), float(o.log_kq[w])) for k, w in enumerate([target, *noise])]
 
     def places(self, words):
         """Return the entries of log_z for a context: that of its hash, or those of its words."""

@@ -74,7 +74,7 @@ def engine_of(model, threads, name="hs"):
 @pytest.mark.parametrize("name", ["hs", "nce", "neg"])
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "vlbl"])
 def test_either_of_two_threads_learns_the_same_as_a_single_thread(model, name):
-    """Input rows agree bit for bit and hot rows to 1e-6; the hottest change half as much, whichever thread learns."""
+    """Rows agree to 1e-6, but the hottest change half as much, whichever thread learns."""
     order, rates = np.array([2]), np.array([0.04])
     one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
     start = {what: array.copy() for what, array in one.state().items()}
@@ -84,10 +84,9 @@ def test_either_of_two_threads_learns_the_same_as_a_single_thread(model, name):
     alone, shared = one.state(), two.state()
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])
-    np.testing.assert_array_equal(shared["input"], alone["input"])
     hot = slice(199 - HOTTEST, 199) if name == "hs" else slice(HOTTEST)
-    halves = {"output": hot, "context_weights": slice(None)}
-    for what in set(alone) - {"input"}:
+    halves = {"input": slice(HOTTEST), "output": hot, "context_weights": slice(None)}
+    for what in alone:
         change = alone[what] - start[what]
         assert np.abs(change[halves[what]]).max() > 0
         change[halves[what]] /= 2

@@ -10,6 +10,7 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import add_to_rows, sum_rows
 
@@ -31,6 +32,10 @@ class Cbow(NamedTuple):
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Cbow":
         """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the most frequent words."""
+        return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
         """Write the mean of the context words' rows."""

@@ -76,6 +76,14 @@ class Architecture(Protocol):
         """
         return words
 
+    def hot_rows(self, rows: int) -> range:
+        """Return the hot rows: the input rows that change most often, as a range with the hottest first.
+
+        The window engine gives each of several threads its own replicas of them; window.context then contains the
+        numbers of the replicas, which are `rows` or higher. The rows must be consecutive. Default: none.
+        """
+        return range(0)
+
     def vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return the word vectors (V, d) computed from the input rows (rows, d); by default the rows themselves."""
         return rows
@@ -91,9 +99,9 @@ class Architecture(Protocol):
     def forward(self, w_in, window, example, hidden):
         """Compiled. Write the hidden vector of one example of a window to hidden[0].
 
-        w_in (input rows, columns) float32; window: see objectives.contract.Window; example: the index of the context
-        word if `pairs` returns True, else 0; hidden (1, at least as many columns) float32. If there are biases, the
-        caller sets the column of ones.
+        w_in (input rows, columns) float32; window: see objectives.contract.Window, but hot words are replaced by the
+        rows of their replicas; example: the index of the context word if `pairs` returns True, else 0; hidden (1, at
+        least as many columns) float32. If there are biases, the caller sets the column of ones.
         """
         raise NotImplementedError
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.rows import add_to_rows, sum_rows
 
 
@@ -39,6 +40,10 @@ class SkipGram(NamedTuple):
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "SkipGram":
         """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the most frequent words."""
+        return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
         """Copy the row of one context word."""

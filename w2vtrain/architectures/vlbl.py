@@ -10,6 +10,7 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 
@@ -46,6 +47,10 @@ class Vlbl(NamedTuple):
     def learned(self) -> dict[str, np.ndarray]:
         """Return the position weights."""
         return {"context_weights": self.context_weights}
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the most frequent words."""
+        return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
         """Write the weighted sum of the context words' rows."""

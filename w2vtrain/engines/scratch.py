@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.kernels.hot_rows import HotRange, Replicas, replicate
+from w2vtrain.kernels.hot_rows import NONE, Hot, HotRange, Replicas, replicate
 from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
 
@@ -13,7 +13,8 @@ class Scratch(NamedTuple):
 
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
-    context: np.ndarray  # (2 window + 2,) int32
+    context: np.ndarray  # (2 window + 2,) int32: context words
+    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or this thread's replicas of them
     rows: np.ndarray  # (2, candidates + padding) int32
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
@@ -24,8 +25,10 @@ class Scratch(NamedTuple):
     zero: np.ndarray  # (1,) int32: the row number 0
     sink: int  # the output row that padding points to
     bias: int  # the column of ones in hidden vectors, -1 if there are no biases
+    input_rows: int  # the number of input rows, without replicas
     output_rows: int  # the number of output rows, without replicas and sinks
-    hot: HotRange
+    hot_inputs: HotRange
+    hot_outputs: HotRange
     replicas: tuple[Replicas, ...]
 
 
@@ -39,20 +42,23 @@ class Extent(NamedTuple):
 
 def make_scratch(
     w_in: Any, w_out: Any, thread: int, threads: int, extent: Extent,
-    bias: int = -1, hot: range = range(0), more: tuple[Replicas, ...] = (),
+    bias: int = -1, hot: Hot = NONE, more: tuple[Replicas, ...] = (),
 ) -> Scratch:  # fmt: skip
     """Allocate the working memory of one of `threads` threads.
 
-    w_out holds the output rows, then each thread's replicas of the hot rows, then one more row for each thread, the
-    sink that padding points to. bias: the column of ones, or -1; hot: the hot rows; more: the thread's other replicas.
+    w_in holds the input rows, then each thread's replicas of the hot ones. w_out holds the output rows, then each
+    thread's replicas of the hot ones, then one more row for each thread, the sink that padding points to. bias: the
+    column of ones, or -1; more: the thread's other replicas.
     """
-    output_rows = len(w_out) - threads * (len(hot) + 1)
-    hot_range, replicas = replicate(w_out, output_rows, hot, thread, threads)
+    input_rows, output_rows = len(w_in) - threads * len(hot.inputs), len(w_out) - threads * (len(hot.outputs) + 1)
+    hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
+    hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
         context=apart_zeros((contexts,), np.int32),
+        inputs=apart_zeros((contexts,), np.int32),
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
@@ -63,7 +69,9 @@ def make_scratch(
         zero=apart_zeros((1,), np.int32),
         sink=len(w_out) - threads + thread,
         bias=bias,
+        input_rows=input_rows,
         output_rows=output_rows,
-        hot=hot_range,
-        replicas=(replicas, *more),
+        hot_inputs=hot_inputs,
+        hot_outputs=hot_outputs,
+        replicas=(inputs, outputs, *more),
     )

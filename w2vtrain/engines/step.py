@@ -64,18 +64,19 @@ def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
 @inline
 def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors are the rows of its context words, all in one product and one update."""
-    w_in, w_out, context, n, m = matrices.input, matrices.output, window.context, window.n, candidates.m
-    g, outputs, bias = scratch.logits, scratch.outputs, scratch.bias
-    replicas_of(scratch.hot, candidates.rows, m, outputs)
+    w_in, w_out, n, m = matrices.input, matrices.output, window.n, candidates.m
+    g, inputs, outputs, bias = scratch.logits, scratch.inputs, scratch.outputs, scratch.bias
+    replicas_of(scratch.hot_inputs, window.context, n, inputs)
+    replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
-    context[n] = context[0]  # fills the tile of an odd last row; its products are not used
+    inputs[n] = inputs[0]  # fills the tile of an odd last row; its products are not used
     for i in range(0, n, 2):
         for j in range(0, sixes, 6):
-            dots_2x6(w_in, context, i, w_out, outputs, j, g)
+            dots_2x6(w_in, inputs, i, w_out, outputs, j, g)
         for j in range(sixes, fours, 4):
-            dots_2x4(w_in, context, i, w_out, outputs, j, g)
+            dots_2x4(w_in, inputs, i, w_out, outputs, j, g)
         if fours < end:
-            dots_2x3(w_in, context, i, w_out, outputs, fours, g)
+            dots_2x3(w_in, inputs, i, w_out, outputs, fours, g)
     loss = objective.errors(g[:n], window, candidates, lr)
     for i in range(n):
         for j in range(m, end):
@@ -83,14 +84,14 @@ def learn_rows(architecture, objective, matrices, window, candidates, lr, scratc
     merge_candidates(objective, g, n, outputs, m, scratch.sink)
     one_by_one = objective.in_turn()
     for j in range(0, sixes, 6):
-        update_6(w_in, context, n, w_out, outputs, j, g, one_by_one)
-        keep_ones(w_in, context, n, bias)
+        update_6(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
+        keep_ones(w_in, inputs, n, bias)
     for j in range(sixes, fours, 4):
-        update_4(w_in, context, n, w_out, outputs, j, g, one_by_one)
-        keep_ones(w_in, context, n, bias)
+        update_4(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
+        keep_ones(w_in, inputs, n, bias)
     if fours < end:
-        update_3(w_in, context, n, w_out, outputs, fours, g, one_by_one)
-        keep_ones(w_in, context, n, bias)
+        update_3(w_in, inputs, n, w_out, outputs, fours, g, one_by_one)
+        keep_ones(w_in, inputs, n, bias)
     return loss
 
 
@@ -98,11 +99,13 @@ def learn_rows(architecture, objective, matrices, window, candidates, lr, scratc
 def learn_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
+    replicas_of(scratch.hot_inputs, window.context, window.n, scratch.inputs)
+    rows = Window(scratch.inputs, window.n, window.left)
     for example in range(count):
-        architecture.forward(matrices.input, window, example, scratch.hidden)
+        architecture.forward(matrices.input, rows, example, scratch.hidden)
         part = part_of(architecture, window, example)
         loss += learn_one(objective, matrices.output, part, candidates, lr, scratch)
-        architecture.backward(matrices.input, window, example, scratch.gradient, float32(1))
+        architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
     return loss
 
 
@@ -111,7 +114,7 @@ def learn_one(objective, w_out, window, candidates, lr, scratch):
     """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
-    replicas_of(scratch.hot, candidates.rows, m, outputs)
+    replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
     gradient[0, :] = float32(0)
     if bias >= 0:
@@ -188,8 +191,8 @@ def merge_candidates(objective, logits, n, rows, m, sink):
 
 
 @inline
-def keep_ones(w_in, context, n, bias):
+def keep_ones(w_in, inputs, n, bias):
     """Reset the column of ones, which an update changes like any weight: the biases of the next tile need it."""
     if bias >= 0:
         for i in range(n):
-            w_in[context[i], bias] = float32(1)
+            w_in[inputs[i], bias] = float32(1)

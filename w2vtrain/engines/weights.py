@@ -16,14 +16,14 @@ STRIPES = 16
 """Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
 
-def initial_input(problem: Problem, size: int) -> np.ndarray:
-    """Return initial input rows (size, padded width) float32, with ones in column `dim` if there are biases.
+def initial_input(problem: Problem, size: int, more: int = 0) -> np.ndarray:
+    """Return initial input rows, then `more` rows of zeros: (size + more, padded width) float32.
 
-    The values are uniform in ±1/(2 dim), as in word2vec.c, or normal with standard deviation problem.init if that is
-    not 0.
+    The values of input rows are uniform in ±1/(2 dim), as in word2vec.c, or normal with standard deviation problem.init
+    if that is not 0. If there are biases, column `dim` holds ones.
     """
     dim = problem.dim
-    rows, rng = padded_rows(size, problem.width), np.random.default_rng(problem.seed)
+    rows, rng = padded_rows(size + more, problem.width), np.random.default_rng(problem.seed)
     for first in range(0, size, 4096):
         block = rows[first : min(first + 4096, size), :dim]
         if problem.init:
@@ -31,7 +31,7 @@ def initial_input(problem: Problem, size: int) -> np.ndarray:
         else:
             block[:] = (rng.random(block.shape, np.float32) - np.float32(0.5)) / np.float32(dim)
     if problem.bias:
-        rows[:, dim] = 1
+        rows[:size, dim] = 1
     return rows
 
 

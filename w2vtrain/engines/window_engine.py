@@ -14,7 +14,7 @@ from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
 from w2vtrain.engines.step import Matrices, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
-from w2vtrain.kernels.hot_rows import SYNC_EVERY, load_replicas, make_replicas, replica_of, synchronize
+from w2vtrain.kernels.hot_rows import NONE, SYNC_EVERY, Hot, load_replicas, make_replicas, replica_of, synchronize
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import padded_rows, prefetch
 from w2vtrain.objectives.contract import Candidates, Window
@@ -32,7 +32,7 @@ def next_candidates(objective, w_out, scratch, length, position):
     m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
     first, end = objective.to_prefetch(rows, m)
     for j in range(first, end):
-        prefetch(w_out, replica_of(scratch.hot, rows[j]))
+        prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
     return int64(m)
 
 
@@ -46,7 +46,7 @@ def learn_sentence(architecture, objective, matrices, length, windows, lr, scrat
         k, m = position & 1, coming
         coming = next_candidates(objective, matrices.output, scratch, length, position + 1)
         if position + 1 + windows.size < length:
-            prefetch(matrices.input, int64(sentence[position + 1 + windows.size]))
+            prefetch(matrices.input, replica_of(scratch.hot_inputs, sentence[position + 1 + windows.size]))
         reach = reach_of(windows, scratch.rng)
         n, left = gather_context(sentence, length, position, reach, windows, context)
         if n > 0 and m > 0:
@@ -74,12 +74,12 @@ def train_chunks(
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
         scratch.rng[1] = scratch.rng[0]
-        objective.begin(scratch.rng, matrices.output, scratch.hot)
+        objective.begin(scratch.rng, matrices.output, scratch.hot_outputs)
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
             step = lr * shrinkage * (end - position)
-            decay(matrices.input, dim, chunk, len(starts) - 1, step)
+            decay(matrices.input[: scratch.input_rows], dim, chunk, len(starts) - 1, step)
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
@@ -105,11 +105,14 @@ class WindowEngine:
         self.architecture, self.objective, self.problem = architecture, objective, problem
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.rows = objective.output_rows(len(text.counts))
-        self.w_in = initial_input(problem, architecture.input_rows(len(problem.counts)))
-        self.hot = objective.hot_rows(self.rows) if schedule.threads > 1 else range(0)
-        more = schedule.threads * (len(self.hot) + 1)
-        self.w_out = initial_output(problem, self.rows, more, objective.initial_bias(problem))
+        self.input_rows = architecture.input_rows(len(problem.counts))
+        self.output_rows = objective.output_rows(len(text.counts))
+        self.hot = NONE
+        if schedule.threads > 1:
+            self.hot = Hot(architecture.hot_rows(self.input_rows), objective.hot_rows(self.output_rows))
+        more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
+        self.w_in = initial_input(problem, self.input_rows, more[0])
+        self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
         self.objectives = objective.for_threads(schedule.threads)
         self.threads = [self._thread(t) for t in range(schedule.threads)]
 
@@ -151,12 +154,12 @@ class WindowEngine:
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
         learned = {**self.architecture.learned(), **self.objective.learned()}
-        return {"input": self.w_in, "output": self.w_out[: self.rows], **learned}
+        return {"input": self.w_in[: self.input_rows], "output": self.w_out[: self.output_rows], **learned}
 
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""
-        output = self.w_out[: self.rows]
-        return learned_weights(self.problem, self.architecture, self.w_in, output, self.objective.arrays())
+        rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
+        return learned_weights(self.problem, self.architecture, rows, output, self.objective.arrays())
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:

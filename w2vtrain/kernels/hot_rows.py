@@ -14,15 +14,26 @@ from w2vtrain.kernels.indices import copy_shifted
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 
-HOT = 256
-"""Maximum number of hot rows. A Huffman node beyond these is on fewer than one path in 256."""
+HOT_INPUTS, HOT_WORDS, HOT_NODES = 128, 256, 1024
+"""Maximum numbers of hot rows: input rows, output rows of words, and output rows of tree nodes."""
 
 HOTTEST = 64
 """Number of hottest rows. They change so fast that replicas come close to their thread's own optimum between two
 synchronizations."""
 
-SYNC_EVERY = 4
-"""Number of chunks between synchronizations of a thread's replicas. Each synchronization reads and writes 0.6 MB."""
+SYNC_EVERY = 16
+"""Number of chunks between synchronizations of a thread's replicas. For 1,000 rows of 200 dimensions, each
+synchronization reads and writes 5 MB."""
+
+
+class Hot(NamedTuple):
+    """The hot rows of both matrices: adjacent rows, the hottest first; the step of a range may be -1."""
+
+    inputs: range = range(0)
+    outputs: range = range(0)
+
+
+NONE = Hot()
 
 
 class HotRange(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
@@ -71,7 +71,7 @@ class BigramNoiseContrastive(NamedTuple):
 
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
-        return range(min(HOT, rows))
+        return range(min(HOT_WORDS, rows))
 
     @property
     def candidate_limit(self) -> int:

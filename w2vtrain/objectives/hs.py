@@ -9,7 +9,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.hot_rows import HOT_NODES
 from w2vtrain.kernels.indices import unpack_indices, with_room
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import prefetch_element
@@ -150,7 +150,7 @@ class Hierarchical(NamedTuple):
 
     def hot_rows(self, rows: int) -> range:
         """Return the nodes nearest the root, from the root on: it is in every path and has the highest index."""
-        return range(rows - 1, max(0, rows - HOT) - 1, -1)
+        return range(rows - 1, max(0, rows - HOT_NODES) - 1, -1)
 
     def to_prefetch(self, rows, m):
         """Return the range of the last six nodes without those near the root, which are in cache."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import float32, int64, uint64
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
@@ -147,7 +147,7 @@ class NoiseContrastive(NamedTuple):
 
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
-        return range(min(HOT, rows))
+        return range(min(HOT_WORDS, rows))
 
     @property
     def candidate_limit(self) -> int:

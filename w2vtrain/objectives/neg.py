@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, uint64
 
-from w2vtrain.kernels.hot_rows import HOT
+from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.pools import AUTOMATIC, Pool, check_pool, draw_pooled, fill_pool, make_pools, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
@@ -58,7 +58,7 @@ class Negative(NamedTuple):
 
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
-        return range(min(HOT, rows))
+        return range(min(HOT_WORDS, rows))
 
     @property
     def candidate_limit(self) -> int:

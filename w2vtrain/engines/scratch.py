@@ -14,7 +14,7 @@ class Scratch(NamedTuple):
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32: context words
-    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or this thread's replicas of them
+    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or replicas; the same array as context if there are none
     rows: np.ndarray  # (2, candidates + padding) int32
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
@@ -54,11 +54,12 @@ def make_scratch(
     hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
+    context = apart_zeros((contexts,), np.int32)
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
-        context=apart_zeros((contexts,), np.int32),
-        inputs=apart_zeros((contexts,), np.int32),
+        context=context,
+        inputs=apart_zeros((contexts,), np.int32) if hot.inputs else context,
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),

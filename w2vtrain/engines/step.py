@@ -66,7 +66,6 @@ def learn_rows(architecture, objective, matrices, window, candidates, lr, scratc
     """Train on a window whose hidden vectors are the rows of its context words, all in one product and one update."""
     w_in, w_out, n, m = matrices.input, matrices.output, window.n, candidates.m
     g, inputs, outputs, bias = scratch.logits, scratch.inputs, scratch.outputs, scratch.bias
-    replicas_of(scratch.hot_inputs, window.context, n, inputs)
     replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
     inputs[n] = inputs[0]  # fills the tile of an odd last row; its products are not used
@@ -99,7 +98,6 @@ def learn_rows(architecture, objective, matrices, window, candidates, lr, scratc
 def learn_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
-    replicas_of(scratch.hot_inputs, window.context, window.n, scratch.inputs)
     rows = Window(scratch.inputs, window.n, window.left)
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)

@@ -19,6 +19,7 @@ from w2vtrain.commands.options import (
     code_options,
     config_option,
     debug_option,
+    export_option,
     force_option,
     format_option,
     given,
@@ -64,6 +65,7 @@ def cli() -> None:
     help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.  [required]",
 )  # fmt: skip
 @format_option
+@export_option
 @click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")
 @click.option(
     "--save-model", metavar="FILE", help="Also write the model: vectors, counts, settings, record, tree or noise."
@@ -174,15 +176,43 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
     help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
 )  # fmt: skip
 @format_option
+@export_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @code_options
 @debug_option
-def export(run: str, output: str, format_: str | None, force: bool, **values: Any) -> None:
+def export(run: str, output: str, format_: str | None, export: Any, force: bool, **values: Any) -> None:
     """Write the vectors of the last checkpoint in folder RUN, or of the best epoch so far if it has --heldout text.
 
     The run may still be training and is not affected. The corpus is not needed.
     """
-    module("commands.export").export(run, output, format_, force, named(values))
+    module("commands.export").export(run, output, format_, export, force, named(values))
+
+
+@cli.command(epilog=CODES, short_help="Write vectors in another format, or changed.")
+@click.argument("vectors")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE",
+    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
+)  # fmt: skip
+@format_option
+@export_option
+@restrict_option(0)
+@click.option("--center", is_flag=True, help="Subtract the mean of all vectors.")
+@click.option(
+    "--remove-top", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+    help="Center, and remove the N largest principal components.",
+)  # fmt: skip
+@click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@debug_option
+def convert(**values: Any) -> None:
+    """Read VECTORS in any format, or from a model, change them as requested, and write them.
+
+    The changes are made in the order of the options below, from --export to --normalize. --export out and in+out need
+    a model, as `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+    """
+    command = module("commands.convert")
+    command.convert(command.Conversion(**values))
 
 
 @cli.command(epilog=CODES, short_help="Count the words of a text.")

@@ -544,6 +544,29 @@ def test_save_output_vectors_is_refused_if_the_objective_has_none(fails, corpus,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("objective", ["hs", "adaptive-softmax", "char-softmax", "dsoftmax"])
+@pytest.mark.parametrize("which", ["out", "in+out"])
+def test_export_is_refused_before_training_if_words_have_no_output_vectors(fails, corpus, tmp_path, objective, which):
+    arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "--objective", objective, *SMALL]
+    line = fails(78, *arguments, "--export", which)
+    assert line.endswith(f"export: objective {objective} has no output vector per word; use --export in")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fit_exports_output_vectors_or_sums(trained, corpus, tmp_path):
+    model = load_model(trained / "model.safetensors")
+    for which, expected in (("out", model.output), ("in+out", model.input + model.output)):
+        more = ["--save-model", "m.safetensors", "--save-output-vectors", "o.bin"] if which == "in+out" else []
+        w2vtrain("fit", corpus, "-o", f"{which}.txt", "--export", which, *more, "-q", *SMALL, cwd=tmp_path)
+        found = read_vectors(tmp_path / f"{which}.txt")
+        assert found.words == model.words
+        np.testing.assert_array_equal(found.matrix, expected)
+        assert json.loads((tmp_path / f"{which}.txt.json").read_text())["export"] == which
+    np.testing.assert_array_equal(read_vectors(tmp_path / "o.bin").matrix, model.output)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.safetensors").input, model.input)
+    assert json.loads((trained / "vectors.txt.json").read_text())["export"] == "in"
+
+
 # errors
 
 

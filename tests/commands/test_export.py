@@ -12,6 +12,7 @@ from reference import first_lines
 
 from w2vtrain.cli import cli
 from w2vtrain.errors import Stopped
+from w2vtrain.formats.model import load_model
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
@@ -83,6 +84,41 @@ def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
     found = read_vectors(str(folder / "best.bin")).matrix
     assert np.array_equal(found, state.arrays["best.input"][:, :9])
     assert not np.array_equal(found, state.arrays["input"][:, :9])
+
+
+def test_export_writes_output_vectors_or_sums(stopped):
+    folder = stopped()
+    arrays = checkpoint.load(folder / "v.bin.run").arrays
+    inputs, outputs = (arrays[name][:, :9] for name in ("input", "output"))
+    for which, expected in (("out", outputs), ("in+out", inputs + outputs)):
+        w2vtrain(0, folder, "export", "v.bin.run", "-o", f"{which}.txt", "--export", which)
+        assert np.array_equal(read_vectors(str(folder / f"{which}.txt")).matrix, expected)
+
+
+def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped):
+    folder = stopped("--objective", "softmax", "--max-vocab", "50", "--heldout", "text.txt")
+    run = folder / "v.bin.run"
+    state = checkpoint.load(run)
+    name = "best.output" if state.about["best"] else "learned.output"
+    w2vtrain(0, folder, "export", run, "-o", "v.txt", "--export", "out")
+    assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, state.arrays[name][:, :9])
+
+
+@pytest.mark.parametrize(
+    ("objective", "code", "message"),
+    [("hs", 78, "objective hs has no output vector per word"), ("cnn-softmax", 65, "only at the end of training")],
+)
+def test_export_refuses_output_vectors_that_a_checkpoint_lacks(stopped, objective, code, message):
+    folder = stopped("--objective", objective, "--max-vocab", "50")
+    assert message in w2vtrain(code, folder, "export", "v.bin.run", "-o", "v.txt", "--export", "in+out")
+    assert not (folder / "v.txt").exists()
+
+
+def test_resume_writes_the_vectors_that_the_stopped_command_requested(stopped):
+    folder = stopped("--export", "in+out", "--save-model", "m.safetensors")
+    w2vtrain(0, folder, "resume", "v.bin.run", "-q")
+    model = load_model(folder / "m.safetensors")
+    assert np.array_equal(read_vectors(str(folder / "v.bin")).matrix, model.input + model.output)
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_exported(stopped):

@@ -93,12 +93,13 @@ def edit(path, old, new):
 
 @pytest.fixture
 def older(stop):
-    """Return a run folder with the older settings that `architecture` has replaced."""
+    """Return a run folder with the older settings that `architecture` has replaced, and without newer options."""
     folder = stop("--architecture", "cbow-corrected")
 
     def change(about):
         assert about["settings"].pop("architecture") == "cbow-corrected"
         about["settings"] |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False}
+        del about["request"]["export"]
 
     rewrite(folder, change)
     return folder
@@ -352,6 +353,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, tmp_p
         ("output", "v\0.bin"), ("save_vocab", "x\0"), ("read_vocab", "\ud800"), ("output", "/"), ("output", ""),
         ("log_json", "x\0"), ("heldout", ["x\0"]), ("sources", ["\ud800"]), ("checkpoint_every", 10**400),
         ("checkpoint_every", "x"), ("progress_every", None), ("force", 3), ("strange", 1),
+        ("export", "both"), ("export", 3), ("export", ["in"]),
     ],
 )  # fmt: skip
 def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stopped, name, value):

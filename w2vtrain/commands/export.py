@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from w2vtrain.commands.preflight import check_export
+from w2vtrain.commands.request import Export
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.permission import Named, placed, require
 from w2vtrain.registry import CodeNotAllowed
@@ -23,16 +26,17 @@ from w2vtrain.training.predictor import architecture_of
 from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
 
 
-def export(run: str, output: str, format_: str | None, force: bool, named: Named) -> None:
+def export(run: str, output: str, format_: str | None, which: Export, force: bool, named: Named) -> None:
     """Write the vectors of the newest undamaged checkpoint. No lock is taken, so the run may continue meanwhile.
 
-    named: as for `resume`.
+    which: as for `fit --export`; named: as for `resume`.
     """
     folder = Path(run)
     format_of(output, format_)
     named.allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
+    check_export(which, settings.objective)
     found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: the run has no checkpoint yet: send it SIGUSR1 to save one")
@@ -46,11 +50,13 @@ def export(run: str, output: str, format_: str | None, force: bool, named: Named
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
     rows = _vectors(found, bool(best), settings, vocabulary.words)
+    if which != "in":
+        rows = exported(rows, _output_vectors(found, bool(best), settings, len(rows)), which, folder)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
-    which = "from the best epoch so far on held-out text" if best else "current weights"
-    echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {which}", err=True)
+    origin = "from the best epoch so far on held-out text" if best else "current weights"
+    echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {origin}", err=True)
 
 
 def settings_of(folder: Path, journal: Journal) -> Settings:
@@ -85,6 +91,17 @@ def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[
     architecture = architecture_of(settings, words)
     rows = _rows(found, "input", architecture.input_rows(len(words)), settings.vector_size)
     return np.asarray(architecture.vectors(rows))
+
+
+def _output_vectors(found: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
+    """Return the output vectors (V, d) that belong to `_vectors`; DataError if the checkpoint has none."""
+    names = ["best.output"] if best else ["output", "learned.output"]  # with windows, and with blocks
+    if kept := [name for name in names if name in found.arrays]:
+        return _rows(found, kept[0], words, settings.vector_size)
+    raise DataError(
+        f"checkpoint {found.number}: objective {settings.objective} computes its output vectors only at the end of"
+        " training; use --export in"
+    )
 
 
 def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:

@@ -4,11 +4,12 @@ The commands are declared in cli.py.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from w2vtrain.aliases import ALIASES, option
+from w2vtrain.commands.request import Export
 from w2vtrain.config import FIELDS, ROWS
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import Parser, Truth
@@ -39,6 +40,13 @@ format_option: Any = click.option(
     "format_",
     type=click.Choice(vector_formats.names()),
     help="Format of the vectors.  [default: by the file suffix]",
+)
+export_option: Any = click.option(
+    "--export",
+    type=click.Choice(get_args(Export)),
+    default="in",
+    show_default=True,
+    help="Vectors to write: the input vectors, the output vectors, or the sums of both.",
 )
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 pairs_option: Any = click.option(

@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, outputs, regular
+from w2vtrain.commands.request import Export, FitRequest, all_outputs, is_stream, lock_path, outputs, regular
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
-from w2vtrain.objectives import check_options
+from w2vtrain.objectives import check_options, has_word_rows
 from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
@@ -61,11 +61,18 @@ def check_apart(request: FitRequest, folder: Path | None) -> None:
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 
 
+def check_export(export: Export, objective: str) -> None:
+    """Raise ConfigError if output vectors are requested and the objective does not have one per word."""
+    if export != "in" and not has_word_rows(objective):
+        raise ConfigError(f"export: objective {objective} has no output vector per word; use --export in")
+
+
 def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bool] = lambda _: False) -> list[str]:
     """Check every input and try every output file; return the names of the results. owned: see `write_results`."""
     has_rows = check_options(settings)
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
+    check_export(request.export, settings.objective)
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)

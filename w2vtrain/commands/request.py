@@ -8,10 +8,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from w2vtrain.system.files import STDOUT
 
+Export = Literal["in", "out", "in+out"]
+"""Which vectors of a model to write: the input vectors, the output vectors, or the sums of both."""
 LONGEST_NAME = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
@@ -24,6 +26,7 @@ class FitRequest:
     flags: dict[str, Any]
     output: str
     format_: str | None = None
+    export: Export = "in"
     save_output_vectors: str | None = None
     save_model: str | None = None
     save_vocab: str | None = None

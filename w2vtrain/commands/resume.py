@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit import fit, without_effect
@@ -66,6 +66,8 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
 
 def _fits(value: Any, hint: Any) -> bool:
     """Return whether a value from JSON has the type of a FitRequest field; strings must be possible file names."""
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
     kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
     try:
         for text in value if kind is list else [value] if isinstance(value, str) else []:

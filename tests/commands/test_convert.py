@@ -1,0 +1,139 @@
+"""The command `convert`: what it reads, changes, writes and refuses."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from w2vtrain import read_vectors, save_model, write_vectors
+from w2vtrain.formats.model import Model
+
+WORDS = ["the", "of", "zyx", "été", "a", "b"]
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    """Return a folder with vectors in every form, a model, and a model whose output vectors belong to no words."""
+    inputs, outputs = (rng.normal(size=(6, 4)).astype(np.float32) + 1 for _ in range(2))
+    write_vectors(tmp_path / "v.txt", WORDS, inputs)
+    write_vectors(tmp_path / "v.bin", WORDS, inputs)
+    text = (tmp_path / "v.txt").read_text("utf-8")
+    (tmp_path / "glove.txt").write_text(text.partition("\n")[2], "utf-8")
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(text.encode()))
+    counts = np.arange(6, 0, -1)
+    save_model(tmp_path / "model", Model(WORDS, counts, inputs, outputs))
+    save_model(tmp_path / "tree", Model(WORDS, counts, inputs, outputs[1:]))
+    (tmp_path / "vocab.txt").write_text("the 3\nof 2\n")
+    (tmp_path / "nan.txt").write_text("a 1 nan\nb 2 3\n")
+    return tmp_path, inputs, outputs
+
+
+@pytest.fixture
+def convert(folder, w2vtrain_here):
+    """Return a function that converts a file and returns the words, the vectors and what was printed."""
+
+    def run(*words, output="new.bin"):
+        code, out, said = w2vtrain_here(["convert", *words, "-o", output, "--force"], folder[0])
+        assert (code, out) == (0, ""), said
+        found = read_vectors(folder[0] / output)
+        return found.words, found.matrix, said
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.bin", "glove.txt", "v.txt.gz", "model", "tree"])
+@pytest.mark.parametrize("output", ["new.txt", "new.bin"])
+def test_any_kind_of_vectors_is_converted_without_loss(folder, convert, name, output):
+    words, matrix, said = convert(name, output=output)
+    assert words == WORDS
+    np.testing.assert_array_equal(matrix, folder[1])
+    assert said == f"{output}: 6 vectors of 4 dimensions\n"
+    assert (folder[0] / output).read_bytes() == (folder[0] / f"v{output[3:]}").read_bytes()
+
+
+def test_output_vectors_and_sums_come_from_a_model(folder, convert):
+    _, inputs, outputs = folder
+    _, matrix, said = convert("model", "--export", "out")
+    np.testing.assert_array_equal(matrix, outputs)
+    assert "dimensions, output vectors" in said
+    words, matrix, said = convert("model", "--export", "in+out", "--restrict-vocab", "3")
+    assert words == WORDS[:3]
+    np.testing.assert_array_equal(matrix, (inputs + outputs)[:3])
+    assert said == "new.bin: 3 vectors of 4 dimensions, sums of input and output vectors\n"
+
+
+def test_all_changes_are_made_in_order(folder, convert):
+    _, inputs, outputs = folder
+    steps = ["--normalize", "--remove-top", "1", "--center", "--restrict-vocab", "5", "--export", "in+out"]
+    words, matrix, said = convert("model", *steps)
+    rows = (inputs + outputs)[:5].astype(float)
+    rows -= rows.mean(axis=0)
+    top = np.linalg.svd(rows)[2][:1]
+    rows -= rows @ top.T @ top
+    assert words == WORDS[:5]
+    np.testing.assert_allclose(matrix, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
+    assert said == (
+        "new.bin: 5 vectors of 4 dimensions, sums of input and output vectors, centered, without 1 principal component,"
+        " of unit length\n"
+    )
+
+
+def test_each_change_can_be_made_alone(folder, convert):
+    inputs = folder[1].astype(float)
+    _, matrix, said = convert("v.txt", "--center")
+    np.testing.assert_allclose(matrix, inputs - inputs.mean(axis=0), atol=1e-6)
+    assert said.endswith("dimensions, centered\n")
+    _, matrix, _ = convert("v.txt", "--normalize")
+    np.testing.assert_allclose(matrix, inputs / np.linalg.norm(inputs, axis=1, keepdims=True), atol=1e-6)
+    _, matrix, said = convert("v.txt", "--remove-top", "3")
+    assert np.linalg.matrix_rank(matrix, tol=1e-3) == 1
+    assert said.endswith("dimensions, centered, without 3 principal components\n")
+
+
+def test_vectors_pass_through_standard_streams(folder, w2vtrain_here, monkeypatch):
+    path = folder[0]
+    with (path / "v.bin").open("rb") as file:
+        monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file}))
+        code, out, said = w2vtrain_here(["convert", "-", "-o", "-"], path)
+    assert (code, said) == (0, "-: 6 vectors of 4 dimensions\n")
+    assert out == (path / "v.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "message"),
+    [
+        (66, ["nowhere.txt", "-o", "new.txt"], "nowhere.txt cannot be opened"),
+        (65, ["vocab.txt", "-o", "new.txt"], "vocab.txt is a vocabulary"),
+        (65, ["nan.txt", "-o", "new.txt"], "nan.txt:1"),
+        (65, ["v.txt", "-o", "new.txt", "--export", "out"], "v.txt: --export out needs a model"),
+        (65, ["tree", "-o", "new.txt", "--export", "in+out"], "tree: the model has 6 words and 5 output vectors"),
+        (2, ["v.txt", "-o", "new.txt", "--export", "both"], "'both' is not one of"),
+        (2, ["v.txt", "-o", "new.txt", "--remove-top", "4"], "--remove-top 4 would leave nothing of vectors of 4"),
+        (2, ["v.txt", "-o", "new.txt", "--remove-top", "-1"], "--remove-top"),
+        (2, ["v.txt", "-o", "new.txt", "--remove-top", "1", "--restrict-vocab", "3"], "at least 4 vectors"),
+        (2, ["v.txt", "-o", "new.safetensors"], "unknown suffix for vectors"),
+        (2, ["v.txt"], "Missing option '-o'"),
+        (2, ["v.txt", "-o", "v.txt", "--force"], "is both input and output"),
+        (2, ["v.txt", "-o", "./v.txt"], "is both input and output"),
+        (73, ["v.txt", "-o", "v.bin"], "v.bin exists: use --force"),
+        (73, ["nowhere.txt", "-o", "no/new.txt"], "there is no folder"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(folder, w2vtrain_here, code, words, message):
+    path = folder[0]
+    before = {file: file.read_bytes() for file in path.iterdir()}
+    found, out, said = w2vtrain_here(["convert", *words], path)
+    assert (found, out) == (code, ""), said
+    assert said.startswith("w2vtrain: error: ")
+    assert message in said
+    assert said.count("\n") == 1
+    assert {file: file.read_bytes() for file in path.iterdir()} == before
+
+
+def test_too_little_memory_is_reported_with_the_option_that_helps(folder, w2vtrain_here, monkeypatch):
+    def fails(*about):
+        raise MemoryError
+
+    monkeypatch.setattr("w2vtrain.commands.convert.transform", fails)
+    code, _, said = w2vtrain_here(["convert", "v.txt", "-o", "new.txt"], folder[0])
+    assert (code, "--restrict-vocab N" in said) == (71, True), said

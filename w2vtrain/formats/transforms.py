@@ -1,0 +1,145 @@
+"""Change trained vectors: add output vectors, center, remove principal components, and scale to unit length.
+
+Matrices are float32 and sums are float64, block by block. Nothing is read or written here.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError, UsageError
+from w2vtrain.formats.safetensors import row_blocks
+
+LARGEST_DIM = 4096
+"""Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
+
+
+def exported(input: NDArray[np.float32], output: NDArray[np.float32], which: str, where: str | Path) -> NDArray[Any]:
+    """Return the requested vectors of a model, one row per word.
+
+    Parameters
+    ----------
+    input, output : ndarray of float32, shapes (V, d) and (R, d)
+        The input and output vectors; they may be strided views.
+    which : str
+        "in" for the input vectors and "out" for the output vectors, both without a copy, or "in+out" for their sums.
+        Pennington et al. (2014) publish such sums, because both matrices represent the same words.
+    where : str or Path
+        The file that error messages name.
+
+    Raises
+    ------
+    DataError
+        If `output` is requested and R is not V, as for a tree's inner nodes, or if a sum is too large for float32.
+
+    """
+    if which == "in":
+        return input
+    if len(output) != len(input):
+        raise DataError(
+            f"{where}: the model has {len(input):,} words and {len(output):,} output vectors, which do not belong to"
+            " words: only --export in is possible"
+        )
+    if which == "out":
+        return output
+    with in_range(where):
+        return input + output
+
+
+def transform(
+    matrix: NDArray[np.float32], where: str | Path, center: bool = False, remove_top: int = 0, normalize: bool = False
+) -> None:
+    """Change vectors in place: center them, remove principal components, and scale them to unit length, in this order.
+
+    Parameters
+    ----------
+    matrix : ndarray of float32, shape (V, d)
+        One row per word, all finite.
+    where : str or Path
+        The file that error messages name.
+    center : bool, default False
+        Subtract the mean of all vectors from each.
+    remove_top : int, default 0
+        Center the vectors and remove their projections on the first `remove_top` principal components (Mu & Viswanath
+        2018, "All-but-the-top").
+    normalize : bool, default False
+        Divide each vector by its length. Zero vectors do not change.
+
+    Raises
+    ------
+    UsageError
+        If `remove_top` is d or more, or if d is larger than V or LARGEST_DIM. The covariance thus takes at most twice
+        the memory of `matrix`; computing its eigenvectors takes five times that for a moment, but less than 1 GiB.
+    DataError
+        If a result is too large for float32.
+
+    """
+    if remove_top:
+        check_components(matrix.shape, remove_top, where)
+    with in_range(where):
+        if center or remove_top:
+            subtract_mean(matrix)
+        if remove_top:
+            remove_components(matrix, top_components(matrix, remove_top))
+        if normalize:
+            scale_to_unit(matrix)
+
+
+def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> None:
+    """Raise UsageError unless `count` principal components can be removed from a matrix of this shape."""
+    V, d = shape
+    if count >= d:
+        raise UsageError(f"{where}: --remove-top {count:,} would leave nothing of vectors of {d:,} dimensions")
+    if d > LARGEST_DIM:
+        raise UsageError(f"{where}: --remove-top takes vectors of at most {LARGEST_DIM:,} dimensions, not {d:,}")
+    if d > V:
+        raise UsageError(f"{where}: --remove-top needs at least {d:,} vectors of {d:,} dimensions, but there are {V:,}")
+
+
+@contextmanager
+def in_range(where: str | Path) -> Iterator[None]:
+    """Raise DataError if the block computes a value that is too large for float32."""
+    try:
+        with np.errstate(over="raise", invalid="ignore"):
+            yield
+    except FloatingPointError:
+        raise DataError(f"{where}: a changed vector has a value that is too large for float32") from None
+
+
+def subtract_mean(matrix: NDArray[np.float32]) -> None:
+    """Subtract the mean row of a matrix (V, d) from each row, in place."""
+    mean = np.zeros(matrix.shape[1])
+    for rows in row_blocks(matrix):
+        mean += matrix[rows].sum(axis=0, dtype=np.float64)
+    mean /= len(matrix)
+    for rows in row_blocks(matrix):
+        matrix[rows] = matrix[rows] - mean
+
+
+def top_components(matrix: NDArray[np.float32], count: int) -> NDArray[np.float64]:
+    """Return the first `count` principal components of a centered matrix (V, d), as orthonormal columns (d, count)."""
+    covariance = np.zeros((matrix.shape[1], matrix.shape[1]))
+    for rows in row_blocks(matrix):
+        block = matrix[rows].astype(np.float64)
+        covariance += block.T @ block
+    vectors: NDArray[np.float64] = np.linalg.eigh(covariance)[1]  # in ascending order of their eigenvalues
+    return vectors[:, -count:].copy()
+
+
+def remove_components(matrix: NDArray[np.float32], components: NDArray[np.float64]) -> None:
+    """Subtract from each row of a matrix (V, d) its projection on orthonormal columns (d, n), in place."""
+    for rows in row_blocks(matrix):
+        block = matrix[rows].astype(np.float64)
+        matrix[rows] = block - (block @ components) @ components.T
+
+
+def scale_to_unit(matrix: NDArray[np.float32]) -> None:
+    """Divide each row of a matrix (V, d) by its length, in place; rows of zeros do not change."""
+    for rows in row_blocks(matrix):
+        block = matrix[rows].astype(np.float64)  # squares of float32 neither overflow nor underflow in float64
+        lengths = np.linalg.norm(block, axis=1, keepdims=True)
+        matrix[rows] = block / np.where(lengths > 0, lengths, 1)

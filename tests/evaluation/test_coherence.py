@@ -28,13 +28,11 @@ def test_a_thread_gives_up_if_nobody_answers():
 
 
 def test_a_round_trip_is_a_time(monkeypatch):
-    monkeypatch.setattr(coherence, "automatic_threads", lambda: (2, ""))
     monkeypatch.setattr(coherence, "SPINS", PATIENT)
     assert 1e-9 < coherence.round_trip(turns=10, tries=1) < 1
 
 
 def test_a_round_trip_without_answers_is_unknown(monkeypatch):
-    monkeypatch.setattr(coherence, "automatic_threads", lambda: (2, ""))
     monkeypatch.setattr(coherence, "SPINS", 0)
     before = threading.active_count()
     assert coherence.round_trip() is None
@@ -45,14 +43,8 @@ def test_the_other_thread_ends_after_an_error(monkeypatch):
     def fails(cell, player, *turns):
         return 1 / player if turns[1] > 0 else True  # player 0 fails, but not in the call that compiles
 
-    monkeypatch.setattr(coherence, "automatic_threads", lambda: (2, ""))
     monkeypatch.setattr(coherence, "bounce", fails)
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError):
         coherence.round_trip()
     assert threading.active_count() == before
-
-
-def test_a_single_core_has_no_round_trip(monkeypatch):
-    monkeypatch.setattr(coherence, "automatic_threads", lambda: (1, ""))
-    assert coherence.round_trip() is None

@@ -17,7 +17,7 @@ NEAR, FAR = 3e-8, 1.6e-7
 def measured(monkeypatch):
     """Return a function that measures a job of two threads, which does nothing, between two given round trips."""
 
-    def run(job, *trips):
+    def run(job, *trips, cores=2):
         found, happened = iter(trips), []
 
         def train(command, **_):
@@ -32,6 +32,7 @@ def measured(monkeypatch):
         monkeypatch.setattr(measure, "subprocess", SimpleNamespace(run=train, PIPE=subprocess.PIPE))
         monkeypatch.setattr(measure, "round_trip", round_trip)
         monkeypatch.setattr(measure, "evaluate", lambda *_: {})
+        monkeypatch.setattr(measure, "automatic_threads", lambda: (cores, ""))
         return measure.measure(job), happened
 
     return run
@@ -62,7 +63,8 @@ def test_speeds_and_round_trips_of_a_measurement(measured):
     assert replace(found, row_bytes=6.0).row_speed == 3
 
 
-def test_a_job_of_one_thread_has_no_round_trip(measured):
-    found, happened = measured(replace(JOB, threads=1))
+@pytest.mark.parametrize(("threads", "cores"), [(1, 2), (2, 1)])
+def test_one_thread_or_core_has_no_round_trip(measured, threads, cores):
+    found, happened = measured(replace(JOB, threads=threads), cores=cores)
     assert happened == ["job"]
     assert (found.round_trips, found.round_trip, found.cores) == ((None, None), None, None)

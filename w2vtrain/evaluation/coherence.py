@@ -16,7 +16,6 @@ from numba.core import types
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import emitter_of
 from w2vtrain.kernels.rows import apart_zeros
-from w2vtrain.system.machine import automatic_threads
 
 FAR = 100e-9
 """Seconds of a round trip above which two cores are called far from each other."""
@@ -67,11 +66,9 @@ def bounce(cell: np.ndarray, player: int, first: int, end: int, spins: int) -> b
 def round_trip(turns: int = 1000, tries: int = 9) -> float | None:
     """Return the median of the seconds that a cache line takes to another core and back; each try takes some turns.
 
-    The operating system chooses the two cores, as in training. Return None if this process may use only one core, or if
-    no try was answered, because the machine is too busy to run both threads at once. A first call compiles the kernel.
+    The operating system chooses the two cores, as in training. Return None if no try was answered, because there is
+    only one core, or because the machine is too busy to run both threads at once. A first call compiles the kernel.
     """
-    if automatic_threads()[0] < 2:
-        return None
     bounce(np.zeros(1, np.int64), 0, 0, 0, 0)  # compile
     with ThreadPoolExecutor(1, "w2vtrain coherence") as other:  # ends the thread after an error, too
         seconds = [found for _ in range(tries) if (found := _round_trip(other, turns)) is not None]

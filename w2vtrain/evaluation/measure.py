@@ -18,6 +18,7 @@ from w2vtrain.evaluation.coherence import FAR, round_trip
 from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.system.machine import automatic_threads
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
 
 
 def _round_trip(job: Job) -> float | None:
-    """Return the seconds of a cache line's round trip between two cores; None for a job of one thread."""
-    return round_trip() if job.threads > 1 else None
+    """Return the seconds of a cache line's round trip between two cores; None if there is one thread or one core."""
+    return round_trip() if job.threads > 1 and automatic_threads()[0] > 1 else None
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

@@ -445,7 +445,7 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Training runs per job.")
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="Passes over the corpus.")
 @click.option("--vector-size", type=click.IntRange(1), default=200, show_default=True, help="Dimensions.")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Number of threads.")
+@click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
 @questions_option
 @pairs_option
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
@@ -461,8 +461,10 @@ def bench(corpus: str, **options: Any) -> None:
     """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
     All jobs use window 5, 5 noise words, sample 1e-3 and min count 5. Each runs in its own process, and the systems
-    take turns. GFLOP counts the floating-point operations of products and updates; the machine's limits are printed
-    first.
+    and numbers of threads take turns. GFLOP counts the floating-point operations of products and updates; the machine's
+    limits are printed first. Before and after each job with several threads, the round trip of a cache line between two
+    cores is measured: cores are near if both take less than 100 ns. Last comes what limits each job of w2vtrain: the
+    arithmetic, the rows that have to come from memory, or coherence, which is what threads lose to each other.
     """
     module("commands.bench").bench(corpus, **options)
 

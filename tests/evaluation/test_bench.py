@@ -1,4 +1,4 @@
-"""Benchmarks: operation counts against a count by hand, and the tables, JSON and picture of the command."""
+"""Benchmarks: the tables, lines, JSON and pictures of the command, and the systems that it measures."""
 
 import contextlib
 import io
@@ -12,26 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from reference import huffman_lengths
 from snippets import fake_word2vec
 
 from w2vtrain.cli import cli
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation import sweep
 from w2vtrain.evaluation.bench import side_by_side
-from w2vtrain.evaluation.limits import (
-    CHAINS,
-    Limits,
-    change_rows,
-    measure_limits,
-    multiply_adds,
-    operations,
-    path_length,
-    triad,
-)
+from w2vtrain.evaluation.limits import Limits
+from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.systems import SYSTEMS, Job, arguments, child
-from w2vtrain.kernels.llvm import LANES
-from w2vtrain.kernels.rows import padded_rows
 
 
 @pytest.fixture(scope="module")
@@ -55,35 +44,6 @@ def run(*words):
     return done
 
 
-def test_measured_limits_count_the_work_that_is_done(monkeypatch):
-    assert multiply_adds(3, 0.5) == pytest.approx(multiply_adds(0, 0.5)), "1 = 0.5 * 1 + 0.5"
-    assert multiply_adds(2, 2.0) == pytest.approx(10 * multiply_adds(0, 2.0)), "1 -> 4 -> 10"
-    a, b, c = (np.full(9, x, np.float32) for x in (0, 1, 2))
-    triad(a, b, c, 3.0)
-    np.testing.assert_array_equal(a, 7)
-    matrix = padded_rows(20, 16)
-    change_rows(matrix, np.array([3, 19, 3]), np.ones((1, 16), np.float32))
-    assert matrix.sum(axis=1).tolist() == [16.0 * k for k in [0, 0, 0, 1, *[0] * 15, 0.5]]
-    monkeypatch.setattr("w2vtrain.evaluation.limits.fastest", lambda act: (act(), 0.5)[1])
-    found = measure_limits(1000, 32)
-    assert found.flops == 2 * (2 * LANES * CHAINS << 22), "operations per second"
-    assert (found.triad, found.rows) == (2 * (3 * 4 << 24), 2 * (2 * 1000 * 32 * 4)), "bytes per second"
-
-
-def test_operations_match_a_count_by_hand():
-    """A multiply-add counts as two operations; each candidate needs a product and an update of each of two rows."""
-    assert operations(32, 6, 0) == 6 * 3 * 32 * 2
-    assert operations(25, 6, 0) == operations(32, 6, 0), "rows are padded"
-    assert operations(32, 6, 4) == (6 * 3 + 4 * 2) * 32 * 2, "CBOW also sums and updates its context rows"
-
-
-def test_path_length_is_weighted_by_the_words_left_by_subsampling():
-    counts = np.array([900, 50, 30, 20])
-    lengths = np.array(huffman_lengths(counts))
-    assert path_length(counts, 0.0) == pytest.approx((lengths * counts).sum() / 1000)
-    assert path_length(counts, 0.001) > path_length(counts, 0.0)
-
-
 def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
     pytest.importorskip("gensim")
     done = run(
@@ -103,9 +63,13 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
     assert (theirs[columns.index("ready s")], gensim["preparing"]) == ("-", None)
     whole = gensim["whole_wall"] / mine["whole_wall"]
     assert re.search(
-        rf"cbow hs compared with gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$", done.stdout.strip()
+        rf"^cbow hs, 1 thread, compared with gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$",
+        done.stdout,
+        re.MULTILINE,
     )
     assert mine["operations"] > 1e5
+    assert mine["row_bytes"] == 0, "all rows of 50 words are in the cache"
+    assert mine["round_trips"] == [None, None], "one thread waits for no other"
     assert gensim["operations"] is None
     assert mine["words"] == gensim["words"]
 
@@ -120,6 +84,51 @@ def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):
         ("w2vtrain", "cbow", "hs", None), ("gensim", "cbow", "hs", 0.1), ("w2vtrain", "cbow", "nce", None),
         ("w2vtrain", "vlbl", "hs", None), ("w2vtrain", "vlbl", "nce", None),
     ]  # fmt: skip
+
+
+def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch):
+    """With made-up measurements: two far cores do 1.3 times the work of one."""
+
+    def made_up(job, questions, pairs):
+        wall, trips = (10 / 1.3, (2e-7, 1.2e-7)) if job.threads == 2 else (10.0, (None, None))
+        cpu = wall * job.threads
+        more = {"operations": 2e11, "row_bytes": 4e10, "round_trips": trips}
+        return Measurement(job, 1000, cpu, wall, cpu, wall, 1 << 20, {"analogies": 0.1}, **more)
+
+    monkeypatch.setattr("w2vtrain.evaluation.bench.measure", made_up)
+    monkeypatch.setattr("w2vtrain.evaluation.bench.warm_up", lambda job, folder: None)
+    done = run(
+        corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
+        "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
+        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png",
+    )  # fmt: skip
+    found = json.loads((tmp_path / "found.json").read_text())["measurements"]
+    order = [(m["job"]["seed"], m["job"]["threads"], m["job"]["system"]) for m in found]
+    assert order == [(s, t, name) for s in (1, 2) for t in (1, 2) for name in ("w2vtrain", "pword2vec")]
+    assert [(m["cores"], m["round_trips"], m["wall_speed"]) for m in found[1:3]] == [
+        (None, [None, None], 100), ("far", [2e-7, 1.2e-7], 130),
+    ]  # fmt: skip
+    rows = [[cell.strip() for cell in line.split("|")[3:9]] for line in done.stdout.splitlines() if "|" in line]
+    assert rows[0] == ["system", "alpha", "threads", "words/CPU s", "words/s", "round trip ns"]
+    assert rows[4] == ["w2vtrain", "default", "2", "65", "130", "160"]
+    assert done.stdout.splitlines()[6:] == [
+        "skipgram neg, 1 thread, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
+        "skipgram neg, 2 threads, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
+        "skipgram neg: 2 threads 1.30x of one by wall time (far cores, 160 ns)",
+        "skipgram neg, 1 thread: arithmetic 20%, rows 40% of this machine's limits: limited by none of these alone;"
+        " the rest is drawing, finding windows and waiting",
+        "skipgram neg, 2 threads (far cores, 160 ns): arithmetic 13%, rows 26% of this machine's limits, 35% lost with"
+        " 2 threads: limited by coherence",
+    ]
+    assert (tmp_path / "plot.png").exists()
+
+
+@pytest.mark.parametrize("text", ["", "0", "1,,2", "two", "1,-2", "1.5"])
+def test_threads_that_are_no_numbers_are_refused(corpus, text, w2vtrain_here, tmp_path):
+    code, said, error = w2vtrain_here(["bench", corpus, "--systems", "w2vtrain", "--threads", text], tmp_path)
+    assert (code, said) == (ConfigError.exit_code, "")
+    message = f"threads: expected positive numbers, separated by commas, got {text!r}"
+    assert error == f"w2vtrain: error: {message}\n"
 
 
 def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
@@ -147,7 +156,7 @@ def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
     assert 0 < theirs["training_wall"] < theirs["whole_wall"]
     assert theirs["training_cpu"] > 0
     assert 1 << 20 < theirs["peak_memory"] < 60 << 20, "of the program, not of this process"
-    assert "cbow neg compared with word2vec.c: " in done.stdout
+    assert "cbow neg, 1 thread, compared with word2vec.c: " in done.stdout
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -227,9 +236,10 @@ def test_a_plot_without_questions_is_refused(corpus, tmp_path):
 
 
 def test_a_sweep_refuses_options_that_it_would_ignore(corpus, tmp_path):
-    for words in (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"], ["--plot", "plot.png"]):
+    ignored = (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"], ["--plot", "plot.png"])
+    for words in (*ignored, ["--threads", "1,2"]):
         command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
-        with pytest.raises(UsageError, match="measures only speed"):
+        with pytest.raises(UsageError, match=r"measures only speed|varies the threads itself"):
             CliRunner().invoke(cli, command, catch_exceptions=False)
     assert not (tmp_path / "sweep.png").exists()
 

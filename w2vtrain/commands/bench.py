@@ -10,7 +10,9 @@ from typing import Any
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation import sweep as sweeping
 from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
+from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.roofline import limiting, scaling
 from w2vtrain.evaluation.systems import SYSTEMS, Job, installed, program_path
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
@@ -30,6 +32,8 @@ def bench(
         check_writable(file, force=True)
     if sweep and (options["alphas"] or options["programs"] or questions or pairs or plot):
         raise UsageError("--sweep measures only speed: remove --alpha, --program, --questions, --pairs and --plot")
+    if sweep and "," in options["threads"]:
+        raise UsageError("--sweep varies the threads itself: give --threads a single number, for the other settings")
     if plot and not questions:
         raise UsageError("--plot shows the accuracy on --questions: add that option")
     systems = _systems(corpus, **options)
@@ -41,20 +45,30 @@ def bench(
             base = replace(systems[0], system="w2vtrain", architecture=named[0][0], objective=named[1][0])
             _sweep(results, base, seeds, machine["limits"]["flops"], Path(sweep))
         else:
-            _side_by_side(results, systems, *named, seeds, questions, pairs)
+            limits = Limits(**machine["limits"])
+            _side_by_side(results, limits, systems, *named, seeds, questions, pairs)
     finally:  # a job that fails does not lose the measurements before it
         if plot and results:
             picture(results, Path(plot))
         if json_file:
-            rows = {"machine": machine, "measurements": [asdict(m) for m in results]}
+            rows = {"machine": machine, "measurements": [_record(m) for m in results]}
             with atomic_write(json_file, force=True) as out:
                 out.write(json_text(rows, indent=True).encode() + b"\n")
 
 
+def _record(m: Measurement) -> dict[str, Any]:
+    """Return a measurement for the JSON file, with the figures that classify it."""
+    return {**asdict(m), "wall_speed": m.wall_speed, "cores": m.cores}
+
+
 def _systems(
-    corpus: str, systems: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
+    corpus: str, systems: str, threads: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
 ) -> list[Job]:
-    """Return a job per requested system that is installed; ConfigError for an unknown one, or if none is installed."""
+    """Return a job per number of threads and requested system that is installed.
+
+    Raise ConfigError for an unknown system, or if none is installed.
+    """
+    numbers = _threads(threads)
     if wrong := [text for text in programs if "=" not in text]:
         raise ConfigError(f"program: expected SYSTEM=PATH, got {wrong[0]!r}")
     paths = {name: program_path(name, path) for name, _, path in (text.partition("=") for text in programs)}
@@ -67,7 +81,19 @@ def _systems(
     if missing := [name for name in wanted if name not in found]:
         echo(f"warning: not installed, so not measured: {', '.join(missing)}", err=True)
     base = Job("w2vtrain", "skipgram", "neg", corpus, **settings)
-    return [replace(base, system=name, alpha=rates.get(name), program=paths.get(name)) for name in found]
+    jobs = [replace(base, system=name, alpha=rates.get(name), program=paths.get(name)) for name in found]
+    return [replace(job, threads=number) for number in numbers for job in jobs]
+
+
+def _threads(text: str) -> list[int]:
+    """Return the numbers of threads in a string such as `1,2`, each once."""
+    try:
+        numbers = [int(number) for number in text.split(",")]
+        if min(numbers) > 0:
+            return list(dict.fromkeys(numbers))
+    except ValueError:
+        pass
+    raise ConfigError(f"threads: expected positive numbers, separated by commas, got {text!r}")
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
@@ -81,19 +107,29 @@ def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
     raise ConfigError(f"alpha: expected SYSTEM=NUMBER, with a positive number, got {', '.join(alphas)}")
 
 
-def _side_by_side(results: list[Measurement], *what: Any) -> None:
-    """Measure and append to `results`; print each result and the table. what: the arguments of `side_by_side`."""
+def _side_by_side(results: list[Measurement], limits: Limits, *what: Any) -> None:
+    """Measure and append to `results`; print each result, the table, ratios and what limits this machine.
+
+    what: the arguments of `side_by_side`.
+    """
     try:
         for m in side_by_side(*what):
             results.append(m)
-            speed = f"{m.speed:,.0f} words/CPU s" if m.speed else ""
-            scores = " ".join(f"{name} {value:.4f}" for name, value in m.scores.items())
-            job = f"{m.job.system} {m.job.architecture} {m.job.objective} seed {m.job.seed}"
-            echo(f"{job}: {m.whole_wall:.1f} s {speed} {scores}", err=True)
+            echo(_line(m), err=True)
     finally:
         echo(table(results))
-        for line in ratios(results):
+        for line in [*ratios(results), *scaling(results), *limiting(results, limits)]:
             echo(line)
+
+
+def _line(m: Measurement) -> str:
+    """Return a measurement in one line."""
+    found = [f"{m.job.system} {m.job.name}, seed {m.job.seed}: {m.whole_wall:.1f} s"]
+    if m.speed and m.wall_speed:
+        found.append(f"{m.speed:,.0f} words/CPU s {m.wall_speed:,.0f} words/s")
+    if m.round_trip:
+        found.append(f"round trip {1e9 * m.round_trip:,.0f} ns")
+    return " ".join(found + [f"{name} {value:.4f}" for name, value in m.scores.items()])
 
 
 def _sweep(results: list[Measurement], base: Job, repeats: int, peak: float, path: Path) -> None:

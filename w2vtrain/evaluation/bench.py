@@ -1,7 +1,7 @@
 """Compare the speed and accuracy of w2vtrain and other systems in one run on one corpus, as a table and a plot.
 
-measure.py runs each job in its own process. The systems take turns, seed by seed, because the speed of a shared
-machine drifts.
+measure.py runs each job in its own process. The systems and numbers of threads take turns, seed by seed, because the
+speed of a shared machine drifts.
 """
 
 import contextlib
@@ -27,7 +27,8 @@ def side_by_side(
 ) -> Iterator[Measurement]:  # fmt: skip
     """Measure every system on each architecture and objective that it supports; for each seed, the systems take turns.
 
-    systems: one job per system, with its settings; architecture, objective and seed are filled in here.
+    systems: one job per system and number of threads, with its settings; architecture, objective and seed are filled
+    in here.
     """
     for architecture in architectures:
         for objective in objectives:
@@ -45,13 +46,16 @@ def side_by_side(
 def table(measurements: list[Measurement]) -> str:
     """Return a Markdown table: medians over seeds for speed, time and memory, means with ranges for scores."""
     names = sorted({name for m in measurements for name in m.scores})
-    head = ["architecture", "objective", "system", "alpha", "words/CPU s", "GFLOP/CPU s", "read words/s", "ready s"]
-    head += ["whole job s", "peak MiB", *names]
+    head = ["architecture", "objective", "system", "alpha", "threads", "words/CPU s", "words/s", "round trip ns"]
+    head += ["GFLOP/CPU s", "read words/s", "ready s", "whole job s", "peak MiB", *names]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for group in _groups(measurements):
         job = group[0].job
         cells = [job.architecture, job.objective, job.system, f"{job.alpha:g}" if job.alpha else "default"]
+        cells.append(f"{job.threads}")
         cells.append(_median([m.speed for m in group]))
+        cells.append(_median([m.wall_speed for m in group]))
+        cells.append(_median([m.round_trip and m.round_trip * 1e9 for m in group]))
         cells.append(_median([m.flops and m.flops / 1e9 for m in group]))
         cells.append(_median([m.read_speed for m in group]))
         cells.append(_median([m.preparing for m in group], ".2f"))
@@ -70,32 +74,32 @@ def _median(values: Sequence[float | None], form: str = ",.0f") -> str:
 
 
 def ratios(measurements: list[Measurement]) -> list[str]:
-    """Return one line per architecture, objective and other system: how many times as fast w2vtrain is.
+    """Return one line per architecture, objective, number of threads and other system: how fast w2vtrain is beside it.
 
     Each ratio is the quotient of two medians over seeds.
     """
-    groups = {(g[0].job.architecture, g[0].job.objective, g[0].job.system): g for g in _groups(measurements)}
+    groups = {(g[0].job.name, g[0].job.system): g for g in _groups(measurements)}
     what: dict[str, Callable[[Measurement], float | None]] = {
         "words per CPU second": lambda m: m.speed,
         "whole job": lambda m: 1 / m.whole_wall,
         "reading": lambda m: m.read_speed,
     }
     lines = []
-    for (architecture, objective, system), theirs in groups.items():
-        ours = groups.get((architecture, objective, "w2vtrain"))
+    for (name, system), theirs in groups.items():
+        ours = groups.get((name, "w2vtrain"))
         if system == "w2vtrain" or ours is None:
             continue
         found = []
-        for name, of in what.items():
+        for figure, of in what.items():
             pair = [[value for m in group if (value := of(m))] for group in (ours, theirs)]
             if all(pair):
-                found.append(f"{name} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
-        lines.append(f"{architecture} {objective} compared with {system}: {', '.join(found)}")
+                found.append(f"{figure} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
+        lines.append(f"{name}, compared with {system}: {', '.join(found)}")
     return lines
 
 
 def picture(measurements: Sequence[Measurement], path: Path) -> None:
-    """Draw words per second of the whole job beside analogy accuracy: one row per system, architecture and objective.
+    """Draw words per second of the whole job beside analogy accuracy: one row per system and job.
 
     Bars are medians of speed and means of accuracy over seeds; gray lines span the seeds. The measurements must have
     analogy scores.
@@ -104,8 +108,8 @@ def picture(measurements: Sequence[Measurement], path: Path) -> None:
 
     groups = sorted(_groups(list(measurements)), key=lambda group: statistics.median(map(_whole_speed, group)))
     jobs = [group[0].job for group in groups]
-    alone = len({(job.architecture, job.objective) for job in jobs}) == 1
-    names = [job.system if alone else f"{job.system} {job.architecture} {job.objective}" for job in jobs]
+    alone = len({job.name for job in jobs}) == 1
+    names = [job.system if alone else f"{job.system} {job.name}" for job in jobs]
     figure = Figure(figsize=(9, 0.7 + 0.45 * len(groups)), layout="constrained")
     panels: list[tuple[str, str, Callable[[Measurement], float], Callable[[list[float]], float]]] = [
         ("words per second, from text to written vectors", "{:,.0f}", _whole_speed, statistics.median),

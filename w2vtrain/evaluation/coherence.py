@@ -6,8 +6,8 @@ move their cores about, so that both happen within seconds.
 """
 
 import statistics
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from numba.core import types
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import emitter_of
 from w2vtrain.kernels.rows import apart_zeros
-from w2vtrain.system.machine import automatic_threads
 
 FAR = 100e-9
 """Seconds of a round trip above which two cores are called far from each other."""
 
-SPINS = 100_000_000
-"""How often a thread looks for the other one's answer before it gives up."""
+SPINS = 40_000_000
+"""Looks at the cell after which a thread gives up, about 10 ms. On a busy machine both threads may get the same core,
+where each answer takes a time slice."""
 
 
 def load_shared(cell: np.ndarray) -> int:
@@ -51,10 +51,10 @@ def _emit_store_shared(context: Any, builder: Any, signature: Any, args: Any) ->
 def bounce(cell: np.ndarray, player: int, first: int, end: int, spins: int) -> bool:
     """Wait for the other player's number in cell (1,) int64 and answer with the next one, in the turns [first, end).
 
-    player: 0 or 1; the cell starts at 0. Return False if the other player did not answer within `spins` looks.
+    player: 0 or 1; the cell starts at 0. Return False if all turns together take more than `spins` looks.
     """
+    waited = 0
     for turn in range(first, end):
-        waited = 0
         while load_shared(cell) != 2 * turn + player:
             waited += 1
             if waited > spins:
@@ -63,20 +63,24 @@ def bounce(cell: np.ndarray, player: int, first: int, end: int, spins: int) -> b
     return True
 
 
-def round_trip(turns: int = 20_000, tries: int = 5) -> float | None:
-    """Return the median of the seconds that a cache line takes to another core and back; None with a single core."""
-    if automatic_threads()[0] < 2:
-        return None
+def round_trip(turns: int = 1000, tries: int = 9) -> float | None:
+    """Return the median of the seconds that a cache line takes to another core and back; each try takes some turns.
+
+    The operating system chooses the two cores, as in training. Return None if no try was answered, because there is
+    only one core, or because the machine is too busy to run both threads at once. A first call compiles the kernel.
+    """
     bounce(np.zeros(1, np.int64), 0, 0, 0, 0)  # compile
-    seconds = []
-    for _ in range(tries):
-        cell = apart_zeros((1,), np.int64)
-        other = threading.Thread(target=bounce, args=(cell, 1, 0, turns, SPINS))
-        other.start()
-        answered = bounce(cell, 0, 0, 2, SPINS)  # at its second turn, the other thread runs
-        started = time.perf_counter()
-        answered = answered and bounce(cell, 0, 2, turns, SPINS)
-        if answered:
-            seconds.append((time.perf_counter() - started) / (turns - 2))
-        other.join()
+    with ThreadPoolExecutor(1, "w2vtrain coherence") as other:  # ends the thread after an error, too
+        seconds = [found for _ in range(tries) if (found := _round_trip(other, turns)) is not None]
     return statistics.median(seconds) if seconds else None
+
+
+def _round_trip(other: ThreadPoolExecutor, turns: int) -> float | None:
+    """Return the mean of the seconds of all turns but two, None if a thread gave up."""
+    cell = apart_zeros((1,), np.int64)
+    answers = other.submit(bounce, cell, 1, 0, turns, SPINS)
+    answered = bounce(cell, 0, 0, 2, SPINS)  # at its second turn, the other thread runs
+    started = time.perf_counter()
+    answered = answered and bounce(cell, 0, 2, turns, SPINS)
+    seconds = time.perf_counter() - started
+    return seconds / (turns - 2) if answers.result() and answered else None

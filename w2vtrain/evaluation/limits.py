@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
 from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
+from w2vtrain.objectives.hs import NEAR
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 
@@ -115,10 +116,52 @@ def operations(dim: int, rows: float, contexts: float) -> float:
     Logistic functions are not counted. contexts: input rows that CBOW sums and updates in addition; 0 for skip-gram,
     whose single input row is one of the two sides.
     """
-    return 2.0 * (-(-dim // ROW) * ROW) * (3 * rows + 2 * contexts)
+    return 2.0 * _columns(dim) * (3 * rows + 2 * contexts)
 
 
-def path_length(counts: np.ndarray, sample: float) -> float:
-    """Return the mean number of Huffman tree nodes that hs scores per target word, after subsampling."""
-    kept = counts * (keep_thresholds(counts, sample) / 2.0**32)
-    return float((np.diff(huffman(counts).start) * kept).sum() / kept.sum())
+def row_bytes(dim: int, rows: float) -> float:
+    """Return the bytes read and written to change a number of rows, as Limits.rows counts them."""
+    return 2.0 * 4 * _columns(dim) * rows
+
+
+def _columns(dim: int) -> int:
+    """Return the number of columns of a row in memory."""
+    return -(-dim // ROW) * ROW
+
+
+def rows_fetched(counts: np.ndarray, sample: float, windows: float, noise: np.ndarray | None, draws: float) -> float:
+    """Return how many rows training must at least fetch from beyond the second-level cache and write back.
+
+    The NEAR rows of each matrix that are used most often count as being in the cache. A window fetches the input row of
+    one new context word, because the others are also in the window before it, and the output row of its target, or the
+    nodes of its target's path. A noise word's row is fetched once per draw from the whole vocabulary, so once per chunk
+    if it comes from the pool of a chunk.
+
+    counts (V,): of the words in descending order; sample: the subsampling threshold; windows: the number of windows
+    trained on; noise (V,): the distribution Q, None for hs; draws: how many words are drawn from Q in all.
+    """
+    word = _beyond_cache(_kept(counts, sample))
+    if noise is None:
+        return windows * (word + path_length(counts, sample, NEAR))
+    return windows * 2 * word + draws * _beyond_cache(noise)
+
+
+def _beyond_cache(weights: np.ndarray) -> float:
+    """Return the share of all weights (V,), in descending order, after the first NEAR."""
+    return float(weights[NEAR:].sum() / weights.sum())
+
+
+def _kept(counts: np.ndarray, sample: float) -> np.ndarray:
+    """Return how many tokens of each word (V,) subsampling keeps on average."""
+    kept: np.ndarray = counts * (keep_thresholds(counts, sample) / 2.0**32)
+    return kept
+
+
+def path_length(counts: np.ndarray, sample: float, cached: int = 0) -> float:
+    """Return the mean number of Huffman tree nodes that hs scores per target word, after subsampling.
+
+    cached: the number of nodes nearest the root that do not count.
+    """
+    tree, kept = huffman(counts), _kept(counts, sample)
+    counted = (tree.nodes < len(counts) - 1 - cached).astype(np.int64)  # the root has the highest number
+    return float((np.add.reduceat(counted, tree.start[:-1]) * kept).sum() / kept.sum())

@@ -5,6 +5,7 @@ bench.py and sweep.py choose what to measure.
 """
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,11 @@ from pathlib import Path
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation.analogies import evaluate_analogies
+from w2vtrain.evaluation.coherence import FAR, round_trip
 from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.system.machine import automatic_threads
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,11 @@ class Measurement:
 
     words: corpus words that the system counts in its vocabulary, times epochs; training: from the first trained word to
     the last; whole: from the text to written vectors, without imports; peak_memory: bytes; operations: float32
-    operations in products and updates; reading: from the text to the vocabulary and, for w2vtrain, to word ids (gensim
-    also creates its matrices); tokens: words of the text read; preparing: from the end of reading to the first trained
-    word.
+    operations in products and updates; row_bytes: bytes of rows that are fetched from beyond the cache and written
+    back, at least (limits.rows_fetched); round_trips: of a cache line between two cores, directly before and after a
+    job of several threads (coherence.py); reading: from the text to the vocabulary and, for w2vtrain, to word ids
+    (gensim also creates its matrices); tokens: words of the text read; preparing: from the end of reading to the first
+    trained word.
     """
 
     job: Job
@@ -38,6 +43,8 @@ class Measurement:
     peak_memory: int
     scores: dict[str, float]
     operations: float | None = None
+    row_bytes: float | None = None
+    round_trips: tuple[float | None, float | None] = (None, None)
     tokens: int | None = None
     reading: float | None = None
     preparing: float | None = None
@@ -46,6 +53,28 @@ class Measurement:
     def speed(self) -> float | None:
         """Words per CPU second of training."""
         return self.words / self.training_cpu if self.training_cpu else None
+
+    @property
+    def wall_speed(self) -> float | None:
+        """Words per second of training, by wall-clock time."""
+        return self.words / self.training_wall if self.training_wall else None
+
+    @property
+    def cores(self) -> str | None:
+        """How far apart the cores are: "near" or "far" by both round trips, "mixed" if these differ, None if unknown.
+
+        Virtual machines move their cores about, so that this belongs to each measurement.
+        """
+        before, after = self.round_trips
+        if before is None or after is None:
+            return None
+        return "near" if max(before, after) < FAR else "far" if min(before, after) >= FAR else "mixed"
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds of a cache line's round trip: the mean of those before and after the job."""
+        known = [trip for trip in self.round_trips if trip is not None]
+        return statistics.mean(known) if known else None
 
     @property
     def read_speed(self) -> float | None:
@@ -57,6 +86,11 @@ class Measurement:
         """Float32 operations per CPU second of training."""
         return self.operations / self.training_cpu if self.operations and self.training_cpu else None
 
+    @property
+    def row_speed(self) -> float | None:
+        """Bytes of rows per CPU second of training, at least."""
+        return self.row_bytes / self.training_cpu if self.row_bytes is not None and self.training_cpu else None
+
 
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
     """Run a job in its own process and score its vectors. Raise ConfigError if the training fails."""
@@ -64,7 +98,9 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
         output = str(Path(folder) / "vectors.txt")
         code = "import sys; from w2vtrain.evaluation.systems import child; child(*sys.argv[1:])"
         command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
+        before = _round_trip(job)
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        after = _round_trip(job)
         if done.returncode:
             raise ConfigError(
                 f"{job.system} could not train {job.architecture} with {job.objective}: see its message above"
@@ -73,8 +109,14 @@ def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
         scores = evaluate(output, questions, pairs)
     (cpu, wall), whole = result["training"], result["whole"]
     times = cpu, wall, whole[0], whole[1]
-    more = {name: result.get(name) for name in ("operations", "tokens", "reading", "preparing")}
+    more = {name: result.get(name) for name in ("operations", "row_bytes", "tokens", "reading", "preparing")}
+    more["round_trips"] = before, after
     return Measurement(job, result["words"], *times, result["peak_memory"], scores, **more)
+
+
+def _round_trip(job: Job) -> float | None:
+    """Return the seconds of a cache line's round trip between two cores; None if there is one thread or one core."""
+    return round_trip() if job.threads > 1 and automatic_threads()[0] > 1 else None
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

@@ -49,6 +49,11 @@ class Job:
     max_vocab: int | None = None
     program: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What is trained and with how many threads, in words."""
+        return f"{self.architecture} {self.objective}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
 
 class Clock:
     """CPU and wall-clock seconds since the object was made."""
@@ -77,25 +82,38 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs
     phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
-    per_example = _operations(job, model.counts)
-    done = {"words": words, "training": training, "operations": per_example and examples * per_example}
+    done = {"words": words, "training": training, **needed(job, model.counts, examples)}
     return {**done, **phases, "tokens": model.record["corpus"]["tokens"]}
 
 
-def _operations(job: Job, counts: Any) -> float | None:
-    """Return the operations per example, None if the objective scores another number of rows.
+def needed(job: Job, counts: Any, examples: int) -> dict[str, float]:
+    """Return the operations and the bytes of rows that training on `examples` examples needs at least; see limits.py.
 
-    counts (V,): of the words. A window of random size has window + 1 context words on average.
+    Return nothing if the objective scores another number of rows. counts (V,): of the words. A window of random size
+    has window + 1 context words on average, away from the ends of sentences.
     """
     from w2vtrain.architectures import architecture_class
-    from w2vtrain.evaluation.limits import operations, path_length
+    from w2vtrain.evaluation.limits import operations, path_length, row_bytes, rows_fetched
+    from w2vtrain.objectives import option_defaults
+    from w2vtrain.probability.pools import pool_size
+    from w2vtrain.probability.sampling import noise_distribution
+    from w2vtrain.training.inputs import CHUNK
 
     if job.objective not in ("neg", "nce", "hs"):
-        return None
+        return {}
     architecture = architecture_class(job.architecture)
     context = 2 * job.window if architecture.fixed_positions() else job.window + 1
-    rows = path_length(counts, job.sample) if job.objective == "hs" else 1.0 + job.negative
-    return operations(job.vector_size, rows, 0 if architecture.pairs() else context)
+    windows = examples / context if architecture.pairs() else examples
+    if job.objective == "hs":
+        scored, noise, draws = path_length(counts, job.sample), None, 0.0
+    else:
+        options = option_defaults(job.objective)
+        scored, noise = 1.0 + job.negative, noise_distribution(counts, options["ns_exponent"])
+        pool = pool_size(options["pool"], job.negative, len(counts))
+        draws = pool * job.epochs * counts.sum() / CHUNK if pool else windows * job.negative
+    per_example = operations(job.vector_size, scored, 0 if architecture.pairs() else context)
+    rows = rows_fetched(counts, job.sample, windows, noise, float(draws))
+    return {"operations": examples * per_example, "row_bytes": row_bytes(job.vector_size, rows)}
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:

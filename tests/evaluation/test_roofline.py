@@ -1,0 +1,71 @@
+"""How w2vtrain scales and what limits it, from made-up measurements."""
+
+import pytest
+
+from w2vtrain.evaluation.limits import Limits
+from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.roofline import Shares, limiting, scaling, shares
+from w2vtrain.evaluation.systems import Job
+
+LIMITS = Limits(flops=100.0, triad=1.0, rows=10.0)
+NEAR, FAR = (3e-8, 3e-8), (1.6e-7, 1.6e-7)
+
+
+def made(wall, threads=1, trips=(None, None), system="w2vtrain", cpu=None, needs=True):
+    """Return a measurement of 120 words, which need 120 operations and 24 bytes of rows. wall, cpu: seconds."""
+    cpu = wall * threads if cpu is None else cpu
+    job = Job(system, "skipgram", "neg", "corpus", threads=threads)
+    more = {"operations": 120.0, "row_bytes": 24.0} if needs else {}
+    return Measurement(job, 120, cpu, wall, cpu, wall, 1, {}, round_trips=trips, **more)
+
+
+def test_scaling_has_one_line_per_distance_of_the_cores():
+    found = [made(9), made(10), made(14), made(5, 2, NEAR), made(8, 2, FAR), made(8, 2, FAR), made(5, 2, (3e-8, 2e-7))]
+    assert scaling([*found, made(1, 2, NEAR, "gensim")]) == [
+        "skipgram neg: 2 threads 2.00x of one by wall time (near cores, 30 ns)",
+        "skipgram neg: 2 threads 1.25x of one by wall time (far cores, 160 ns)",
+        "skipgram neg: 2 threads 2.00x of one by wall time (mixed cores, 115 ns)",
+    ]
+    assert scaling([made(10), made(5, 2)]) == ["skipgram neg: 2 threads 2.00x of one by wall time"], "cores unknown"
+    assert scaling([made(5, 2, NEAR), made(3, 4, NEAR)]) == [], "one thread was not measured"
+
+
+def test_shares_match_a_count_by_hand():
+    one = [made(10.0)]
+    assert shares(one, one, LIMITS) == pytest.approx((120 / 10 / 100, 24 / 10 / 10, 0, 0))
+    two = shares([made(8.0, 2, cpu=12.0)], one, LIMITS)
+    assert two == pytest.approx((120 / 12 / 100, 24 / 12 / 10, 1 - 10 / 8 / 2, 1 - 10 / 12))
+    assert shares([made(4.0, 2)], one, LIMITS)[2:] == (0, 0), "two threads may be more than twice as fast"
+    assert shares([made(8.0, 2)], [], LIMITS)[2:] == (0, 0), "one thread was not measured"
+    assert shares([made(8.0, needs=False)], one, LIMITS) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "limit"),
+    [
+        (Shares(0.6, 0.55), "limited by arithmetic"),
+        (Shares(0.4, 0.55), "limited by rows"),
+        (Shares(0.3, 0.35), "limited by none of these alone"),
+        (Shares(0.3, 0.35, 0.3, 0.28), "limited by coherence"),
+        (Shares(0.55, 0.1, 0.3, 0.3), "limited by arithmetic"),
+        (Shares(0.1, 0.1, 0.2, 0.2), "limited by none of these alone"),
+        (Shares(0.1, 0.1, 0.4, 0.1), "limited by waiting for a free core"),
+    ],
+)
+def test_the_largest_share_is_the_limit_if_it_is_large_enough(found, limit):
+    assert found.limit().split(";")[0] == limit
+
+
+def test_what_limits_a_job_is_one_line_per_number_of_threads_and_distance():
+    found = [made(1.2), made(0.6, 2, NEAR), made(1.0, 2, FAR), made(1.0, 2, FAR, "gensim")]
+    assert limiting(found, LIMITS) == [
+        "skipgram neg, 1 thread: arithmetic 100%, rows 200% of this machine's limits: limited by rows",
+        "skipgram neg, 2 threads (near cores, 30 ns): arithmetic 100%, rows 200% of this machine's limits, 0% lost with"
+        " 2 threads: limited by rows",
+        "skipgram neg, 2 threads (far cores, 160 ns): arithmetic 60%, rows 120% of this machine's limits, 40% lost with"
+        " 2 threads: limited by rows",
+    ]
+    alone = limiting([made(1.0, 2, FAR)], LIMITS)
+    assert len(alone) == 1
+    assert "lost" not in alone[0]
+    assert limiting([made(1.0, needs=False)], LIMITS) == []

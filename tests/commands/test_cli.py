@@ -115,7 +115,7 @@ def test_all_files_of_a_run_agree(trained):
     vocabulary = Vocabulary.load(trained / "vocab.txt")
     assert text.words == model.words == vocabulary.words
     assert model.input.shape == (len(text.words), 16)
-    np.testing.assert_array_equal(text.matrix, model.input)
+    np.testing.assert_array_equal(text.matrix, model.vectors()[:])
     np.testing.assert_array_equal(model.counts, vocabulary.counts)
     np.testing.assert_array_equal(read_vectors(trained / "output.bin").matrix, model.output)
     about = json.loads((trained / "vectors.txt.json").read_text())
@@ -555,7 +555,7 @@ def test_export_is_refused_before_training_if_words_have_no_output_vectors(fails
 
 def test_fit_exports_output_vectors_or_sums(trained, corpus, tmp_path):
     model = load_model(trained / "model.safetensors")
-    for which, expected in (("out", model.output), ("in+out", model.input + model.output)):
+    for which, expected in (("in", model.input), ("out", model.output), ("in+out", model.input + model.output)):
         more = ["--save-model", "m.safetensors", "--save-output-vectors", "o.bin"] if which == "in+out" else []
         w2vtrain("fit", corpus, "-o", f"{which}.txt", "--export", which, *more, "-q", *SMALL, cwd=tmp_path)
         found = read_vectors(tmp_path / f"{which}.txt")
@@ -564,7 +564,8 @@ def test_fit_exports_output_vectors_or_sums(trained, corpus, tmp_path):
         assert json.loads((tmp_path / f"{which}.txt.json").read_text())["export"] == which
     np.testing.assert_array_equal(read_vectors(tmp_path / "o.bin").matrix, model.output)
     np.testing.assert_array_equal(load_model(tmp_path / "m.safetensors").input, model.input)
-    assert json.loads((trained / "vectors.txt.json").read_text())["export"] == "in"
+    assert json.loads((trained / "vectors.txt.json").read_text())["export"] == "blend"
+    np.testing.assert_array_equal(read_vectors(trained / "vectors.txt").matrix, model.vectors()[:])
 
 
 # errors

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from w2vtrain import read_vectors, save_model, write_vectors
+from w2vtrain import load_model, read_vectors, save_model, write_vectors
 from w2vtrain.formats.model import Model
 
 WORDS = ["the", "of", "zyx", "été", "a", "b"]
@@ -44,10 +44,11 @@ def convert(folder, w2vtrain_here):
 @pytest.mark.parametrize("name", ["v.txt", "v.bin", "glove.txt", "v.txt.gz", "model", "tree"])
 @pytest.mark.parametrize("output", ["new.txt", "new.bin"])
 def test_any_kind_of_vectors_is_converted_without_loss(folder, convert, name, output):
-    words, matrix, said = convert(name, output=output)
+    more = ["--export", "in"] if name == "model" else []
+    words, matrix, said = convert(name, *more, output=output)
     assert words == WORDS
     np.testing.assert_array_equal(matrix, folder[1])
-    assert said == f"{output}: 6 vectors of 4 dimensions\n"
+    assert said == f"{output}: 6 vectors of 4 dimensions{', input vectors' * bool(more)}\n"
     assert (folder[0] / output).read_bytes() == (folder[0] / f"v{output[3:]}").read_bytes()
 
 
@@ -60,6 +61,14 @@ def test_output_vectors_and_sums_come_from_a_model(folder, convert):
     assert words == WORDS[:3]
     np.testing.assert_array_equal(matrix, (inputs + outputs)[:3])
     assert said == "new.bin: 3 vectors of 4 dimensions, sums of input and output vectors\n"
+
+
+def test_a_model_is_converted_to_the_vectors_that_fit_writes(folder, convert):
+    expected = load_model(folder[0] / "model").vectors()[:]
+    np.testing.assert_array_equal(convert("model")[1], expected)
+    _, matrix, said = convert("model", "--export", "blend")
+    np.testing.assert_array_equal(matrix, expected)
+    assert said.endswith("dimensions, blends of input and output vectors\n")
 
 
 def test_all_changes_are_made_in_order(folder, convert):

@@ -13,6 +13,7 @@ from reference import first_lines
 from w2vtrain.cli import cli
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.model import load_model
+from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
@@ -59,7 +60,8 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     state = checkpoint.load(folder / "v.bin.run")
     assert f"checkpoint {state.number}, in epoch 3 of 3, current weights" in said
     found = read_vectors(str(folder / "so-far.txt"))
-    assert np.array_equal(found.matrix, state.arrays["input"][:, :9])
+    inputs, outputs = (state.arrays[name][:, :9] for name in ("input", "output"))
+    assert np.array_equal(found.matrix, exported(inputs, outputs, "blend", "")[:])
     assert "exists: use --force" in w2vtrain(73, folder, "export", "v.bin.run", "-o", "so-far.txt")
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "so-far.txt", "--force")
     assert w2vtrain(0, folder, "export", "v.bin.run", "-o", "-", "--format", "text").startswith(
@@ -90,7 +92,8 @@ def test_export_writes_output_vectors_or_sums(stopped):
     folder = stopped()
     arrays = checkpoint.load(folder / "v.bin.run").arrays
     inputs, outputs = (arrays[name][:, :9] for name in ("input", "output"))
-    for which, expected in (("out", outputs), ("in+out", inputs + outputs)):
+    blended = exported(inputs, outputs, "blend", "")[:]
+    for which, expected in (("in", inputs), ("out", outputs), ("in+out", inputs + outputs), ("auto", blended)):
         w2vtrain(0, folder, "export", "v.bin.run", "-o", f"{which}.txt", "--export", which)
         assert np.array_equal(read_vectors(str(folder / f"{which}.txt")).matrix, expected)
 
@@ -112,6 +115,9 @@ def test_export_refuses_output_vectors_that_a_checkpoint_lacks(stopped, objectiv
     folder = stopped("--objective", objective, "--max-vocab", "50")
     assert message in w2vtrain(code, folder, "export", "v.bin.run", "-o", "v.txt", "--export", "in+out")
     assert not (folder / "v.txt").exists()
+    w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
+    inputs = checkpoint.load(folder / "v.bin.run").arrays["input"][:, :9]
+    assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, inputs)
 
 
 def test_resume_writes_the_vectors_that_the_stopped_command_requested(stopped):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.formats.transforms import check_components, exported, transform
+from w2vtrain.formats.safetensors import row_blocks
+from w2vtrain.formats.transforms import SHARE, check_components, exported, transform
+from w2vtrain.formats.vectors import write_vectors
 
 VALUES = st.floats(-100, 100, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
 MATRICES = st.tuples(st.integers(1, 12), st.integers(1, 5)).flatmap(
@@ -141,19 +143,57 @@ def test_input_output_or_their_sum_is_exported(rng):
     a, b = padded[:, :3], padded[:, 4:7]
     assert exported(a, b, "in", "v.txt") is a
     assert exported(a, b, "out", "v.txt") is b
-    np.testing.assert_array_equal(exported(a, b, "in+out", "v.txt"), a + b)
-    np.testing.assert_array_equal(padded[:, :3], a)
+    found = exported(a, b, "in+out", "v.txt")
+    np.testing.assert_array_equal(found[:], a + b)
+    np.testing.assert_array_equal(found[1:3], (a + b)[1:3])
+    assert (len(found), found.shape, found.size) == (4, (4, 3), 12)
 
 
-@pytest.mark.parametrize("which", ["out", "in+out"])
+@given(MATRICES, st.data())
+def test_a_blend_adds_a_share_of_the_output_vectors(a, data):
+    b = data.draw(arrays(np.float32, a.shape, elements=VALUES))
+    x, y = centered(a), centered(b)
+    length = np.sqrt((y**2).sum())
+    weight = SHARE * np.sqrt((x**2).sum()) / length if length > 1e-3 else 0
+    for which in ("blend", "auto"):
+        found = exported(a, b, which, "v.txt")[:]
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, x + weight * y, atol=2e-3)
+
+
+def test_output_vectors_that_are_all_equal_add_nothing(rng):
+    a = rng.normal(size=(9, 3)).astype(np.float32)
+    for b in (np.zeros_like(a), np.ones_like(a)):
+        np.testing.assert_allclose(exported(a, b, "blend", "v.txt")[:], centered(a), atol=1e-6)
+
+
+@pytest.mark.parametrize("which", ["out", "in+out", "blend"])
 def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
     words, nodes = np.ones((4, 2), np.float32), np.ones((3, 2), np.float32)
     with pytest.raises(DataError, match=r"m\.safetensors: the model has 4 words and 3 output vectors"):
         exported(words, nodes, which, "m.safetensors")
-    assert exported(words, nodes, "in", "m.safetensors") is words
+    for possible in ("in", "auto"):
+        assert exported(words, nodes, possible, "m.safetensors") is words
 
 
-def test_a_sum_too_large_for_float32_is_an_error():
+def test_a_sum_too_large_for_float32_is_not_written(tmp_path):
     largest = np.full((2, 2), np.finfo(np.float32).max)
-    with pytest.raises(DataError, match="too large for float32"):
-        exported(largest, largest, "in+out", "v.txt")
+    for which in ("in+out", "blend"):
+        rows = exported(largest, np.eye(2, dtype=np.float32) * largest, which, "v.txt")
+        if which == "in+out":
+            with pytest.raises(DataError, match="not finite"):
+                write_vectors(tmp_path / "v.txt", ["a", "b"], rows)
+        else:
+            assert np.isfinite(rows[:]).all()
+
+
+def test_a_blend_takes_no_memory(rng, monkeypatch):
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 1 << 12)
+    a, b = (rng.normal(size=(40_000, 20)).astype(np.float32) for _ in range(2))
+    tracemalloc.start()
+    rows = exported(a, b, "blend", "v.txt")
+    for part in row_blocks(rows):
+        assert rows[part].shape[1] == 20
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < a.nbytes / 8

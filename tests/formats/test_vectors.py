@@ -174,12 +174,17 @@ def test_the_format_is_detected_from_the_content_not_the_suffix(tmp_path):
     assert read_vectors(tmp_path / "v.txt").format == "binary"
 
 
-def test_reading_a_model_returns_its_input_vectors_and_counts(tmp_path):
+def test_reading_a_model_returns_the_vectors_that_fit_writes_and_counts(tmp_path):
     counts = np.array([9, 8, 7, 3, 2, 1])
-    save_model(tmp_path / "m", Model(WORDS, counts, MATRIX, -MATRIX))
+    save_model(tmp_path / "m", Model(WORDS, counts, MATRIX, MATRIX[1:]))  # a tree's nodes
     found = read_vectors(tmp_path / "m", limit=4)
     assert (found.format, found.words, found.counts.tolist()) == ("model", WORDS[:4], [9, 8, 7, 3])
     assert same_bits(found.matrix, MATRIX[:4])
+    model = Model(WORDS, counts, MATRIX, MATRIX[::-1].copy())
+    save_model(tmp_path / "m", model, force=True)
+    found = read_vectors(tmp_path / "m", limit=4)
+    assert same_bits(found.matrix, model.vectors("blend")[:4])
+    assert not np.allclose(found.matrix, MATRIX[:4])
 
 
 @each_format

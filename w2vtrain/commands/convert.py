@@ -19,7 +19,13 @@ from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
 from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.system.terminal import echo
 
-EXPORTED = {"in": "input vectors", "out": "output vectors", "in+out": "sums of input and output vectors"}
+EXPORTED = {
+    "auto": "",
+    "in": "input vectors",
+    "out": "output vectors",
+    "in+out": "sums of input and output vectors",
+    "blend": "blends of input and output vectors",
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
-    if which == "in":
+    if which == "auto":
         found = read_vectors(path, limit=limit)
         return found.words, found.matrix
     if sniff(path).kind != MODEL.name:
@@ -74,7 +80,7 @@ def changes(asked: Conversion) -> list[str]:
     """Return descriptions of how the vectors that were written differ from those in the file."""
     components = f"without {asked.remove_top} principal component{'s' * (asked.remove_top != 1)}"
     return [
-        *[EXPORTED[asked.export]] * (asked.export != "in"),
+        *filter(None, [EXPORTED[asked.export]]),
         *["centered"] * (asked.center or asked.remove_top > 0),
         *[components] * (asked.remove_top > 0),
         *["of unit length"] * asked.normalize,

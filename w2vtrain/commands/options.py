@@ -44,9 +44,10 @@ format_option: Any = click.option(
 export_option: Any = click.option(
     "--export",
     type=click.Choice(get_args(Export)),
-    default="in",
+    default="auto",
     show_default=True,
-    help="Vectors to write: the input vectors, the output vectors, or the sums of both.",
+    help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
+    " share of the centered output vectors. `auto` is `blend` if words have output vectors, otherwise `in`.",
 )
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 pairs_option: Any = click.option(

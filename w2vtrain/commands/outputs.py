@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numpy.typing import NDArray
-
 from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
 from w2vtrain.errors import OutputError, W2VError, WriteError
 from w2vtrain.formats.model import Model, save_model
-from w2vtrain.formats.transforms import exported
+from w2vtrain.formats.transforms import resolved
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
@@ -58,14 +56,11 @@ def write_results(
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    record, kind = {"export": request.export, "settings": model.settings, "record": model.record}, request.format_
-    counted = Vocabulary(model.words, model.counts)
-
-    def vectors() -> NDArray[Any]:  # sums take memory, which is free again once they are written
-        return exported(model.input, model.output, request.export, request.output)
-
+    export = resolved(request.export, model.input, model.output)
+    record, kind = {"export": export, "settings": model.settings, "record": model.record}, request.format_
+    counted, vectors = Vocabulary(model.words, model.counts), model.vectors(export)
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
-        (request.output, lambda file, force: write_vectors(file, model.words, vectors(), kind, force, claim)),
+        (request.output, lambda file, force: write_vectors(file, model.words, vectors, kind, force, claim)),
         (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),

@@ -63,7 +63,7 @@ def check_apart(request: FitRequest, folder: Path | None) -> None:
 
 def check_export(export: Export, objective: str) -> None:
     """Raise ConfigError if output vectors are requested and the objective does not have one per word."""
-    if export != "in" and not has_word_rows(objective):
+    if export not in ("auto", "in") and not has_word_rows(objective):
         raise ConfigError(f"export: objective {objective} has no output vector per word; use --export in")
 
 

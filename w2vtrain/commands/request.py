@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from w2vtrain.system.files import STDOUT
 
-Export = Literal["in", "out", "in+out"]
-"""Which vectors of a model to write: the input vectors, the output vectors, or the sums of both."""
+Export = Literal["auto", "in", "out", "in+out", "blend"]
+"""Which vectors of a model to write: see formats.transforms.exported."""
 LONGEST_NAME = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
@@ -26,7 +26,7 @@ class FitRequest:
     flags: dict[str, Any]
     output: str
     format_: str | None = None
-    export: Export = "in"
+    export: Export = "auto"
     save_output_vectors: str | None = None
     save_model: str | None = None
     save_vocab: str | None = None

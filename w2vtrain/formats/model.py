@@ -20,6 +20,7 @@ from w2vtrain.formats.safetensors import (
     open_safetensors,
     write_safetensors,
 )
+from w2vtrain.formats.transforms import Combined, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_object, json_text
@@ -66,6 +67,33 @@ class Model:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+
+    def vectors(self, export: str = "auto") -> NDArray[np.float32] | Combined:
+        """Return the vectors that ``w2vtrain fit`` writes, one row per word; see `formats.transforms.exported`.
+
+        Parameters
+        ----------
+        export : str, default "auto"
+            "in", "out", "in+out", "blend", or "auto" for "blend" if words have output vectors, otherwise "in".
+
+        Returns
+        -------
+        ndarray of float32, shape (V, d), or Combined
+            Sums are computed when rows are read: ``model.vectors()[:]`` is an array.
+
+        Raises
+        ------
+        DataError
+            If words have no output vectors, and these are requested.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> model = w2vtrain.load_model("model.safetensors")
+        >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
+
+        """
+        return exported(self.input, self.output, export, "model")
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
@@ -215,19 +243,24 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read only the words, input vectors and counts of a model, not its other arrays."""
+    """Read the words and counts of a model, and the vectors that `fit` writes by default."""
     with open_safetensors(path) as box:
         box.check_format()
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
-        matrix = box.array("input", "F32", 2)
+        matrix, output = box.array("input", "F32", 2), box.array("output", "F32", 2)
         counts = box.array("counts", "I64", 1)
-    if not len(words) == len(matrix) == len(counts):
+    if not len(words) == len(matrix) == len(counts) or matrix.shape[1] != output.shape[1]:
         raise DataError(
-            f"{path}: {len(words):,} words, {len(matrix):,} vectors and {len(counts):,} counts: these must be equal"
+            f"{path}: {len(words):,} words, {len(counts):,} counts, input vectors {list(matrix.shape)} and output"
+            f" vectors {list(output.shape)}: these sizes do not match"
         )
-    if (bad := first_not_finite(matrix)) is not None:
-        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    return Vectors(words[:limit], matrix[:limit], found.kind, counts=counts[:limit])
+    for name, rows in (("input", matrix), ("output", output)):
+        if (bad := first_not_finite(rows)) is not None:
+            raise DataError(f"{path}: row {bad} of {name} is not finite")
+    vectors = exported(matrix, output, "auto", path)[:limit]
+    if (bad := first_not_finite(vectors)) is not None:
+        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
+    return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)

@@ -31,7 +31,7 @@ VALUES = 1 << 15
 ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 
-def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
+def row_blocks(array: Any) -> Iterator[slice]:
     """Yield slices over the first axis of `array`, each with about VALUES values and at least one row."""
     width = max(1, array.size // max(1, len(array)))
     step = max(1, VALUES // width)
@@ -39,7 +39,7 @@ def row_blocks(array: NDArray[Any]) -> Iterator[slice]:
         yield slice(start, min(start + step, len(array)))
 
 
-def first_not_finite(matrix: NDArray[Any]) -> int | None:
+def first_not_finite(matrix: Any) -> int | None:
     """Return the index of the first row with a NaN, an infinity or a value too large for float32, or None."""
     for rows in row_blocks(matrix):
         with np.errstate(over="ignore", invalid="ignore"):

@@ -3,10 +3,10 @@
 Matrices are float32 and sums are float64, block by block. Nothing is read or written here.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +14,65 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
 
+SHARE = 0.4
+"""Length of the output vectors in a blend, as a fraction of the length of the input vectors. From 0.3 to 0.6, scores on
+enwiki8 move by less than a point: docs/performance.md has them."""
+
 LARGEST_DIM = 4096
 """Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
 
 
-def exported(input: NDArray[np.float32], output: NDArray[np.float32], which: str, where: str | Path) -> NDArray[Any]:
-    """Return the requested vectors of a model, one row per word.
+class Combined:
+    """The rows input + weight * output - offset, (V, d) float32, computed when a slice of them is read.
+
+    They take no memory of their own, and `write_vectors` takes them in place of a matrix. A value too large for float32
+    is infinite. input, output: (V, d) float32; offset: (d,).
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, input: NDArray[np.float32], output: NDArray[np.float32], weight: float, offset: NDArray[np.float64]
+    ) -> None:
+        self.input, self.output = input, output
+        self.weight, self.offset = np.float32(weight), offset.astype(np.float32)
+        self.shape, self.size = input.shape, input.size
+
+    def __len__(self) -> int:
+        return len(self.input)
+
+    def __getitem__(self, rows: slice) -> NDArray[np.float32]:
+        """Return the rows of a slice."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: NDArray[np.float32] = self.output[rows] * self.weight
+            found += self.input[rows]
+            found -= self.offset
+        return found
+
+
+def exported(
+    input: NDArray[np.float32], output: NDArray[np.float32], which: str, where: str | Path
+) -> NDArray[np.float32] | Combined:
+    """Return the requested vectors of a model, one row per word, without a copy.
 
     Parameters
     ----------
     input, output : ndarray of float32, shapes (V, d) and (R, d)
         The input and output vectors; they may be strided views.
     which : str
-        "in" for the input vectors and "out" for the output vectors, both without a copy, or "in+out" for their sums.
-        Pennington et al. (2014) publish such sums, because both matrices represent the same words.
+        "in" for the input vectors; "out" for the output vectors; "in+out" for their sums, which Pennington et al.
+        (2014) publish, because both matrices represent the same words; "blend" for `blend`, which scores higher than
+        either; "auto" for "blend" if there is one output vector per word, otherwise "in".
     where : str or Path
         The file that error messages name.
 
     Raises
     ------
     DataError
-        If `output` is requested and R is not V, as for a tree's inner nodes, or if a sum is too large for float32.
+        If `output` is requested and R is not V, as for a tree's inner nodes.
 
     """
+    which = resolved(which, input, output)
     if which == "in":
         return input
     if len(output) != len(input):
@@ -46,8 +82,34 @@ def exported(input: NDArray[np.float32], output: NDArray[np.float32], which: str
         )
     if which == "out":
         return output
-    with in_range(where):
-        return input + output
+    return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output)
+
+
+def resolved(which: str, input: NDArray[np.float32], output: NDArray[np.float32]) -> str:
+    """Return which vectors of a model "auto" means; other choices as they are. See `exported`."""
+    return ("blend" if len(output) == len(input) else "in") if which == "auto" else which
+
+
+def blend(input: NDArray[np.float32], output: NDArray[np.float32]) -> Combined:
+    """Return centered input vectors plus centered output vectors, which are first scaled to SHARE of their length.
+
+    The lengths are root mean squares over all words. The mean of the output vectors is long, because most scores of
+    noise words are negative; it says nothing about single words.
+    """
+    means, lengths = zip(*(_moments(matrix) for matrix in (input, output)), strict=True)
+    weight = SHARE * lengths[0] / lengths[1] if lengths[1] > 0 else 0.0
+    return Combined(input, output, weight, means[0] + weight * means[1])
+
+
+def _moments(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
+    """Return the mean row (d,), and the root mean square of the lengths of the rows after centering."""
+    total, squares = np.zeros(matrix.shape[1]), 0.0
+    for rows in row_blocks(matrix):
+        block = matrix[rows].astype(np.float64)
+        total += block.sum(axis=0)
+        squares += float((block**2).sum())
+    mean = total / len(matrix)
+    return mean, math.sqrt(max(0.0, squares / len(matrix) - float(mean @ mean)))
 
 
 def transform(

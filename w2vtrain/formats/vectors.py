@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import readers, sniff
+from w2vtrain.formats.transforms import Combined
 from w2vtrain.formats.vector_formats import DEFAULT, formats, names
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
@@ -41,7 +42,7 @@ def format_of(path: str | Path, format: str | None = None) -> str:
 def write_vectors(
     path: str | Path,
     words: Sequence[str],
-    matrix: NDArray[Any],
+    matrix: NDArray[Any] | Combined,
     format: str | None = None,
     force: bool = False,
     claim: Claim | None = None,

@@ -128,7 +128,7 @@ def _check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Call
     return dim
 
 
-def float_blocks(words: Sequence[bytes], matrix: NDArray[Any]) -> Iterator[tuple[Sequence[bytes], NDArray[np.float32]]]:
+def float_blocks(words: Sequence[bytes], matrix: Any) -> Iterator[tuple[Sequence[bytes], NDArray[np.float32]]]:
     """Yield words and their rows block by block, with the rows as contiguous little-endian float32."""
     for rows in row_blocks(matrix):
         yield words[rows], np.ascontiguousarray(matrix[rows], dtype="<f4")

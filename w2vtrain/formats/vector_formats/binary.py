@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
@@ -30,7 +29,7 @@ def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Ve
     return read_rows(path, found, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
 
 
-def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
+def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write "V d" and one row per word, with a newline at the end of each row, as word2vec.c does."""
     file.write(_header(*matrix.shape))
     for names, block in float_blocks(words, matrix):

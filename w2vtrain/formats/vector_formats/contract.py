@@ -104,5 +104,5 @@ class VectorFormat(VectorReader):
     """
 
     suffixes: tuple[str, ...]
-    write: Callable[[BinaryIO, Sequence[bytes], NDArray[Any]], None]
+    write: Callable[[BinaryIO, Sequence[bytes], Any], None]
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None

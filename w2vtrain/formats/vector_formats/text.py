@@ -38,7 +38,7 @@ def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Ve
     return read_rows(path, found, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
 
 
-def write(file: BinaryIO, words: Sequence[bytes], matrix: NDArray[Any]) -> None:
+def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write "V d" and one line per word, with the shortest decimals that read back to the same float32 values."""
     file.write(b"%d %d\n" % matrix.shape)
     for names, block in float_blocks(words, matrix):

@@ -47,7 +47,8 @@ def train(
     Returns
     -------
     Model
-        ``model.input[i]`` is the vector of ``model.words[i]``.
+        ``model.vectors()`` are the vectors that ``w2vtrain fit`` writes, one row per word of ``model.words``;
+        ``model.input`` are the input vectors.
 
     Raises
     ------

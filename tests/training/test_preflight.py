@@ -7,6 +7,7 @@ import pytest
 
 from w2vtrain.api import train
 from w2vtrain.errors import ResourceError, WriteError
+from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.system import machine
 from w2vtrain.training import preflight
 
@@ -55,3 +56,13 @@ def test_available_memory_is_the_smallest_of_all_limits(tmp_path):
     assert machine.available_memory(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("2000")
     assert machine.available_memory(tmp_path) == 0
+
+
+def test_replicas_of_hot_rows_are_counted(monkeypatch):
+    assert preflight.replicas(1_000_000, 1) == 0
+    assert preflight.replicas(1_000_000, 8) == 2 * 8 * (HOT_INPUTS + HOT_NODES)
+    assert preflight.replicas(100, 8) == 2 * 8 * 200
+    monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
+    preflight.check_memory(100_000, 100, more=preflight.replicas(100_000, 8))
+    with pytest.raises(ResourceError, match="need 121 MiB"):
+        preflight.check_memory(100_000, 100, more=preflight.replicas(100_000, 36))

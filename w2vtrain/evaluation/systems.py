@@ -78,7 +78,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     events = Events(ready=lambda seconds: clocks.append(Clock()))
     model = train(job.corpus, events=events, options=options, **settings)
     training = clocks[0].read()
-    write_vectors(output, model.words, model.input, force=True)
+    write_vectors(output, model.words, model.vectors(), force=True)
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs
     phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}

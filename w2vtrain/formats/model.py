@@ -56,7 +56,7 @@ class Model:
     --------
     >>> import w2vtrain
     >>> model = w2vtrain.load_model("model.safetensors")
-    >>> model.input[model.words.index("water")]  # the vector of a word
+    >>> model.vectors()[:][model.words.index("water")]  # the vector of a word
 
     """
 

@@ -30,7 +30,7 @@ from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
-from w2vtrain.training.preflight import check_memory
+from w2vtrain.training.preflight import check_memory, replicas
 from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run_folder import Run
@@ -85,12 +85,13 @@ def fit(
     corpus, ids = _read(inputs, settings, events, record)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
     architecture = architecture_of(settings, ids.vocabulary.words)
+    has_blocks = engine_of(settings.objective) == "blocks"
     more = architecture.input_rows(words) if composes(architecture) else 0
+    more += 0 if has_blocks else replicas(words, int(settings.threads))
     check_memory(words, width, 2 if inputs.heldout else 1, more)  # the best weights are kept, too
     if run:
         run.check_disk_space(words, width)
-    has_products = inputs.heldout or probe or engine_of(settings.objective) == "blocks"
-    with one_thread() if has_products else nullcontext():
+    with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run, probe)
         if run:
             learner.identity = fingerprint(corpus, ids)

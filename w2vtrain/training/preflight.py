@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from w2vtrain.errors import ResourceError, WriteError
+from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.kernels.rows import ROW
 from w2vtrain.system.machine import available_memory
 
@@ -16,10 +17,16 @@ def matrices(words: int, width: int, more: int = 0) -> int:
     return (2 * words + more) * -(-width // ROW) * ROW * 4
 
 
+def replicas(words: int, threads: int) -> int:
+    """Return the most rows that replicas of hot rows can take in the window engine, with their values as of loading."""
+    return 2 * threads * (min(words, HOT_INPUTS) + min(words, HOT_NODES)) if threads > 1 else 0
+
+
 def check_memory(words: int, width: int, copies: int = 1, more: int = 0) -> None:
     """Raise ResourceError if `copies` of the matrices do not fit in memory; the message suggests sizes that would.
 
-    more: the number of input rows of an architecture whose rows are not the word vectors themselves.
+    more: the number of other rows, such as the input rows of an architecture whose rows are not the word vectors
+    themselves.
     """
     needed, free = copies * matrices(words, width, more), available_memory()
     if needed <= free:

@@ -11,20 +11,17 @@ from reference import problem_of
 from scipy import stats
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.hot_rows import HotRange
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability import pools, sampling
 
-NO_REPLICAS = HotRange(0, 0, 0)
-
 
 @kernel()
-def draw_from_pools(rng, pool, output, chunks, per_chunk, out):
+def draw_from_pools(rng, pool, chunks, per_chunk, out):
     """Fill out (chunks * per_chunk,) with words, per_chunk of them drawn from the pool of each chunk."""
     for chunk in range(chunks):
         sampling.seed_stream(rng, 1, 0, chunk)
-        pools.fill_pool(rng, pool, output, NO_REPLICAS)
+        pools.fill_pool(rng, pool)
         bits = np.uint64(0)
         for j in range(per_chunk):
             out[chunk * per_chunk + j], bits = pools.draw_pooled(rng, pool.words, j, bits)
@@ -35,13 +32,13 @@ def test_words_drawn_from_pools_follow_the_noise_distribution(size, rng):
     """One word per pool: words of the same pool are not independent of each other."""
     q = sampling.noise_distribution(np.sort(rng.integers(5, 1000, 40))[::-1].copy(), 0.75)
     (pool,), out = pools.make_pools(q, size, 1, 0), np.zeros(20_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, np.zeros((40, 16), np.float32), len(out), 1, out)
+    draw_from_pools(np.zeros(2, np.uint64), pool, len(out), 1, out)
     assert stats.chisquare(np.bincount(out, minlength=40), q * len(out)).pvalue > 1e-4
 
 
 def test_all_words_of_a_pool_are_drawn_equally_often():
     (pool,), out = pools.make_pools(np.full(1 << 20, 2.0**-20), 512, 1, 0), np.zeros(500_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, np.zeros((1 << 20, 1), np.float32), 1, len(out), out)
+    draw_from_pools(np.zeros(2, np.uint64), pool, 1, len(out), out)
     found = [np.count_nonzero(out == word) / np.count_nonzero(pool.words == word) for word in np.unique(pool.words)]
     assert set(out.tolist()) == set(pool.words.tolist())
     assert stats.chisquare(found, np.full(len(found), np.mean(found))).pvalue > 1e-4
@@ -93,7 +90,7 @@ def test_each_thread_has_a_pool_of_its_own_and_shares_all_else(name):
     shared = objective_class(name).build(problem_of([5, 3, 2]), pool=8)
     first, second = shared.for_threads(2)
     with np.errstate(over="ignore"):
-        first.begin(np.array([1, 1], np.uint64), np.zeros((3, 16), np.float32), NO_REPLICAS)
+        first.begin(np.array([1, 1], np.uint64))
     assert first.pool.words.any()
     assert not second.pool.words.any()
     assert not shared.pool.words.any()
@@ -105,12 +102,11 @@ def test_noise_words_come_from_the_pool(name):
     objective = objective_class(name).build(problem_of(np.arange(2000, 0, -1)), negative=9, pool=4)
     stream, arrays = np.array([3, 3], np.uint64), (np.zeros(30, np.float32), np.zeros(30, np.float32))
     with np.errstate(over="ignore"):
-        objective.begin(stream, np.zeros((2000, 16), np.float32), NO_REPLICAS)
+        objective.begin(stream)
         drawn = set()
         for position in range(50):
             rows = np.zeros(30, np.int32)
             assert objective.candidates(np.arange(50, dtype=np.int32), position, stream, rows, *arrays) == 10
-            assert objective.to_prefetch(rows, 10) == (0, 1)
             drawn |= set(rows[1:10].tolist())
     assert drawn == set(objective.pool.words.tolist())
 
@@ -131,12 +127,12 @@ def test_the_parts_that_threads_draw_from_give_each_word_its_probability(threads
 
 def test_threads_take_turns_with_the_parts():
     first, second = pools.make_pools(np.full(64, 1 / 64), 4, 2, 0)
-    stream, output, seen = np.array([3, 3], np.uint64), np.zeros((64, 16), np.float32), []
+    stream, seen = np.array([3, 3], np.uint64), []
     parts = [set(first.members[a:b].tolist()) for a, b in itertools.pairwise(first.starts)]
     with np.errstate(over="ignore"):
         for chunk in range(3 * pools.PHASE):
             for pool in (first, second):
-                pools.fill_pool(stream, pool, output, NO_REPLICAS)
+                pools.fill_pool(stream, pool)
                 seen.append((chunk // pools.PHASE, pool is first, [set(pool.words.tolist()) <= part for part in parts]))
     for phase, is_first, inside in seen:
         assert inside == ([True, False] if is_first == (phase % 2 == 0) else [False, True])

@@ -39,8 +39,7 @@ def next_candidates(objective, w_out, scratch, length, position):
     k = position & 1
     rows = scratch.rows[k]
     m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    first, end = objective.to_prefetch(rows, m)
-    for j in range(first, end):
+    for j in range(objective.prefetch_from(rows, m), m):
         prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
     return int64(m)
 
@@ -85,7 +84,7 @@ def train_chunks(
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
         scratch.rng[1] = scratch.rng[0]
-        objective.begin(scratch.rng, matrices.output, scratch.hot_outputs)
+        objective.begin(scratch.rng)
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:

@@ -17,7 +17,6 @@ from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.known_language import WORDS, distance, language, learned
-from w2vtrain.kernels.hot_rows import HotRange
 from w2vtrain.objectives import build, engine_of, objective_class, option_defaults
 from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window
 from w2vtrain.probability.dense import Workspace
@@ -138,7 +137,7 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     rows, labels = np.zeros(limit + 16, np.int32), np.zeros(limit + 16)
     shifts, rng, sentence = np.zeros(limit + 16), np.array([7, 7], np.uint64), np.array([3, 2, 5, 1], np.int32)
     with np.errstate(over="ignore"):  # the random stream wraps around
-        objective.begin(np.array([5, 5], np.uint64), np.zeros((size, 16), np.float32), HotRange(0, 0, 0))
+        objective.begin(np.array([5, 5], np.uint64))
         m = objective.candidates(sentence, 1, rng, rows, labels, shifts)
         again, other = rows.copy(), np.array([7, 7], np.uint64)
         objective.candidates(sentence, 1, other, again, labels, shifts)

@@ -182,16 +182,12 @@ class WindowObjective(Objective, Protocol):
         """
         return False
 
-    def to_prefetch(self, rows, m):
-        """Compiled. Return the range [first, end) of rows (m,) that is worth prefetching. Default: all."""
-        return 0, m
+    def prefetch_from(self, rows, m):
+        """Compiled. Return the index in rows (m,) from which on candidates are worth prefetching. Default: 0."""
+        return 0
 
-    def begin(self, rng, output, hot):
-        """Compiled. Draw what the targets of a chunk share, and prefetch its output rows. Default: nothing.
-
-        rng: as for `candidates`. output: the output rows, of which replica_of(hot, row) is the one that the thread
-        trains in place of `row`; it must not change them.
-        """
+    def begin(self, rng):
+        """Compiled. Draw what the targets of a chunk share. rng: as for `candidates`. Default: nothing."""
 
 
 class BlockObjective(Objective, Protocol):
@@ -256,7 +252,7 @@ class Scorer(Protocol):
 
 
 SCORER = Contract(Scorer)
-COMPILED = ("candidates", "errors", "distinct", "in_turn", "to_prefetch", "begin")
+COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetch_from", "begin")
 CONTRACTS = {
     "windows": Contract(WindowObjective, COMPILED, named_tuple=True),
     "blocks": Contract(BlockObjective),

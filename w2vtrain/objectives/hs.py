@@ -152,12 +152,12 @@ class Hierarchical(NamedTuple):
         """Return the nodes nearest the root, from the root on: it is in every path and has the highest index."""
         return range(rows - 1, max(0, rows - HOT_NODES) - 1, -1)
 
-    def to_prefetch(self, rows, m):
-        """Return the range of the last six nodes without those near the root, which are in cache."""
+    def prefetch_from(self, rows, m):
+        """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
         first, near = max(0, m - 6), len(self.start) - 2 - NEAR
         while first < m and rows[first] >= near:
             first += 1
-        return first, m
+        return first
 
     def errors(self, logits, window, candidates, lr):
         """Compute the coefficients g_n = 1 - c_n - σ(s_n)."""

@@ -183,13 +183,9 @@ class NoiseContrastive(NamedTuple):
         noise, hot = alias_probabilities(self.accept, self.alias), len(self.hot_rows(len(self.accept)))
         return [self._replace(pool=pool) for pool in make_pools(noise, len(self.pool.words), threads, hot)]
 
-    def begin(self, rng, output, hot):
+    def begin(self, rng):
         """Draw the pool of a chunk."""
-        fill_pool(rng, self.pool, output, hot)
-
-    def to_prefetch(self, rows, m):
-        """Return the range of the candidates that may not be in cache: with a pool, only the target."""
-        return 0, 1 if len(self.pool.words) > 0 else m
+        fill_pool(rng, self.pool)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then k noise words."""

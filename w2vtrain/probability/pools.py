@@ -16,9 +16,8 @@ import numpy as np
 from numba import int64, uint64
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.hot_rows import replica_of
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import apart_zeros, prefetch
+from w2vtrain.kernels.rows import apart_zeros
 from w2vtrain.probability.sampling import alias_table, draw, draw_alias
 
 SMALLEST, LARGEST = 512, 4096
@@ -100,15 +99,13 @@ def check_pool(what: str, size: Any) -> None:
 
 
 @inline
-def fill_pool(rng, pool, output, hot):
-    """Draw the pool of a chunk, and prefetch its rows; see WindowObjective.begin."""
+def fill_pool(rng, pool):
+    """Draw the pool of a chunk."""
     part = pool.phase[0] // PHASE % (len(pool.starts) - 1)
     pool.phase[0] += 1
     first, end = pool.starts[part], pool.starts[part + 1]
     for j in range(len(pool.words)):
-        word = pool.members[first + draw_alias(rng, pool.accept[first:end], pool.alias[first:end])]
-        pool.words[j] = word
-        prefetch(output, replica_of(hot, word))
+        pool.words[j] = pool.members[first + draw_alias(rng, pool.accept[first:end], pool.alias[first:end])]
 
 
 @inline

@@ -21,7 +21,7 @@ def folder(tmp_path, rng):
     (tmp_path / "glove.txt").write_text(text.partition("\n")[2], "utf-8")
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress(text.encode()))
     counts = np.arange(6, 0, -1)
-    save_model(tmp_path / "model", Model(WORDS, counts, inputs, outputs))
+    save_model(tmp_path / "model", Model(WORDS, counts, inputs, outputs, record={"vectors": "blend"}))
     save_model(tmp_path / "tree", Model(WORDS, counts, inputs, outputs[1:]))
     (tmp_path / "vocab.txt").write_text("the 3\nof 2\n")
     (tmp_path / "nan.txt").write_text("a 1 nan\nb 2 3\n")

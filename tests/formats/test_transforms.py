@@ -155,10 +155,9 @@ def test_a_blend_adds_a_share_of_the_output_vectors(a, data):
     x, y = centered(a), centered(b)
     length = np.sqrt((y**2).sum())
     weight = SHARE * np.sqrt((x**2).sum()) / length if length > 1e-3 else 0
-    for which in ("blend", "auto"):
-        found = exported(a, b, which, "v.txt")[:]
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, x + weight * y, atol=2e-3)
+    found = exported(a, b, "blend", "v.txt")[:]
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, x + weight * y, atol=2e-3)
 
 
 def test_output_vectors_that_are_all_equal_add_nothing(rng):
@@ -172,8 +171,7 @@ def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
     words, nodes = np.ones((4, 2), np.float32), np.ones((3, 2), np.float32)
     with pytest.raises(DataError, match=r"m\.safetensors: the model has 4 words and 3 output vectors"):
         exported(words, nodes, which, "m.safetensors")
-    for possible in ("in", "auto"):
-        assert exported(words, nodes, possible, "m.safetensors") is words
+    assert exported(words, nodes, "in", "m.safetensors") is words
 
 
 def test_a_sum_too_large_for_float32_is_not_written(tmp_path):

@@ -180,11 +180,12 @@ def test_reading_a_model_returns_the_vectors_that_fit_writes_and_counts(tmp_path
     found = read_vectors(tmp_path / "m", limit=4)
     assert (found.format, found.words, found.counts.tolist()) == ("model", WORDS[:4], [9, 8, 7, 3])
     assert same_bits(found.matrix, MATRIX[:4])
-    model = Model(WORDS, counts, MATRIX, MATRIX[::-1].copy())
-    save_model(tmp_path / "m", model, force=True)
-    found = read_vectors(tmp_path / "m", limit=4)
-    assert same_bits(found.matrix, model.vectors("blend")[:4])
-    assert not np.allclose(found.matrix, MATRIX[:4])
+    for record in ({}, {"vectors": "in"}, {"vectors": "blend"}):
+        model = Model(WORDS, counts, MATRIX, MATRIX[::-1].copy(), record=record)
+        save_model(tmp_path / "m", model, force=True)
+        found = read_vectors(tmp_path / "m", limit=4)
+        assert same_bits(found.matrix, model.vectors("blend" if "blend" in record.values() else "in")[:4])
+        assert same_bits(found.matrix, model.vectors()[:4])
 
 
 @each_format

@@ -8,15 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2vtrain.commands.preflight import check_export
 from w2vtrain.commands.request import Export
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
-from w2vtrain.formats.transforms import exported
+from w2vtrain.formats.transforms import Combined, exported
 from w2vtrain.formats.vectors import format_of, write_vectors
-from w2vtrain.objectives import has_word_rows
+from w2vtrain.objectives import written
 from w2vtrain.permission import Named, placed, require
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.terminal import echo
@@ -50,9 +51,11 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
         raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
-    rows = _vectors(found, bool(best), settings, vocabulary.words)
-    output_rows = _output_vectors(which, found, settings, len(rows))
-    write_vectors(output, vocabulary.words, exported(rows, output_rows, which, folder), format_, force)
+    rows: NDArray[np.float32] | Combined = _vectors(found, bool(best), settings, vocabulary.words)
+    chosen = written(settings.objective) if which == "auto" else which
+    if chosen != "in":
+        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), chosen, folder)
+    write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     origin = "from the best epoch so far on held-out text" if best else "current weights"
@@ -93,19 +96,11 @@ def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[
     return np.asarray(architecture.vectors(rows))
 
 
-def _output_vectors(which: Export, found: Checkpoint, settings: Settings, words: int) -> np.ndarray:
-    """Return the output vectors (V, d) that belong to `_vectors`, or no rows if they are not needed.
-
-    Raise DataError if they are requested and the checkpoint has none.
-    """
-    nothing = np.empty((0, settings.vector_size), np.float32)
-    if which == "in" or not has_word_rows(settings.objective):
-        return nothing
-    names = ["best.output"] if found.about["best"] else ["output", "learned.output"]  # with windows, and with blocks
+def _output_vectors(found: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
+    """Return the output vectors (V, d) that belong to `_vectors`; DataError if the checkpoint has none."""
+    names = ["best.output"] if best else ["output", "learned.output"]  # with windows, and with blocks
     if kept := [name for name in names if name in found.arrays]:
         return _rows(found, kept[0], words, settings.vector_size)
-    if which == "auto":
-        return nothing
     raise DataError(
         f"checkpoint {found.number}: objective {settings.objective} computes its output vectors only at the end of"
         " training; use --export in"

@@ -9,8 +9,7 @@ from typing import Any
 
 from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
 from w2vtrain.errors import OutputError, W2VError, WriteError
-from w2vtrain.formats.model import Model, save_model
-from w2vtrain.formats.transforms import resolved
+from w2vtrain.formats.model import Model, default_vectors, save_model
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
@@ -56,7 +55,7 @@ def write_results(
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    export = resolved(request.export, model.input, model.output)
+    export = default_vectors(model.record) if request.export == "auto" else request.export
     record, kind = {"export": export, "settings": model.settings, "record": model.record}, request.format_
     counted, vectors = Vocabulary(model.words, model.counts), model.vectors(export)
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [

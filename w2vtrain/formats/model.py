@@ -74,7 +74,8 @@ class Model:
         Parameters
         ----------
         export : str, default "auto"
-            "in", "out", "in+out", "blend", or "auto" for "blend" if words have output vectors, otherwise "in".
+            "in", "out", "in+out", "blend", or "auto" for the one that the record names: "blend" for models that were
+            trained with neg or nce, otherwise "in".
 
         Returns
         -------
@@ -93,7 +94,8 @@ class Model:
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
-        return exported(self.input, self.output, export, "model")
+        which = default_vectors(self.record) if export == "auto" else export
+        return exported(self.input, self.output, which, "model")
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
@@ -201,6 +203,11 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     return settings, record
 
 
+def default_vectors(record: dict[str, Any]) -> str:
+    """Return the vectors that `fit` writes by default, as the record of a model names them; "in" if it does not."""
+    return "blend" if record.get("vectors") == "blend" else "in"
+
+
 def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
     if name not in box.metadata:
         raise DataError(f"{box.path}: the model has no {name}")
@@ -245,7 +252,7 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that `fit` writes by default."""
     with open_safetensors(path) as box:
-        box.check_format()
+        which = default_vectors(settings_and_record(box)[1])
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         matrix, output = box.array("input", "F32", 2), box.array("output", "F32", 2)
         counts = box.array("counts", "I64", 1)
@@ -257,7 +264,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     for name, rows in (("input", matrix), ("output", output)):
         if (bad := first_not_finite(rows)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite")
-    vectors = exported(matrix, output, "auto", path)[:limit]
+    vectors = exported(matrix, output, which, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])

@@ -61,8 +61,7 @@ def exported(
         The input and output vectors; they may be strided views.
     which : str
         "in" for the input vectors; "out" for the output vectors; "in+out" for their sums, which Pennington et al.
-        (2014) publish, because both matrices represent the same words; "blend" for `blend`, which scores higher than
-        either; "auto" for "blend" if there is one output vector per word, otherwise "in".
+        (2014) publish, because both matrices represent the same words; "blend" for `blend`.
     where : str or Path
         The file that error messages name.
 
@@ -72,7 +71,6 @@ def exported(
         If `output` is requested and R is not V, as for a tree's inner nodes.
 
     """
-    which = resolved(which, input, output)
     if which == "in":
         return input
     if len(output) != len(input):
@@ -83,11 +81,6 @@ def exported(
     if which == "out":
         return output
     return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output)
-
-
-def resolved(which: str, input: NDArray[np.float32], output: NDArray[np.float32]) -> str:
-    """Return which vectors of a model "auto" means; other choices as they are. See `exported`."""
-    return ("blend" if len(output) == len(input) else "in") if which == "auto" else which
 
 
 def blend(input: NDArray[np.float32], output: NDArray[np.float32]) -> Combined:

@@ -85,6 +85,14 @@ class Objective(Protocol):
     check_files: Callable[[dict[str, Any]], None] | None = None
     """Class method (options): read the files that options name; raise InputMissing or DataError if that fails."""
 
+    @staticmethod
+    def blends() -> bool:
+        """Return True if blends of input and output vectors are better word vectors than input vectors.
+
+        See formats.transforms.blend. There must be one output row per word.
+        """
+        return False
+
     @classmethod
     def build(cls, problem: Problem, **options: Any) -> Any:
         """Return an instance for a problem. Raise ConfigError for an option that is out of range."""

@@ -103,6 +103,11 @@ class NoiseContrastive(NamedTuple):
     share_noise: int
     hashed: bool
 
+    @staticmethod
+    def blends() -> bool:
+        """Return True: blends score higher on analogies and word similarity."""
+        return True
+
     @classmethod
     def build(
         cls,

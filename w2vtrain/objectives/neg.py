@@ -42,6 +42,11 @@ class Negative(NamedTuple):
     pool: Pool
     negative: int
 
+    @staticmethod
+    def blends() -> bool:
+        """Return True: blends score higher on analogies and word similarity."""
+        return True
+
     @classmethod
     def build(
         cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75, pool: int = AUTOMATIC

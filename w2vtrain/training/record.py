@@ -29,10 +29,13 @@ class Record:
             about["heldout"] = asdict(heldout)
         self.epochs = list(bounded([*self.epochs, about]))
 
-    def finished(self, ids: EncodedCorpus, state: State, parameters: int, best_epoch: int | None) -> dict[str, Any]:
+    def finished(
+        self, ids: EncodedCorpus, state: State, parameters: int, vectors: str, best_epoch: int | None
+    ) -> dict[str, Any]:
         """Return the record of a run that ended in `state`, as JSON types.
 
-        parameters: the number of output parameters; best_epoch: counted from 1, None without held-out text.
+        parameters: the number of output parameters; vectors: "blend" or "in", see `Model.vectors`; best_epoch: counted
+        from 1, None without held-out text.
         """
         record = {
             "corpus": asdict(ids.stats),
@@ -42,6 +45,7 @@ class Record:
             "words_per_second": state.passed / max(state.spent, 1e-9),
             "words_per_cpu_second": state.timed / state.cpu if state.cpu else None,
             "output_parameters": parameters,
+            "vectors": vectors,
             "peak_memory_bytes": peak_memory(),
             "versions": versions(),
         }

@@ -174,7 +174,7 @@ def test_only_the_requested_objective_is_imported(entry_point):
 
 
 def test_options_are_converted_and_invalid_ones_are_rejected():
-    assert objectives.checked_options("neg", {"negative": "7"}) == {"negative": 7, "ns_exponent": 0.75}
+    assert objectives.checked_options("neg", {"negative": "7"}) == {"negative": 7, "ns_exponent": 0.75, "pool": -1}
     assert objectives.checked_options("nce", {"learn_z": "yes"})["learn_z"] is True
     for name, given, message in [
         ("hs", {"negative": 5}, "no option 'negative'"),

@@ -17,9 +17,9 @@ from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.transforms import Combined, exported
 from w2vtrain.formats.vectors import format_of, write_vectors
-from w2vtrain.objectives import written
+from w2vtrain.objectives import objective_class
 from w2vtrain.permission import Named, placed, require
-from w2vtrain.registry import CodeNotAllowed
+from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -38,7 +38,9 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
     named.allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
-    check_export(which, settings.objective)
+    own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
+    if not own:
+        check_export(which, settings.objective)
     found = _newest(folder)
     if found is None:
         raise InputMissing(f"{folder}: the run has no checkpoint yet: send it SIGUSR1 to save one")
@@ -52,9 +54,10 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
     rows: NDArray[np.float32] | Combined = _vectors(found, bool(best), settings, vocabulary.words)
-    chosen = written(settings.objective) if which == "auto" else which
-    if chosen != "in":
-        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), chosen, folder)
+    if which == "auto":
+        which = "blend" if not own and objective_class(settings.objective).blends() else "in"
+    if which != "in":
+        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), which, folder)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)

@@ -80,11 +80,6 @@ def has_word_rows(name: str) -> bool:
     return not cls.rowless and getattr(cls, "output_rows", default) is default
 
 
-def written(name: str) -> str:
-    """Return the vectors that are written by default for an objective: "blend" or "in"; see formats.transforms."""
-    return "blend" if objective_class(name).blends() else "in"
-
-
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
     """Return the settings that measured best, by architecture: alpha, shuffle and optionally block."""
     return dict(REGISTRY.module(name).DEFAULTS)

@@ -1,7 +1,5 @@
 """Noise pools: their sizes, and the distribution of the words drawn from them."""
 
-import itertools
-
 import numpy as np
 import pytest
 import reference
@@ -17,30 +15,30 @@ from w2vtrain.probability import pools, sampling
 
 
 @kernel()
-def draw_from_pools(rng, pool, chunks, per_chunk, out):
+def draw_from_pools(rng, pool, table, chunks, per_chunk, out):
     """Fill out (chunks * per_chunk,) with words, per_chunk of them drawn from the pool of each chunk."""
     for chunk in range(chunks):
         sampling.seed_stream(rng, 1, 0, chunk)
-        pools.fill_pool(rng, pool)
+        pools.fill_pool(rng, pool, table[0], table[1])
         bits = np.uint64(0)
         for j in range(per_chunk):
-            out[chunk * per_chunk + j], bits = pools.draw_pooled(rng, pool.words, j, bits)
+            out[chunk * per_chunk + j], bits = pools.draw_pooled(rng, pool, j, bits)
 
 
 @pytest.mark.parametrize("size", [2, 64, 4096])
 def test_words_drawn_from_pools_follow_the_noise_distribution(size, rng):
     """One word per pool: words of the same pool are not independent of each other."""
     q = sampling.noise_distribution(np.sort(rng.integers(5, 1000, 40))[::-1].copy(), 0.75)
-    (pool,), out = pools.make_pools(q, size, 1, 0), np.zeros(20_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, len(out), 1, out)
+    pool, out = pools.empty_pool(size), np.zeros(20_000, np.int64)
+    draw_from_pools(np.zeros(2, np.uint64), pool, sampling.alias_table(q), len(out), 1, out)
     assert stats.chisquare(np.bincount(out, minlength=40), q * len(out)).pvalue > 1e-4
 
 
 def test_all_words_of_a_pool_are_drawn_equally_often():
-    (pool,), out = pools.make_pools(np.full(1 << 20, 2.0**-20), 512, 1, 0), np.zeros(500_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, 1, len(out), out)
-    found = [np.count_nonzero(out == word) / np.count_nonzero(pool.words == word) for word in np.unique(pool.words)]
-    assert set(out.tolist()) == set(pool.words.tolist())
+    pool, out = pools.empty_pool(512), np.zeros(500_000, np.int64)
+    draw_from_pools(np.zeros(2, np.uint64), pool, sampling.alias_table(np.full(1 << 20, 2.0**-20)), 1, len(out), out)
+    found = [np.count_nonzero(out == word) / np.count_nonzero(pool == word) for word in np.unique(pool)]
+    assert set(out.tolist()) == set(pool.tolist())
     assert stats.chisquare(found, np.full(len(found), np.mean(found))).pvalue > 1e-4
 
 
@@ -68,7 +66,7 @@ def test_indices_are_the_same_as_in_the_naive_draws():
 def test_the_size_depends_on_the_noise_words_and_the_vocabulary(words, negative, size):
     assert pools.automatic_size(words, negative) == size
     objective = objective_class("neg").build(problem_of(np.ones(words, np.int64)), negative=negative)
-    assert len(objective.pool.words) == size
+    assert len(objective.pool) == size
 
 
 @given(st.integers(1, 10**7), st.integers(1, 1000))
@@ -91,9 +89,9 @@ def test_each_thread_has_a_pool_of_its_own_and_shares_all_else(name):
     first, second = shared.for_threads(2)
     with np.errstate(over="ignore"):
         first.begin(np.array([1, 1], np.uint64))
-    assert first.pool.words.any()
-    assert not second.pool.words.any()
-    assert not shared.pool.words.any()
+    assert first.pool.any()
+    assert not second.pool.any()
+    assert not shared.pool.any()
     assert all(a is b for field, a, b in zip(shared._fields, shared, first, strict=True) if field != "pool")
 
 
@@ -108,31 +106,4 @@ def test_noise_words_come_from_the_pool(name):
             rows = np.zeros(30, np.int32)
             assert objective.candidates(np.arange(50, dtype=np.int32), position, stream, rows, *arrays) == 10
             drawn |= set(rows[1:10].tolist())
-    assert drawn == set(objective.pool.words.tolist())
-
-
-@pytest.mark.parametrize(("threads", "hot"), [(1, 0), (2, 5), (3, 0), (7, 20)])
-def test_the_parts_that_threads_draw_from_give_each_word_its_probability(threads, hot):
-    q = sampling.noise_distribution(np.arange(2000, 0, -1) ** 2, 0.75)
-    made = pools.make_pools(q, 8, threads, hot)
-    pool, total = made[0], np.zeros(len(q))
-    for first, end in itertools.pairwise(pool.starts):
-        share = sampling.alias_probabilities(pool.accept[first:end], pool.alias[first:end])
-        assert set(range(hot)) <= set(pool.members[first:end].tolist())
-        total[pool.members[first:end]] += share / threads
-    np.testing.assert_allclose(total, q, rtol=0.01)
-    rare = [set(pool.members[first:end].tolist()) - set(range(hot)) for first, end in itertools.pairwise(pool.starts)]
-    assert sum(map(len, rare)) == len(q) - hot == len(set.union(*rare))
-
-
-def test_threads_take_turns_with_the_parts():
-    first, second = pools.make_pools(np.full(64, 1 / 64), 4, 2, 0)
-    stream, seen = np.array([3, 3], np.uint64), []
-    parts = [set(first.members[a:b].tolist()) for a, b in itertools.pairwise(first.starts)]
-    with np.errstate(over="ignore"):
-        for chunk in range(3 * pools.PHASE):
-            for pool in (first, second):
-                pools.fill_pool(stream, pool)
-                seen.append((chunk // pools.PHASE, pool is first, [set(pool.words.tolist()) <= part for part in parts]))
-    for phase, is_first, inside in seen:
-        assert inside == ([True, False] if is_first == (phase % 2 == 0) else [False, True])
+    assert drawn == set(objective.pool.tolist())

@@ -83,8 +83,8 @@ def train_chunks(
     for k in range(len(order)):
         chunk = order[k]
         seed_stream(scratch.rng, seed, epoch, chunk)
-        scratch.rng[1] = scratch.rng[0]
         objective.begin(scratch.rng)
+        scratch.rng[1] = scratch.rng[0]
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
         if shrinkage > 0:
@@ -118,7 +118,8 @@ class WindowEngine:
         self.input_rows = architecture.input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NONE
-        if schedule.threads > 1:
+        # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
+        if schedule.threads > 1 and len(text.words) >= schedule.threads * SYNC_EVERY:
             self.hot = Hot(architecture.hot_rows(self.input_rows), objective.hot_rows(self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])

@@ -13,9 +13,9 @@ from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.pools import AUTOMATIC, Pool, check_pool, draw_pooled, fill_pool, make_pools, pool_size
+from w2vtrain.probability.pools import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, hash_words, noise_distribution
+from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -97,7 +97,7 @@ class NoiseContrastive(NamedTuple):
     alias: np.ndarray
     log_kq: np.ndarray
     log_z: np.ndarray
-    pool: Pool
+    pool: np.ndarray
     negative: int
     learn_z: bool
     share_noise: int
@@ -132,8 +132,8 @@ class NoiseContrastive(NamedTuple):
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
         log_z = np.zeros(z_table or len(problem.counts), np.float32)
-        one = make_pools(noise, pool_size(pool, negative, len(noise)), 1, 0)[0]
-        return cls(*alias_table(noise), log_kq, log_z, one, negative, learn_z, share_noise, z_table > 0)
+        words = empty_pool(pool_size(pool, negative, len(noise)))
+        return cls(*alias_table(noise), log_kq, log_z, words, negative, learn_z, share_noise, z_table > 0)
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
@@ -185,12 +185,11 @@ class NoiseContrastive(NamedTuple):
 
     def for_threads(self, threads: int) -> "list[NoiseContrastive]":
         """Return an instance for each thread, with a pool of its own."""
-        noise, hot = alias_probabilities(self.accept, self.alias), len(self.hot_rows(len(self.accept)))
-        return [self._replace(pool=pool) for pool in make_pools(noise, len(self.pool.words), threads, hot)]
+        return [self._replace(pool=empty_pool(len(self.pool))) for _ in range(threads)]
 
     def begin(self, rng):
         """Draw the pool of a chunk."""
-        fill_pool(rng, self.pool)
+        fill_pool(rng, self.pool, self.accept, self.alias)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then k noise words."""
@@ -203,8 +202,8 @@ class NoiseContrastive(NamedTuple):
         bits = uint64(0)
         for j in range(1, self.negative + 1):
             labels[j] = float32(0)
-            if len(self.pool.words) > 0:
-                rows[j], bits = draw_pooled(rng, self.pool.words, j - 1, bits)
+            if len(self.pool) > 0:
+                rows[j], bits = draw_pooled(rng, self.pool, j - 1, bits)
             else:
                 rows[j] = draw_alias(rng, self.accept, self.alias)
         if again:

@@ -10,7 +10,7 @@ from numba import float32, uint64
 
 from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.probability.pools import AUTOMATIC, Pool, check_pool, draw_pooled, fill_pool, make_pools, pool_size
+from w2vtrain.probability.pools import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_alias, noise_distribution
 
@@ -39,7 +39,7 @@ class Negative(NamedTuple):
 
     accept: np.ndarray
     alias: np.ndarray
-    pool: Pool
+    pool: np.ndarray
     negative: int
 
     @staticmethod
@@ -58,8 +58,8 @@ class Negative(NamedTuple):
         """
         check_ranges("neg", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
         check_pool("neg", pool)
-        noise, size = noise_distribution(problem.counts, ns_exponent), pool_size(pool, negative, len(problem.counts))
-        return cls(*alias_table(noise), make_pools(noise, size, 1, 0)[0], negative)
+        table = alias_table(noise_distribution(problem.counts, ns_exponent))
+        return cls(*table, empty_pool(pool_size(pool, negative, len(problem.counts))), negative)
 
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
@@ -80,12 +80,11 @@ class Negative(NamedTuple):
 
     def for_threads(self, threads: int) -> "list[Negative]":
         """Return an instance for each thread, with a pool of its own."""
-        noise, hot = alias_probabilities(self.accept, self.alias), len(self.hot_rows(len(self.accept)))
-        return [self._replace(pool=pool) for pool in make_pools(noise, len(self.pool.words), threads, hot)]
+        return [self._replace(pool=empty_pool(len(self.pool))) for _ in range(threads)]
 
     def begin(self, rng):
         """Draw the pool of a chunk."""
-        fill_pool(rng, self.pool)
+        fill_pool(rng, self.pool, self.accept, self.alias)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then up to `negative` noise words other than the target."""
@@ -93,8 +92,8 @@ class Negative(NamedTuple):
         rows[0], labels[0] = target, float32(1)
         m, left, bits = 1, REDRAWS, uint64(0)
         while m <= self.negative and left > 0:
-            if len(self.pool.words) > 0:
-                word, bits = draw_pooled(rng, self.pool.words, m - 1 + REDRAWS - left, bits)
+            if len(self.pool) > 0:
+                word, bits = draw_pooled(rng, self.pool, m - 1 + REDRAWS - left, bits)
             else:
                 word = draw_alias(rng, self.accept, self.alias)
             if word != target:

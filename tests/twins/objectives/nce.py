@@ -12,7 +12,7 @@ class Twin:
     def begin(self, stream):
         """Draw the pool of a chunk."""
         o = self.objective
-        self.pool = [stream.alias(o.accept, o.alias) for _ in o.pool.words]
+        self.pool = [stream.alias(o.accept, o.alias) for _ in o.pool]
 
     def candidates(self, target, stream, previous=-1):
         o, words = self.objective, pooled(stream, self.pool)

@@ -17,7 +17,7 @@ class Twin:
     def begin(self, stream):
         """Draw the pool of a chunk."""
         o = self.objective
-        self.pool = [stream.alias(o.accept, o.alias) for _ in o.pool.words]
+        self.pool = [stream.alias(o.accept, o.alias) for _ in o.pool]
 
     def candidates(self, target, stream, previous=-1):
         o = self.objective

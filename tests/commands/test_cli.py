@@ -561,10 +561,12 @@ def test_fit_exports_output_vectors_or_sums(trained, corpus, tmp_path):
         found = read_vectors(tmp_path / f"{which}.txt")
         assert found.words == model.words
         np.testing.assert_array_equal(found.matrix, expected)
-        assert json.loads((tmp_path / f"{which}.txt.json").read_text())["export"] == which
+        assert json.loads((tmp_path / f"{which}.txt.json").read_text())["record"]["vectors"] == which
     np.testing.assert_array_equal(read_vectors(tmp_path / "o.bin").matrix, model.output)
     np.testing.assert_array_equal(load_model(tmp_path / "m.safetensors").input, model.input)
-    assert json.loads((trained / "vectors.txt.json").read_text())["export"] == "blend"
+    summed = read_vectors(tmp_path / "m.safetensors").matrix
+    np.testing.assert_array_equal(summed, expected, err_msg="a model is read as the vectors that fit wrote")
+    assert json.loads((trained / "vectors.txt.json").read_text())["record"]["vectors"] == "blend"
     np.testing.assert_array_equal(read_vectors(trained / "vectors.txt").matrix, model.vectors()[:])
 
 

@@ -98,6 +98,13 @@ def test_export_writes_output_vectors_or_sums(stopped):
         assert np.array_equal(read_vectors(str(folder / f"{which}.txt")).matrix, expected)
 
 
+def test_export_writes_what_the_command_of_the_run_requested(stopped):
+    folder = stopped("--export", "out")
+    w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
+    outputs = checkpoint.load(folder / "v.bin.run").arrays["output"][:, :9]
+    assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, outputs)
+
+
 def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped):
     folder = stopped("--objective", "softmax", "--max-vocab", "50", "--heldout", "text.txt")
     run = folder / "v.bin.run"

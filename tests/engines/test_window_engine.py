@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import problem_of
 
+from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.engines.step import Matrices
@@ -193,3 +194,13 @@ def test_results_do_not_depend_on_how_chunks_are_divided_among_calls(rng):
             )  # fmt: skip
         results.append(w_in.tobytes() + w_out.tobytes())
     assert results[0] == results[1] == results[2]
+
+
+def test_a_small_text_on_many_threads_is_learned_as_well_as_on_one(tmp_path):
+    """With replicas, each of 16 threads would add a 16th of its changes to the hottest rows, and most threads none."""
+    words = np.random.default_rng(3).choice(40, 900, p=np.arange(40, 0, -1) / 820)
+    (tmp_path / "text").write_text(" ".join(f"w{word}" for word in words) + "\n")
+    settings = {"vector_size": 16, "min_count": 1, "sample": 0, "epochs": 15, "seed": 1}
+    one, many = (train(tmp_path / "text", threads=threads, **settings).record["epochs"] for threads in (1, 16))
+    assert one[-1]["loss"] < 0.9 * one[0]["loss"]
+    assert many[-1]["loss"] == pytest.approx(one[-1]["loss"], rel=0.02)

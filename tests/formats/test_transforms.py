@@ -174,6 +174,11 @@ def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
     assert exported(words, nodes, "in", "m.safetensors") is words
 
 
+def test_an_unknown_choice_is_refused():
+    with pytest.raises(UsageError, match=r"m: 'input' is not one of in, out, in\+out, blend"):
+        exported(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32), "input", "m")
+
+
 def test_a_sum_too_large_for_float32_is_not_written(tmp_path):
     largest = np.full((2, 2), np.finfo(np.float32).max)
     for which in ("in+out", "blend"):

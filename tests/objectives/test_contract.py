@@ -14,6 +14,7 @@ DEFAULTS = next(line for line in RANKING.splitlines() if line.startswith("DEFAUL
 ARGUMENTS = "errors(self, logits, window, candidates, lr)"
 OLD = "errors(self, logits, n, m, context, width, rows, labels, shifts, lr)"
 FIELD = "    size: int\n"
+BLENDS = "\n    @staticmethod\n    def blends():\n        return True\n\n"
 STEP = "def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace)"
 NO_DEFAULT = "with a number, a string, True or False as the default of"
 WITHOUT_OUTPUT = """
@@ -112,6 +113,10 @@ BROKEN = {
     "an optional method with too few arguments": (
         changed(RANKING, (FIELD, f"{FIELD}\n    def hot_rows(self):\n        return range(0)\n\n")),
         "needs hot_rows(self, rows), but has hot_rows(self)",
+    ),
+    "blends without one output row per word": (
+        changed(RANKING, (FIELD, f"{FIELD}{BLENDS}    def output_rows(self, words):\n        return words - 1\n\n")),
+        "returns True from blends, but does not have one output row per word",
     ),
     "check is a number": (
         changed(RANKING, (FIELD, f"    check = 7\n{FIELD}")),

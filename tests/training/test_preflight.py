@@ -63,6 +63,6 @@ def test_replicas_of_hot_rows_are_counted(monkeypatch):
     assert preflight.replicas(1_000_000, 8) == 2 * 8 * (HOT_INPUTS + HOT_NODES)
     assert preflight.replicas(100, 8) == 2 * 8 * 200
     monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
-    preflight.check_memory(100_000, 100, more=preflight.replicas(100_000, 8))
+    preflight.check_memory(100_000, 100, once=preflight.replicas(100_000, 8))
     with pytest.raises(ResourceError, match="need 121 MiB"):
-        preflight.check_memory(100_000, 100, more=preflight.replicas(100_000, 36))
+        preflight.check_memory(100_000, 100, once=preflight.replicas(100_000, 36))

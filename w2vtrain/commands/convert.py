@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from w2vtrain.commands.inputs import readable
 from w2vtrain.commands.request import Export
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model import MODEL, load_model
+from w2vtrain.formats.model import MODEL, default_vectors, load_model
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
@@ -20,7 +20,6 @@ from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.system.terminal import echo
 
 EXPORTED = {
-    "auto": "",
     "in": "input vectors",
     "out": "output vectors",
     "in+out": "sums of input and output vectors",
@@ -51,36 +50,36 @@ def convert(asked: Conversion) -> None:
     check_writable(asked.output, asked.force)
     with readable(asked.vectors) as path:
         try:
-            words, matrix = read(path, asked.export, asked.restrict_vocab or None)
+            words, matrix, what = read(path, asked.export, asked.restrict_vocab or None)
             transform(matrix, path, asked.center, asked.remove_top, asked.normalize)
         except MemoryError as error:
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
     write_vectors(asked.output, words, matrix, asked.format_, asked.force)
-    facts = [f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions", *changes(asked)]
+    facts = [f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions", *what, *changes(asked)]
     echo(f"{asked.output}: {', '.join(facts)}", err=True)
 
 
-def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
-    """Return the first `limit` words of a file and the requested vectors.
+def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArray[np.float32], list[str]]:
+    """Return the first `limit` words of a file, the requested vectors, and what these are if a model has several.
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
-    if which == "auto":
-        found = read_vectors(path, limit=limit)
-        return found.words, found.matrix
     if sniff(path).kind != MODEL.name:
-        raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
+        if which != "auto":
+            raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
+        found = read_vectors(path, limit=limit)
+        return found.words, found.matrix, []
     model = load_model(path)
-    return model.words[:limit], exported(model.input, model.output, which, path)[:limit]
+    kind = default_vectors(model.record) if which == "auto" else which
+    return model.words[:limit], exported(model.input, model.output, kind, path)[:limit], [EXPORTED[kind]]
 
 
 def changes(asked: Conversion) -> list[str]:
-    """Return descriptions of how the vectors that were written differ from those in the file."""
+    """Return descriptions of how the vectors were changed."""
     components = f"without {asked.remove_top} principal component{'s' * (asked.remove_top != 1)}"
     return [
-        *filter(None, [EXPORTED[asked.export]]),
         *["centered"] * (asked.center or asked.remove_top > 0),
         *[components] * (asked.remove_top > 0),
         *["of unit length"] * asked.normalize,

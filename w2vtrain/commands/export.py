@@ -6,6 +6,7 @@ It trains nothing, and needs no corpus.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
     named.allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
+    if which == "auto":
+        which = chosen(journal)
     own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
     if not own:
         check_export(which, settings.objective)
@@ -63,6 +66,13 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     origin = "from the best epoch so far on held-out text" if best else "current weights"
     echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {origin}", err=True)
+
+
+def chosen(journal: Journal) -> Export:
+    """Return the --export of the `fit` that began a run, "auto" if its folder does not say."""
+    asked = journal.about.get("request")
+    found: Any = asked.get("export") if isinstance(asked, dict) else None
+    return found if found in get_args(Export) else "auto"
 
 
 def settings_of(folder: Path, journal: Journal) -> Settings:

@@ -5,11 +5,13 @@ request.py lists these files; preflight.py checks whether they may be written.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
 from w2vtrain.errors import OutputError, W2VError, WriteError
 from w2vtrain.formats.model import Model, default_vectors, save_model
+from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
@@ -56,10 +58,16 @@ def write_results(
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     export = default_vectors(model.record) if request.export == "auto" else request.export
-    record, kind = {"export": export, "settings": model.settings, "record": model.record}, request.format_
-    counted, vectors = Vocabulary(model.words, model.counts), model.vectors(export)
+    model = replace(model, record={**model.record, "vectors": export})
+    record, kind = {"settings": model.settings, "record": model.record}, request.format_
+    counted = Vocabulary(model.words, model.counts)
+
+    def write_output(file: str, force: bool) -> None:
+        vectors = exported(model.input, model.output, export, file)
+        write_vectors(file, model.words, vectors, kind, force, claim)
+
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
-        (request.output, lambda file, force: write_vectors(file, model.words, vectors, kind, force, claim)),
+        (request.output, write_output),
         (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),

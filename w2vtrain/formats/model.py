@@ -20,7 +20,7 @@ from w2vtrain.formats.safetensors import (
     open_safetensors,
     write_safetensors,
 )
-from w2vtrain.formats.transforms import Combined, exported
+from w2vtrain.formats.transforms import EXPORTS, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_object, json_text
@@ -68,22 +68,23 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
 
-    def vectors(self, export: str = "auto") -> NDArray[np.float32] | Combined:
-        """Return the vectors that ``w2vtrain fit`` writes, one row per word; see `formats.transforms.exported`.
+    def vectors(self, export: str = "auto") -> NDArray[np.float32]:
+        """Return the vectors that ``w2vtrain fit`` writes, one row per word, as a new array.
 
         Parameters
         ----------
         export : str, default "auto"
-            "in", "out", "in+out", "blend", or "auto" for the one that the record names: "blend" for models that were
-            trained with neg or nce, otherwise "in".
+            "in", "out", "in+out" or "blend", as for ``fit --export``; "auto" is the choice that the record names. That
+            is "blend" for models trained with neg or nce, otherwise "in".
 
         Returns
         -------
-        ndarray of float32, shape (V, d), or Combined
-            Sums are computed when rows are read: ``model.vectors()[:]`` is an array.
+        ndarray of float32, shape (V, d)
 
         Raises
         ------
+        UsageError
+            If `export` is none of these.
         DataError
             If words have no output vectors, and these are requested.
 
@@ -95,7 +96,7 @@ class Model:
 
         """
         which = default_vectors(self.record) if export == "auto" else export
-        return exported(self.input, self.output, which, "model")
+        return exported(self.input, self.output, which, "model")[:].copy()
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
@@ -204,8 +205,8 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
 
 
 def default_vectors(record: dict[str, Any]) -> str:
-    """Return the vectors that `fit` writes by default, as the record of a model names them; "in" if it does not."""
-    return "blend" if record.get("vectors") == "blend" else "in"
+    """Return which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
+    return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
 
 
 def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
@@ -250,21 +251,21 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the words and counts of a model, and the vectors that `fit` writes by default."""
+    """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
         which = default_vectors(settings_and_record(box)[1])
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
-        matrix, output = box.array("input", "F32", 2), box.array("output", "F32", 2)
         counts = box.array("counts", "I64", 1)
-    if not len(words) == len(matrix) == len(counts) or matrix.shape[1] != output.shape[1]:
-        raise DataError(
-            f"{path}: {len(words):,} words, {len(counts):,} counts, input vectors {list(matrix.shape)} and output"
-            f" vectors {list(output.shape)}: these sizes do not match"
-        )
-    for name, rows in (("input", matrix), ("output", output)):
-        if (bad := first_not_finite(rows)) is not None:
+        matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
+    shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
+    if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
+        raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
+    if not words or not matrices[0].shape[1]:
+        raise DataError(f"{path}: the model has no vectors")
+    for name, matrix in zip(("input", "output"), matrices, strict=False):
+        if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite")
-    vectors = exported(matrix, output, which, path)[:limit]
+    vectors = exported(matrices[0], matrices[-1], which, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
 
+EXPORTS = ("in", "out", "in+out", "blend")
+"""The choices of `exported`."""
+
 SHARE = 0.4
 """Length of the output vectors in a blend, as a fraction of the length of the input vectors. From 0.3 to 0.6, scores on
 enwiki8 move by less than a point: docs/performance.md has them."""
@@ -35,7 +38,8 @@ class Combined:
         self, input: NDArray[np.float32], output: NDArray[np.float32], weight: float, offset: NDArray[np.float64]
     ) -> None:
         self.input, self.output = input, output
-        self.weight, self.offset = np.float32(weight), offset.astype(np.float32)
+        with np.errstate(over="ignore"):
+            self.weight, self.offset = np.float32(weight), offset.astype(np.float32)
         self.shape, self.size = input.shape, input.size
 
     def __len__(self) -> int:
@@ -67,10 +71,14 @@ def exported(
 
     Raises
     ------
+    UsageError
+        If `which` is none of these.
     DataError
         If `output` is requested and R is not V, as for a tree's inner nodes.
 
     """
+    if which not in EXPORTS:
+        raise UsageError(f"{where}: {which!r} is not one of {', '.join(EXPORTS)}")
     if which == "in":
         return input
     if len(output) != len(input):
@@ -95,14 +103,18 @@ def blend(input: NDArray[np.float32], output: NDArray[np.float32]) -> Combined:
 
 
 def _moments(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
-    """Return the mean row (d,), and the root mean square of the lengths of the rows after centering."""
-    total, squares = np.zeros(matrix.shape[1]), 0.0
+    """Return the mean row (d,), and the root mean square of the lengths of the rows after centering.
+
+    The length is 0 if it is lost in the rounding of the mean.
+    """
+    mean, squares = np.zeros(matrix.shape[1]), 0.0
     for rows in row_blocks(matrix):
-        block = matrix[rows].astype(np.float64)
-        total += block.sum(axis=0)
-        squares += float((block**2).sum())
-    mean = total / len(matrix)
-    return mean, math.sqrt(max(0.0, squares / len(matrix) - float(mean @ mean)))
+        mean += matrix[rows].sum(axis=0, dtype=np.float64)
+    mean /= len(matrix)
+    for rows in row_blocks(matrix):
+        squares += float(((matrix[rows] - mean) ** 2).sum())
+    length = math.sqrt(squares / len(matrix))
+    return mean, length if length > 1e-6 * float(np.linalg.norm(mean)) else 0.0
 
 
 def transform(

@@ -15,7 +15,8 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.objectives.contract import WindowObjective, verify, verify_built
+from w2vtrain.objectives import contract
+from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth
 from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import CodeNotAllowed, Registry, built
@@ -72,12 +73,8 @@ def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
 
 
 def has_word_rows(name: str) -> bool:
-    """Return whether an objective has one output row per word, as far as its class tells.
-
-    The class tells it by `rowless` and by defining `output_rows`, whose default is one row per word.
-    """
-    cls, default = objective_class(name), WindowObjective.output_rows
-    return not cls.rowless and getattr(cls, "output_rows", default) is default
+    """Return whether an objective has one output row per word, as far as its class tells."""
+    return contract.has_word_rows(objective_class(name))
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:

@@ -278,6 +278,8 @@ def verify(module: Any, what: str) -> None:
     if engine not in tuple(CONTRACTS):
         raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, what)
+    if cls.blends() and not has_word_rows(cls):
+        raise ConfigError(f"{described(cls, what)} returns True from blends, but does not have one output row per word")
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
             raise ConfigError(
@@ -285,6 +287,12 @@ def verify(module: Any, what: str) -> None:
                 f" the default of {option.name}"
             )
     _verify_defaults(defaults, what)
+
+
+def has_word_rows(cls: Any) -> bool:
+    """Return whether an objective's class has one output row per word, as `rowless` and `output_rows` tell."""
+    default = WindowObjective.output_rows
+    return not cls.rowless and getattr(cls, "output_rows", default) is default
 
 
 def _verify_defaults(defaults: Any, what: str) -> None:

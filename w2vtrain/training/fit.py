@@ -87,8 +87,8 @@ def fit(
     architecture = architecture_of(settings, ids.vocabulary.words)
     has_blocks = engine_of(settings.objective) == "blocks"
     more = architecture.input_rows(words) if composes(architecture) else 0
-    more += 0 if has_blocks else replicas(words, int(settings.threads))
-    check_memory(words, width, 2 if inputs.heldout else 1, more)  # the best weights are kept, too
+    hot = 0 if has_blocks else replicas(words, int(settings.threads))
+    check_memory(words, width, 2 if inputs.heldout else 1, more, hot)  # the best weights are kept, too
     if run:
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():

@@ -22,13 +22,13 @@ def replicas(words: int, threads: int) -> int:
     return 2 * threads * (min(words, HOT_INPUTS) + min(words, HOT_NODES)) if threads > 1 else 0
 
 
-def check_memory(words: int, width: int, copies: int = 1, more: int = 0) -> None:
+def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: int = 0) -> None:
     """Raise ResourceError if `copies` of the matrices do not fit in memory; the message suggests sizes that would.
 
-    more: the number of other rows, such as the input rows of an architecture whose rows are not the word vectors
-    themselves.
+    more: the number of input rows of an architecture whose rows are not the word vectors themselves; once: the number
+    of rows that are not copied, such as replicas.
     """
-    needed, free = copies * matrices(words, width, more), available_memory()
+    needed, free = copies * matrices(words, width, more) + matrices(0, width, once), available_memory()
     if needed <= free:
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.kernels.hot_rows import NONE, Hot, HotRange, Replicas, replicate
+from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicate
 from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
 
@@ -30,6 +30,7 @@ class Scratch(NamedTuple):
     hot_inputs: HotRange
     hot_outputs: HotRange
     replicas: tuple[Replicas, ...]
+    sync_every: int  # the number of chunks between synchronizations of the replicas
 
 
 class Extent(NamedTuple):
@@ -75,4 +76,5 @@ def make_scratch(
         hot_inputs=hot_inputs,
         hot_outputs=hot_outputs,
         replicas=(inputs, outputs, *more),
+        sync_every=max(1, TOGETHER // threads),
     )

@@ -16,7 +16,7 @@ from w2vtrain.engines.weights import decay, initial_input, initial_output, learn
 from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
 from w2vtrain.kernels.hot_rows import (
     NONE,
-    SYNC_EVERY,
+    TOGETHER,
     Hot,
     load_replicas,
     make_replicas,
@@ -96,7 +96,7 @@ def train_chunks(
             part, count = learn_sentence(architecture, objective, matrices, length, windows, lr, scratch)
             loss += part
             seen += count
-        if k % SYNC_EVERY == SYNC_EVERY - 1 or k == len(order) - 1:
+        if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
             synchronize(scratch.replicas)
     return loss, seen
 
@@ -119,7 +119,7 @@ class WindowEngine:
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NONE
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
-        if schedule.threads > 1 and len(text.words) >= schedule.threads * SYNC_EVERY:
+        if schedule.threads > 1 and len(text.words) >= max(TOGETHER, schedule.threads):
             self.hot = Hot(architecture.hot_rows(self.input_rows), objective.hot_rows(self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])

@@ -21,9 +21,10 @@ HOTTEST = 64
 """Number of hottest rows. They change so fast that replicas come close to their thread's own optimum between two
 synchronizations."""
 
-SYNC_EVERY = 16
-"""Number of chunks between synchronizations of a thread's replicas. For 1,000 rows of 200 dimensions, each
-synchronization reads and writes 5 MB."""
+TOGETHER = 32
+"""Number of chunks that all threads together learn between two synchronizations of a thread's replicas. For 1,000 rows
+of 200 dimensions, each synchronization reads and writes 5 MB. With four times as many chunks, CBOW diverges: most rows
+take the changes of all threads, each computed without those of the others."""
 
 
 class Hot(NamedTuple):

@@ -63,7 +63,7 @@ def engine_of(model, threads, name="hs"):
     counts = np.sort(rng.integers(5, 900, 200))[::-1]
     tokens = np.append(rng.choice(200, 4000, p=counts / counts.sum()), -1).astype(np.int32)
     tokens[::20] = -1
-    starts, words = chunks(tokens, 50)
+    starts, words = chunks(tokens, 5)
     weights = padded_rows(2 * WINDOW, DIM)
     weights[:] = 1
     architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW), "vlbl": Vlbl(WINDOW, weights)}
@@ -102,7 +102,7 @@ def test_hs_learns_on_several_threads():
     for threads in (1, 4):
         rng = np.random.default_rng(3)
         tokens, counts, _ = topics(rng, sentences=300)
-        starts, words = chunks(tokens, 20)
+        starts, words = chunks(tokens, 8)
         problem, text = problem_of(counts, dim=DIM), Text(tokens, starts, words, counts)
         schedule = Schedule(threads=threads, alpha=0.05, sample=0.0, epochs=8)
         objective = objective_class("hs").build(problem)

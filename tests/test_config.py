@@ -37,7 +37,7 @@ def test_objective_may_be_a_table_with_options(tmp_path):
     settings, _ = resolve({"options": {"negative": "3"}}, {}, path)
     assert settings.objective == "nce"
     assert settings.options == {"negative": "3", "ns_exponent": 1.0}
-    options = {"negative": 3, "ns_exponent": 1.0, "learn_z": False, "share_noise": 1, "z_table": 0, "pool": -1}
+    options = {"negative": 3, "ns_exponent": 1.0, "learn_z": False, "share_noise": 1, "z_table": 0, "pool": 0}
     assert effective(settings)[0].options == options
 
 

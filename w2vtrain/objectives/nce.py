@@ -13,7 +13,7 @@ from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.pools import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
+from w2vtrain.probability.pools import check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
 
@@ -118,14 +118,15 @@ class NoiseContrastive(NamedTuple):
         learn_z: bool = False,
         share_noise: int = 1,
         z_table: int = 0,
-        pool: int = AUTOMATIC,
+        pool: int = 0,
     ) -> "NoiseContrastive":
         """negative: k, the noise words per target. ns_exponent: Q is proportional to the counts to this power.
 
         learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
         number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word. pool: the
-        number of words that a chunk draws its noise words from, a power of 2; 0 means all words; -1 chooses by
-        `negative` and the vocabulary: 512 or more words, but 0 for a small vocabulary.
+        number of words that a chunk draws its noise words from, a power of 2; 0 means all words, as pools make
+        skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 512 or more words, but 0 for a small
+        vocabulary.
         """
         given = {"negative": negative, "ns_exponent": ns_exponent, "learn_z": learn_z, "pool": pool}
         cls.check({**given, "share_noise": share_noise, "z_table": z_table})

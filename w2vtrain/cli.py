@@ -208,8 +208,8 @@ def export(run: str, output: str, format_: str | None, export: Any, force: bool,
 def convert(**values: Any) -> None:
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
-    The changes are made in the order of the options below, from --export to --normalize. --export out and in+out need
-    a model, as `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+    The changes are made in the order of the options below, from --export to --normalize. --export needs a model, as
+    `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
     """
     command = module("commands.convert")
     command.convert(command.Conversion(**values))

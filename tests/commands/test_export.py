@@ -105,11 +105,12 @@ def test_export_writes_what_the_command_of_the_run_requested(stopped):
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, outputs)
 
 
-def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped):
-    folder = stopped("--objective", "softmax", "--max-vocab", "50", "--heldout", "text.txt")
+@pytest.mark.parametrize(("more", "name"), [((), "learned.output"), (("--heldout", "text.txt"), "best.output")])
+def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped, more, name):
+    folder = stopped("--objective", "softmax", "--max-vocab", "50", *more)
     run = folder / "v.bin.run"
     state = checkpoint.load(run)
-    name = "best.output" if state.about["best"] else "learned.output"
+    assert bool(state.about["best"]) == (name == "best.output")
     w2vtrain(0, folder, "export", run, "-o", "v.txt", "--export", "out")
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, state.arrays[name][:, :9])
 

@@ -11,8 +11,9 @@ from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.engines.step import Matrices
-from w2vtrain.engines.window_engine import chunk_order, train_chunks
+from w2vtrain.engines.window_engine import chunk_order, hot_rows, train_chunks
 from w2vtrain.engines.windows import Windows, gather_context, read_sentence
+from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
@@ -204,3 +205,18 @@ def test_a_small_text_on_many_threads_is_learned_as_well_as_on_one(tmp_path):
     one, many = (train(tmp_path / "text", threads=threads, **settings).record["epochs"] for threads in (1, 16))
     assert one[-1]["loss"] < 0.9 * one[0]["loss"]
     assert many[-1]["loss"] == pytest.approx(one[-1]["loss"], rel=0.02)
+
+
+@pytest.mark.parametrize("found", [range(5, 12), range(-1, 3), range(0, 8, 2), [0, 1], None])
+def test_hot_rows_that_are_not_adjacent_rows_are_refused(found):
+    class Mine:
+        def hot_rows(self, rows):
+            return found
+
+    with pytest.raises(ConfigError, match=r"^Mine\.hot_rows\(10\) returns .*; expected a range"):
+        hot_rows(Mine(), 10)
+
+
+def test_hot_rows_may_be_any_adjacent_rows():
+    for found in (range(0), range(10), range(9, -1, -1), range(3, 5)):
+        assert hot_rows(type("Mine", (), {"hot_rows": lambda self, rows, found=found: found})(), 10) == found

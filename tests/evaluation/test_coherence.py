@@ -7,8 +7,8 @@ import pytest
 
 from w2vtrain.evaluation import coherence
 
-PATIENT = 10**12
-"""Looks: enough for a busy machine, where two threads may take turns on one core."""
+PATIENT = 10**11
+"""Looks, about half a minute: enough for a busy machine, where two threads may take turns on one core."""
 
 
 def test_two_threads_answer_each_other_in_turns():

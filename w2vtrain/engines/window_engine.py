@@ -14,6 +14,7 @@ from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
 from w2vtrain.engines.step import Matrices, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
+from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.hot_rows import (
     NONE,
     TOGETHER,
@@ -101,6 +102,17 @@ def train_chunks(
     return loss, seen
 
 
+def hot_rows(owner: Any, rows: int) -> range:
+    """Return the hot rows of an architecture or objective. Raise ConfigError if they are not adjacent rows."""
+    found = owner.hot_rows(rows)
+    if not isinstance(found, range) or (found and (abs(found.step) > 1 or min(found) < 0 or max(found) >= rows)):
+        raise ConfigError(
+            f"{type(owner).__name__}.hot_rows({rows}) returns {shown(found)}; expected a range with step 1 or -1 within"
+            f" {rows:,} rows"
+        )
+    return found
+
+
 class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
@@ -120,7 +132,7 @@ class WindowEngine:
         self.hot = NONE
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
         if schedule.threads > 1 and len(text.words) >= max(TOGETHER, schedule.threads):
-            self.hot = Hot(architecture.hot_rows(self.input_rows), objective.hot_rows(self.output_rows))
+            self.hot = Hot(hot_rows(architecture, self.input_rows), hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))

@@ -60,8 +60,7 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     state = checkpoint.load(folder / "v.bin.run")
     assert f"checkpoint {state.number}, in epoch 3 of 3, current weights" in said
     found = read_vectors(str(folder / "so-far.txt"))
-    inputs, outputs = (state.arrays[name][:, :9] for name in ("input", "output"))
-    assert np.array_equal(found.matrix, exported(inputs, outputs, "blend", "")[:])
+    assert np.array_equal(found.matrix, state.arrays["input"][:, :9])
     assert "exists: use --force" in w2vtrain(73, folder, "export", "v.bin.run", "-o", "so-far.txt")
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "so-far.txt", "--force")
     assert w2vtrain(0, folder, "export", "v.bin.run", "-o", "-", "--format", "text").startswith(
@@ -93,9 +92,30 @@ def test_export_writes_output_vectors_or_sums(stopped):
     arrays = checkpoint.load(folder / "v.bin.run").arrays
     inputs, outputs = (arrays[name][:, :9] for name in ("input", "output"))
     blended = exported(inputs, outputs, "blend", "")[:]
-    for which, expected in (("in", inputs), ("out", outputs), ("in+out", inputs + outputs), ("auto", blended)):
+    for which, expected in (("in", inputs), ("out", outputs), ("in+out", inputs + outputs), ("blend", blended)):
         w2vtrain(0, folder, "export", "v.bin.run", "-o", f"{which}.txt", "--export", which)
         assert np.array_equal(read_vectors(str(folder / f"{which}.txt")).matrix, expected)
+
+
+@pytest.mark.parametrize(("objective", "which"), [("neg", "blend"), ("nce", "blend"), ("sampled-softmax", "in")])
+def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, objective, which):
+    monkeypatch.setattr("w2vtrain.formats.transforms.LARGE", 1000)
+    folder = stopped("--objective", objective, "--max-vocab", "50", "--save-model", "m.safetensors")
+    arrays = checkpoint.load(folder / "v.bin.run").arrays
+    outputs = arrays.get("output", arrays.get("learned.output"))
+    done = CliRunner().invoke(cli, ["export", "v.bin.run", "-o", "so-far.bin"])
+    assert done.exit_code == 0, done.output
+    expected = exported(arrays["input"][:, :9], outputs[:, :9], which, "")[:]
+    assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
+    monkeypatch.setattr("w2vtrain.commands.fit.train", pipeline_fit)
+    done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
+    assert done.exit_code == 0, done.output
+    model = load_model("m.safetensors")
+    assert model.record["vectors"] == which
+    found = read_vectors("v.bin").matrix
+    assert np.array_equal(found, model.vectors(which))
+    assert np.array_equal(found, model.vectors())
+    assert np.array_equal(found, read_vectors("m.safetensors").matrix)
 
 
 def test_export_writes_what_the_command_of_the_run_requested(stopped):

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
-from w2vtrain.formats.transforms import SHARE, check_components, exported, transform
+from w2vtrain.formats.transforms import LARGE, SHARE, check_components, exported, preferred, transform
 from w2vtrain.formats.vectors import write_vectors
 
 VALUES = st.floats(-100, 100, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
@@ -172,6 +172,11 @@ def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
     with pytest.raises(DataError, match=r"m\.safetensors: the model has 4 words and 3 output vectors"):
         exported(words, nodes, which, "m.safetensors")
     assert exported(words, nodes, "in", "m.safetensors") is words
+
+
+def test_blends_are_preferred_for_large_texts():
+    assert [preferred(True, words) for words in (0, LARGE - 1, LARGE)] == ["in", "in", "blend"]
+    assert preferred(False, 10**12) == "in"
 
 
 def test_an_unknown_choice_is_refused():

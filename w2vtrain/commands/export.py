@@ -6,7 +6,7 @@ It trains nothing, and needs no corpus.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from w2vtrain.commands.request import Export
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
-from w2vtrain.formats.transforms import Combined, exported
+from w2vtrain.formats.transforms import Combined, exported, preferred
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.objectives import objective_class
 from w2vtrain.permission import Named, placed, require
@@ -58,7 +58,8 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
     rows: NDArray[np.float32] | Combined = _vectors(found, bool(best), settings, vocabulary.words)
     if which == "auto":
-        which = "blend" if not own and objective_class(settings.objective).blends() else "in"
+        blends = not own and objective_class(settings.objective).blends()
+        which = cast("Export", preferred(blends, int(vocabulary.counts.sum())))
     if which != "in":
         rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), which, folder)
     write_vectors(output, vocabulary.words, rows, format_, force)

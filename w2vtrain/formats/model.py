@@ -74,8 +74,8 @@ class Model:
         Parameters
         ----------
         export : str, default "auto"
-            "in", "out", "in+out" or "blend", as for ``fit --export``; "auto" is the choice that the record names. That
-            is "blend" for models trained with neg or nce, otherwise "in".
+            "in", "out", "in+out" or "blend", as for ``fit --export``; "auto" is the choice that the record names. By
+            default, that is "blend" for neg and nce on texts of 8 million words or more, otherwise "in".
 
         Returns
         -------

@@ -21,6 +21,10 @@ SHARE = 0.4
 """Length of the output vectors in a blend, as a fraction of the length of the input vectors. From 0.3 to 0.6, scores on
 enwiki8 move by less than a point: docs/performance.md has them."""
 
+LARGE = 8_000_000
+"""Number of words of text from which blends score higher. With fewer, output vectors are less accurate, and analogies
+or SimLex-999 lose more than half a point: docs/performance.md has the scores."""
+
 LARGEST_DIM = 4096
 """Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
 
@@ -89,6 +93,14 @@ def exported(
     if which == "out":
         return output
     return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output)
+
+
+def preferred(blends: bool, words: int) -> str:
+    """Return which vectors to write by default: "blend" or "in".
+
+    blends: what the objective's `blends` returns; words: the number of words of text in the vocabulary.
+    """
+    return "blend" if blends and words >= LARGE else "in"
 
 
 def blend(input: NDArray[np.float32], output: NDArray[np.float32]) -> Combined:

@@ -87,9 +87,9 @@ class Objective(Protocol):
 
     @staticmethod
     def blends() -> bool:
-        """Return True if blends of input and output vectors are better word vectors than input vectors.
+        """Return True if blends of input and output vectors are better word vectors, trained on a large text.
 
-        See formats.transforms.blend. There must be one output row per word.
+        See formats.transforms, `blend` and `LARGE`. There must be one output row per word.
         """
         return False
 

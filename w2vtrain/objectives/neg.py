@@ -44,7 +44,7 @@ class Negative(NamedTuple):
 
     @staticmethod
     def blends() -> bool:
-        """Return True: blends score higher on analogies and word similarity."""
+        """Return True: with large texts, blends score higher on analogies and word similarity."""
         return True
 
     @classmethod

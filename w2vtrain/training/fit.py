@@ -17,6 +17,7 @@ from w2vtrain.config import Settings, check_rules
 from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError
 from w2vtrain.formats.model import Model
+from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
@@ -264,7 +265,7 @@ class _Learner:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         parameters, best_epoch = output_parameters(self.objective, weights), self.early_stopping.best_epoch()
-        vectors = "blend" if self.objective.blends() else "in"
+        vectors = preferred(self.objective.blends(), int(vocabulary.counts.sum()))
         return Model(
             words=vocabulary.words,
             counts=vocabulary.counts,

@@ -68,6 +68,8 @@ class Clock:
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
+    from w2vtrain.formats.model import default_vectors
+    from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events
 
@@ -78,7 +80,9 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     events = Events(ready=lambda seconds: clocks.append(Clock()))
     model = train(job.corpus, events=events, options=options, **settings)
     training = clocks[0].read()
-    write_vectors(output, model.words, model.vectors(), force=True)
+    # model.vectors() would make a copy, which `fit` does not.
+    vectors = exported(model.input, model.output, default_vectors(model.record), output)
+    write_vectors(output, model.words, vectors, force=True)
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs
     phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}

@@ -122,6 +122,8 @@ def test_what_an_objective_converges_to_is_judged_by_its_optimum(failures):
         ("is", {"samples": 64, "ess": 0.0}),
         ("lsh", {"hashes": 0}),
         ("nce", {"learn_z": True}),
+        ("nce", {"pool": 64}),
+        ("neg", {"pool": 64}),
         ("nce", {"negative": 1, "ns_exponent": 0.5}),
         ("neg", {"negative": 1, "ns_exponent": 0.3}),
         ("sampled-softmax", {"samples": 5}),

@@ -133,6 +133,14 @@ def test_every_objective_passes_the_checks_of_objectives_check(name, bias, monke
     assert not [finding for finding in findings if finding.holds is None and name not in ("lsh", "blackout")]
 
 
+@pytest.mark.parametrize("name", ["neg", "nce"])
+def test_gradients_agree_with_finite_differences_if_there_is_a_pool(name, monkeypatch):
+    monkeypatch.setattr(objective_checks, "learns", lambda *_: iter(()))
+    findings = list(objective_checks.check(name, {"pool": 4}))
+    assert len(findings) >= 5
+    assert all(finding.holds for finding in findings), findings
+
+
 @pytest.fixture
 def entry_point(monkeypatch):
     """Return a function that registers a module through an entry point, as another package would."""

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("atheris", reason="atheris, which the fuzz tests need, is only available on Linux")
 
-SECONDS = 2
+SECONDS = 1
 
 
 def check(loader, flags, folder):

@@ -110,3 +110,11 @@ def test_hs_learns_on_several_threads():
         losses.append([epoch.loss for epoch in trained(engine, text, schedule)])
     assert losses[1][-1] < 0.8 * losses[1][0]
     assert losses[1][-1] == pytest.approx(losses[0][-1], rel=0.15)
+
+
+@pytest.mark.parametrize(("threads", "share"), [(2, 1), (32, 1), (64, 0.5), (128, 0.25)])
+def test_more_than_32_threads_take_a_fraction_of_all_changes(threads, share):
+    """They synchronize after every chunk, so that the sum of all changes would overshoot, as with fewer threads."""
+    _, replicas = hot_rows.replicate(padded_rows(100 + threads * 80, DIM), 100, range(80), 0, threads)
+    assert replicas.share[:HOTTEST].tolist() == [np.float32(1 / threads)] * HOTTEST
+    assert replicas.share[HOTTEST:].tolist() == [share] * (80 - HOTTEST)

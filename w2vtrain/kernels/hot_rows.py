@@ -50,8 +50,8 @@ class Replicas(NamedTuple):
 
     shared, own, start: (count, width) float32.
     share: (count,) float32, the fraction of a thread's changes that is added to the shared rows. Most rows take all
-    of a change, as if the thread had written to them directly. The hottest rows take a fraction, because the sum of
-    all threads' changes would overshoot.
+    of a change, as if the thread had written to them directly, unless more than TOGETHER threads synchronize after each
+    chunk. The hottest rows take a fraction, because the sum of all threads' changes would overshoot.
     """
 
     shared: np.ndarray
@@ -77,7 +77,7 @@ def replicate(matrix: np.ndarray, rows: int, hot: range, thread: int, threads: i
     first, count = min(hot, default=0), len(hot)
     at = rows + thread * count
     replicas = make_replicas(matrix[first : first + count], matrix[at : at + count], threads)
-    replicas.share[[row - first for row in hot[HOTTEST:]]] = 1
+    replicas.share[[row - first for row in hot[HOTTEST:]]] = min(1.0, TOGETHER / threads)
     return HotRange(first, count, at - first), replicas
 
 

@@ -32,6 +32,7 @@ from w2vtrain.commands.options import (
     restrict_option,
     scoring_options,
     setting_options,
+    vectors_option,
 )
 from w2vtrain.commands.shell import execute
 from w2vtrain.errors import EXIT_CODES
@@ -171,10 +172,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
 
 @cli.command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
 @click.argument("run")
-@click.option(
-    "-o", "--output", required=True, metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
-)  # fmt: skip
+@vectors_option
 @format_option
 @export_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
@@ -190,10 +188,7 @@ def export(run: str, output: str, format_: str | None, export: Any, force: bool,
 
 @cli.command(epilog=CODES, short_help="Write vectors in another format, or changed.")
 @click.argument("vectors")
-@click.option(
-    "-o", "--output", required=True, metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
-)  # fmt: skip
+@vectors_option
 @format_option
 @export_option
 @restrict_option(0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from w2vtrain.commands.inputs import readable
 from w2vtrain.commands.request import Export
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model import MODEL, default_vectors, load_model
+from w2vtrain.formats.model import MODEL, load_model, which_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
@@ -72,7 +72,7 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
         found = read_vectors(path, limit=limit)
         return found.words, found.matrix, []
     model = load_model(path)
-    kind = default_vectors(model.record) if which == "auto" else which
+    kind = which_vectors(model.record, which)
     return model.words[:limit], exported(model.input, model.output, kind, path)[:limit], [EXPORTED[kind]]
 
 

@@ -41,6 +41,13 @@ format_option: Any = click.option(
     type=click.Choice(vector_formats.names()),
     help="Format of the vectors.  [default: by the file suffix]",
 )
+vectors_option: Any = click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
+)
 export_option: Any = click.option(
     "--export",
     type=click.Choice(get_args(Export)),

@@ -10,7 +10,7 @@ from typing import Any
 
 from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
 from w2vtrain.errors import OutputError, W2VError, WriteError
-from w2vtrain.formats.model import Model, default_vectors, save_model
+from w2vtrain.formats.model import Model, save_model, which_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
@@ -57,7 +57,7 @@ def write_results(
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    export = default_vectors(model.record) if request.export == "auto" else request.export
+    export = which_vectors(model.record, request.export)
     model = replace(model, record={**model.record, "vectors": export})
     record, kind = {"settings": model.settings, "record": model.record}, request.format_
     counted = Vocabulary(model.words, model.counts)

@@ -95,8 +95,7 @@ class Model:
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
-        which = default_vectors(self.record) if export == "auto" else export
-        return exported(self.input, self.output, which, "model")[:].copy()
+        return exported(self.input, self.output, which_vectors(self.record, export), "model")[:].copy()
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
@@ -204,8 +203,10 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     return settings, record
 
 
-def default_vectors(record: dict[str, Any]) -> str:
-    """Return which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
+def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
+    """Return `export`, or for "auto" which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
+    if export != "auto":
+        return export
     return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
 
 
@@ -253,7 +254,7 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
-        which = default_vectors(settings_and_record(box)[1])
+        which = which_vectors(settings_and_record(box)[1])
         words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]

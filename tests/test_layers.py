@@ -19,6 +19,7 @@ ORDER = [
     "config",
     "kernels",
     "formats",
+    "embeddings",
     "text",
     "probability",
     "objectives",

@@ -10,9 +10,9 @@ import fuzz
 import pytest
 
 from w2vtrain import config
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import DataError, InputMissing, W2VError
-from w2vtrain.evaluation.analogies import evaluate_analogies
-from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.model import load_model
 from w2vtrain.formats.vectors import Vectors, read_vectors
@@ -107,8 +107,8 @@ ENDLESS = """
 import resource, sys
 from pathlib import Path
 from w2vtrain.evaluation import compare, trial
-from w2vtrain.evaluation.analogies import evaluate_analogies
-from w2vtrain.evaluation.similarity import evaluate_similarity
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain import config
 from w2vtrain.probability import classes, trees

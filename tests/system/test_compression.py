@@ -16,9 +16,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import DataError
-from w2vtrain.evaluation.analogies import evaluate_analogies
-from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.system import compression

@@ -1,12 +1,12 @@
 """The commands `eval analogies` and `eval similarity`: print how well vectors do on analogies or word pairs.
 
-The scores are computed in evaluation/analogies.py and evaluation/similarity.py.
+The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import BelowThreshold
-from w2vtrain.evaluation.analogies import evaluate_analogies
-from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo

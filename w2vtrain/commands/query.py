@@ -1,14 +1,14 @@
 """The commands `neighbors` and `analogy`: print the words nearest to a word, or to king - man + woman.
 
-The answers are computed in evaluation/neighbors.py; `eval` scores files of questions.
+The answers are computed in embeddings/neighbors.py; `eval` scores files of questions.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from w2vtrain.commands.inputs import from_stdin, readable
+from w2vtrain.embeddings.neighbors import Answers, NearestWords
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.evaluation.neighbors import Answers, NearestWords
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, warning

@@ -12,10 +12,10 @@ import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.analogies import evaluate_analogies
 from w2vtrain.evaluation.coherence import FAR, round_trip
-from w2vtrain.evaluation.similarity import evaluate_similarity
 from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.machine import automatic_threads

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from w2vtrain.evaluation.intervals import fisher_interval, wilson_interval
+from w2vtrain.embeddings.intervals import fisher_interval, wilson_interval
 
 
 def test_wilson_interval_equals_scipys():

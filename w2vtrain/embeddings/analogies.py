@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.intervals import wilson_interval
 from w2vtrain.errors import DataError
-from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_words, text_lines
-from w2vtrain.evaluation.intervals import wilson_interval
 from w2vtrain.formats.vectors import Vectors
 
 # Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.errors import DataError
-from w2vtrain.evaluation.datasets import case_folding, first_indices, frequent_words, text_lines
-from w2vtrain.evaluation.intervals import fisher_interval
 from w2vtrain.formats.vectors import Vectors
 
 # Number of pairs whose vectors are in memory at a time.

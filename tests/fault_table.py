@@ -33,7 +33,7 @@ from fault_drive import (
     without_stdout,
 )  # fmt: skip
 
-from w2vtrain.formats.model import Model, save_model
+from w2vtrain.embeddings.model import Model, save_model
 
 ROOT = Path(__file__).parent.parent
 LINE = 64 << 20

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from w2vtrain.api import train as train
+    from w2vtrain.embeddings.model import Model as Model
+    from w2vtrain.embeddings.model import load_model as load_model
+    from w2vtrain.embeddings.model import save_model as save_model
     from w2vtrain.errors import W2VError as W2VError
-    from w2vtrain.formats.model import Model as Model
-    from w2vtrain.formats.model import load_model as load_model
-    from w2vtrain.formats.model import save_model as save_model
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "train": "api",
     "W2VError": "errors",
-    "Model": "formats.model",
-    "load_model": "formats.model",
-    "save_model": "formats.model",
+    "Model": "embeddings.model",
+    "load_model": "embeddings.model",
+    "save_model": "embeddings.model",
     "Vectors": "formats.vectors",
     "read_vectors": "formats.vectors",
     "write_vectors": "formats.vectors",

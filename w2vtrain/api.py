@@ -8,8 +8,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from w2vtrain.config import validated
+from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import DataError
-from w2vtrain.formats.model import Model
 from w2vtrain.permission import Named
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events

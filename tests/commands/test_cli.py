@@ -14,7 +14,7 @@ import pytest
 
 from w2vtrain import cli, load_model, read_vectors, write_vectors
 from w2vtrain.architectures import architectures
-from w2vtrain.formats.model import Model, save_model
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.registry import members
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import one_line

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import load_model, read_vectors, save_model, write_vectors
-from w2vtrain.formats.model import Model
+from w2vtrain.embeddings.model import Model
 
 WORDS = ["the", "of", "zyx", "été", "a", "b"]
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from reference import first_lines
 
 from w2vtrain.cli import cli
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import Stopped
-from w2vtrain.formats.model import load_model
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.training import checkpoint

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from wordnet_files import write_wordnet
 
-from w2vtrain.formats.model import Model, save_model
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.probability.trees import read_paths, tree_from_file
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from word_vectors import DATA, QUESTIONS, in_gensim, put, structured, vectors_of
 
+from w2vtrain.embeddings import analogies
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.errors import DataError, InputMissing, UsageError
-from w2vtrain.embeddings import analogies
 
 
 def gensim_counts(vectors, path, **options):

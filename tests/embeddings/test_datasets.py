@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from word_vectors import QUESTIONS, put, structured, vectors_of
 
+from w2vtrain.embeddings import datasets
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import DataError
-from w2vtrain.embeddings import datasets
 
 
 def test_sizes_of_files_lines_and_sections_are_limited(tmp_path, monkeypatch):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from word_vectors import in_gensim, structured, vectors_of
 
+from w2vtrain.embeddings import neighbors
 from w2vtrain.embeddings.neighbors import NearestWords, close_words
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.embeddings import neighbors
 
 
 def test_neighbors_and_analogies_are_the_nearest_words():

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from word_vectors import DATA, in_gensim, put, vectors_of
 
+from w2vtrain.embeddings import similarity
 from w2vtrain.embeddings.similarity import evaluate_similarity, pearson, spearman
 from w2vtrain.errors import DataError
-from w2vtrain.embeddings import similarity
 
 
 @pytest.fixture(params=["wordsim353.tsv", "simlex999.tsv"])

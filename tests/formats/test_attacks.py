@@ -11,10 +11,10 @@ import pytest
 
 from w2vtrain import config
 from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import DataError, InputMissing, W2VError
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.model import load_model
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import classes, trees
 from w2vtrain.text.corpus import Corpus
@@ -70,7 +70,7 @@ PROGRAM = """
 import resource, sys
 from pathlib import Path
 from w2vtrain.errors import DataError
-from w2vtrain.formats.model import load_model
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.formats.vectors import read_vectors
 import safetensors.numpy, zstandard, gzip, bz2, lzma
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -91,7 +91,7 @@ from pathlib import Path
 from w2vtrain import objectives
 from w2vtrain.errors import DataError
 from w2vtrain.training.predictor import model_predictor
-from w2vtrain.formats.model import load_model
+from w2vtrain.embeddings.model import load_model
 import safetensors.numpy
 objectives.objectives()
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.model import Model, save_model
 from w2vtrain.formats.sniff import readers, sniff
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from word_vectors import in_gensim
 
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.formats import vector_formats
-from w2vtrain.formats.model import Model, save_model
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
@@ -366,7 +366,7 @@ def test_the_format_of_vectors_with_a_large_dimension_is_detected(tmp_path):
 
 
 def test_reading_and_writing_import_no_heavy_package():
-    program = "import sys, w2vtrain.formats.vectors, w2vtrain.formats.model\n"
+    program = "import sys, w2vtrain.formats.vectors, w2vtrain.embeddings.model\n"
     program += "print([m for m in sys.modules if m in ('gensim', 'scipy', 'numba', 'safetensors', 'zstandard')])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 

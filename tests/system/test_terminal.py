@@ -21,8 +21,8 @@ import w2vtrain
 from w2vtrain import cli
 from w2vtrain.commands import perplexity
 from w2vtrain.commands.shell import explained
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.evaluation import compare
-from w2vtrain.formats.model import Model, save_model
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.perplexity import PerplexityScore

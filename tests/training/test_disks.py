@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from reference import first_lines
 
+from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import W2VError
-from w2vtrain.formats.model import Model, load_model, save_model
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.training import checkpoint

@@ -9,10 +9,10 @@ import pytest
 import reference
 
 import w2vtrain
+from w2vtrain.embeddings.model import load_model, save_model
 from w2vtrain.engines import schedule
 from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.model import load_model, save_model
 from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system import parallel

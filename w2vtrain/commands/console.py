@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
+from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.formats.model import Model
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import versions

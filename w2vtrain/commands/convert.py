@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.commands.inputs import readable
 from w2vtrain.commands.request import Export
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model import MODEL, load_model, which_vectors
+from w2vtrain.formats.model_file import MODEL, which_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import OutputError, W2VError, WriteError
-from w2vtrain.formats.model import Model, save_model, which_vectors
+from w2vtrain.formats.model_file import which_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from w2vtrain.commands.console import Console
 from w2vtrain.config import resolve
-from w2vtrain.formats.model import load_model
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.permission import Named, require
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import threads_of

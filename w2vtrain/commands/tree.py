@@ -9,8 +9,9 @@ import numpy as np
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.inputs import readable
+from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.formats.model import MODEL, load_model
+from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.formats.wordnet import WordNet

@@ -1,4 +1,4 @@
-"""Measurements: analogies, word similarity, comparisons, benchmarks, and checks of objectives and architectures.
+"""Measurements: comparisons, benchmarks, and checks of objectives and architectures.
 
 Nothing here changes a model or prints.
 """

@@ -68,7 +68,7 @@ class Clock:
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
-    from w2vtrain.formats.model import which_vectors
+    from w2vtrain.formats.model_file import which_vectors
     from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events

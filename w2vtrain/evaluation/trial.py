@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
+from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress, Text
 from w2vtrain.errors import W2VError
-from w2vtrain.formats.model import Model
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system.json_text import json_text

@@ -6,7 +6,7 @@ This module reads no further and ignores file names.
 import re
 from pathlib import Path
 
-from w2vtrain.formats.model import MODEL
+from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff, VectorReader
 from w2vtrain.system.reading import open_input

@@ -14,9 +14,9 @@ import numpy as np
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
+from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError
-from w2vtrain.formats.model import Model
 from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults

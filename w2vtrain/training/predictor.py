@@ -13,11 +13,11 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import Settings, validated
+from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.examples import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.model import Model
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary

@@ -11,11 +11,11 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.evaluation import analogies, similarity
 from w2vtrain.formats import model, safetensors, vectors
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.model import Model, load_model, save_model
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
@@ -263,7 +263,7 @@ def test_describe_lists_the_arrays_of_another_programs_safetensors_file(tmp_path
 MEMORY = """
 import resource, sys
 import numpy as np
-from w2vtrain.formats.model import Model, load_model, save_model
+from w2vtrain.embeddings.model import Model, load_model, save_model
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 words = [f"w{i}" for i in range(40_000)]
 padded = np.ones((40_000, 256), np.float32)

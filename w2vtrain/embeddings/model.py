@@ -11,22 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.formats.model_file import FIXED, settings_and_record, which_vectors
 from w2vtrain.formats.safetensors import (
-    SafetensorsFile,
     decode_words,
     encode_words,
     first_not_finite,
-    is_safetensors,
     open_safetensors,
     write_safetensors,
 )
-from w2vtrain.formats.transforms import EXPORTS, exported
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.formats.transforms import exported
 from w2vtrain.system.files import Claim
-from w2vtrain.system.json_text import json_object, json_text
-
-FIXED = ("words", "counts", "input", "output")
-"""Names of the tensors that every model has; all other tensors belong to the model's objective."""
+from w2vtrain.system.json_text import json_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,26 +191,6 @@ def load_model(path: str | Path) -> Model:
     return model
 
 
-def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a model's settings and record, after checking the format number, on which their meaning depends."""
-    box.check_format()
-    settings, record = (_json(box, name) for name in ("settings", "record"))
-    return settings, record
-
-
-def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
-    """Return `export`, or for "auto" which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
-    if export != "auto":
-        return export
-    return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
-
-
-def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
-    if name not in box.metadata:
-        raise DataError(f"{box.path}: the model has no {name}")
-    return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
-
-
 def _check(model: Model, path: str | Path) -> None:
     """Raise DataError if the parts of a model do not match or a value cannot come from training."""
     V = len(model.words)
@@ -244,33 +219,3 @@ def _check(model: Model, path: str | Path) -> None:
     for name, array in sorted(model.arrays.items()):
         if array.dtype.kind == "f" and np.isnan(array).any():  # -inf, the logarithm of a zero probability, is valid
             raise DataError(f"{path}: the array {name} contains NaN")
-
-
-def _sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim every safetensors file; reading one that another program wrote raises an error that says so."""
-    return Promise() if is_safetensors(head) else None
-
-
-def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the words and counts of a model, and the vectors that its record names."""
-    with open_safetensors(path) as box:
-        which = which_vectors(settings_and_record(box)[1])
-        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
-        counts = box.array("counts", "I64", 1)
-        matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
-    shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
-    if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
-        raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
-    if not words or not matrices[0].shape[1]:
-        raise DataError(f"{path}: the model has no vectors")
-    for name, matrix in zip(("input", "output"), matrices, strict=False):
-        if (bad := first_not_finite(matrix)) is not None:
-            raise DataError(f"{path}: row {bad} of {name} is not finite")
-    vectors = exported(matrices[0], matrices[-1], which, path)[:limit]
-    if (bad := first_not_finite(vectors)) is not None:
-        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
-    return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
-
-
-MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
-"""The reader of vectors from models. It has no writer, because vectors alone do not make a model."""

@@ -1,0 +1,72 @@
+"""The file format of models: which tensors and metadata a safetensors file of a model has, and how to read its vectors.
+
+embeddings/model.py saves and loads whole models. Nothing is ever unpickled.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.safetensors import (
+    SafetensorsFile,
+    decode_words,
+    first_not_finite,
+    is_safetensors,
+    open_safetensors,
+)
+from w2vtrain.formats.transforms import EXPORTS, exported
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.system.json_text import json_object
+
+FIXED = ("words", "counts", "input", "output")
+"""Names of the tensors that every model has; all other tensors belong to the model's objective."""
+
+
+def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a model's settings and record, after checking the format number, on which their meaning depends."""
+    box.check_format()
+    settings, record = (_json(box, name) for name in ("settings", "record"))
+    return settings, record
+
+
+def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
+    """Return `export`, or for "auto" which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
+    if export != "auto":
+        return export
+    return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
+
+
+def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
+    if name not in box.metadata:
+        raise DataError(f"{box.path}: the model has no {name}")
+    return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
+
+
+def _sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim every safetensors file; reading one that another program wrote raises an error that says so."""
+    return Promise() if is_safetensors(head) else None
+
+
+def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read the words and counts of a model, and the vectors that its record names."""
+    with open_safetensors(path) as box:
+        which = which_vectors(settings_and_record(box)[1])
+        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
+        counts = box.array("counts", "I64", 1)
+        matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
+    shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
+    if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
+        raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
+    if not words or not matrices[0].shape[1]:
+        raise DataError(f"{path}: the model has no vectors")
+    for name, matrix in zip(("input", "output"), matrices, strict=False):
+        if (bad := first_not_finite(matrix)) is not None:
+            raise DataError(f"{path}: row {bad} of {name} is not finite")
+    vectors = exported(matrices[0], matrices[-1], which, path)[:limit]
+    if (bad := first_not_finite(vectors)) is not None:
+        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
+    return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
+
+
+MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
+"""The reader of vectors from models. It has no writer, because vectors alone do not make a model."""

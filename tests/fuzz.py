@@ -34,7 +34,8 @@ from wordnet_files import write_wordnet
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.evaluation import analogies, compare, curves, datasets, intervals, report, similarity, trial
+from w2vtrain.embeddings import analogies, datasets, intervals, similarity
+from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec

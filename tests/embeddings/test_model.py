@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
-from w2vtrain.evaluation import analogies, similarity
+from w2vtrain.embeddings import analogies, similarity
 from w2vtrain.formats import model, safetensors, vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vector_formats import _rows as vector_rows

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 import w2vtrain
+from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.encoded import encode
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 SMALL = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0.0}
@@ -97,3 +102,18 @@ def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
 
 def test_objective_options_appear_in_the_settings_of_the_model(corpus):
     assert w2vtrain.train(corpus, options={"negative": 2}, **SMALL).settings["options"]["negative"] == 2
+
+
+def test_fit_trains_an_encoded_corpus_from_prepared_weights(corpus):
+    settings, _ = effective(validated({**SMALL, "epochs": 1, "alpha": 1e-9, "min_alpha": 1e-9}))
+    encoded = encode(Corpus([str(corpus)]), min_count=1)
+    views = []
+
+    def prepare(engine):
+        engine.state()["input"][:] = 0.25
+        views.append(engine.weights().input)
+
+    model = fit(Inputs([str(corpus)], encoded=encoded), settings, prepare=prepare)
+    np.testing.assert_allclose(model.input, 0.25, atol=1e-5)
+    assert "rare" in model.words  # min_count 5 would have dropped it
+    assert np.shares_memory(views[0], model.input)

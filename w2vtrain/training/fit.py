@@ -4,7 +4,7 @@ This module writes no results and prints nothing; the command line and the Pytho
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -70,10 +70,12 @@ def fit(
     found: Checkpoint | None = None,
     allow_changed: bool = False,
     probe: Probe | None = None,
+    prepare: Callable[[Engine], None] | None = None,
 ) -> Model:
     """Train a model on text files, with settings from `effective`.
 
-    With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
+    `prepare` is called with the engine before training: it may change the initial values in `engine.state()`, and keep
+    the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
     has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
     held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
     epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
@@ -94,6 +96,8 @@ def fit(
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run, probe)
+        if prepare:
+            prepare(learner.engine)
         if run:
             learner.identity = fingerprint(corpus, ids)
         if found:
@@ -107,7 +111,7 @@ def fit(
 def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    ids = encode(
+    ids = inputs.encoded or encode(
         corpus,
         min_count=settings.min_count,
         max_vocab=settings.max_vocab,

@@ -23,13 +23,14 @@ class Inputs:
 
     sources: text files, folders or glob patterns; heldout: the same for held-out text; vocabulary: used instead of
     counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
-    temporary files.
+    temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read.
     """
 
     sources: Sequence[str]
     heldout: Sequence[str] = ()
     vocabulary: Vocabulary | None = None
     folder: Path | None = None
+    encoded: EncodedCorpus | None = None
 
 
 def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:

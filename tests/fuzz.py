@@ -33,10 +33,10 @@ from wordnet_files import write_wordnet
 
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
+from w2vtrain.embeddings import analogies, datasets, intervals, model, similarity
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.embeddings import analogies, datasets, intervals, similarity
 from w2vtrain.evaluation import compare, curves, report, trial
-from w2vtrain.formats import describe, model, safetensors, sniff, vector_formats, vectors, wordnet
+from w2vtrain.formats import describe, model_file, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -50,9 +50,9 @@ MEMORY = 256 << 20  # bytes that an input may take in addition to the memory use
 SLOWEST = 20  # seconds per input
 MODULES = (
     aliases, analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
-    intervals, json_text, model, parsers, predictor, reading, report, request, resume, run_folder, safetensors,
-    similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, wordnet, tomllib._parser, tomllib._re,
-    *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
+    intervals, json_text, model, model_file, parsers, predictor, reading, report, request, resume, run_folder,
+    safetensors, similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, wordnet,
+    tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
@@ -402,7 +402,6 @@ def fuzz(loader, folder, flags):
 
     import atheris
 
-    watch(atheris)
     os.chdir(folder)
     path, read = Path("input"), LOADERS[loader].read  # random names would end up in the fuzzer's dictionary
 
@@ -427,6 +426,7 @@ def fuzz(loader, folder, flags):
 
     for seed in sorted(Path("seeds").iterdir()):  # so that imports and compilation do not count
         one_input(seed.read_bytes())
+    watch(atheris)  # last, because Numba cannot compile an instrumented function
     allow_more()
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
     atheris.Fuzz()

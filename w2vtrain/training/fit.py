@@ -75,11 +75,12 @@ def fit(
     """Train a model on text files, with settings from `effective`.
 
     `prepare` is called with the engine before training: it may change the initial values in `engine.state()`, and keep
-    the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
-    has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
-    held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
-    epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
-    W2VError; DataError is raised if there is no example to learn from.
+    the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and
+    training resumes from the checkpoint `found`. If the corpus has changed since then, training starts over if
+    `allow_changed` is true; otherwise CorpusChanged is raised. With held-out text, the model has the weights of the
+    epoch that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
+    learned, and how long it took. All errors are subclasses of W2VError; DataError is raised if there is no example to
+    learn from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))

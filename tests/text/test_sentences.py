@@ -68,7 +68,8 @@ def test_files_and_lists_are_sources(tmp_path):
     assert isinstance(Sentences([["a"]]), Source)
     assert isinstance(Corpus([str(tmp_path / "text")]), Source)
     assert not isinstance([["a"]], Source)
-    assert not isinstance((tmp_path / "text").open("rb").close(), Source)
+    with (tmp_path / "text").open("rb") as file:
+        assert not isinstance(file, Source)  # although it can be read
 
 
 @settings(max_examples=150)

@@ -1,10 +1,10 @@
-"""Train a model on text files, and score text with a trained model.
+"""Train a model on text, and score text with a trained model.
 
 This module writes no results and prints nothing; the command line and the Python API are thin layers on top of it.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -21,14 +21,14 @@ from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.source import Source
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
-from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text, text_of
+from w2vtrain.training.inputs import Inputs, Sources, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
 from w2vtrain.training.preflight import check_memory, replicas
@@ -72,15 +72,15 @@ def fit(
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
 ) -> Model:
-    """Train a model on text files, with settings from `effective`.
+    """Train a model on text, with settings from `effective`.
 
     `prepare` is called with the engine before training: it may change the initial values in `engine.state()`, and keep
     the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and
     training resumes from the checkpoint `found`. If the corpus has changed since then, training starts over if
     `allow_changed` is true; otherwise CorpusChanged is raised. With held-out text, the model has the weights of the
     epoch that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
-    learned, and how long it took. All errors are subclasses of W2VError; DataError is raised if there is no example to
-    learn from.
+    learned, and how long it took. All errors are subclasses of W2VError, except those that an
+    iterable in `inputs` raises; DataError is raised if there is no example to learn from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
@@ -109,7 +109,7 @@ def fit(
     return learner.model()
 
 
-def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
+def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     ids = inputs.encoded or encode(
@@ -283,7 +283,7 @@ class _Learner:
 
 
 def perplexity(
-    model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
+    model: Model, sources: Sources, threads: int = 1, events: Events | None = None
 ) -> tuple[PerplexityScore, float]:
     """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1."""
     with one_thread():

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from w2vtrain.api import train as train
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "train": "api",
     "W2VError": "errors",
+    "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",
     "load_model": "embeddings.model",
     "save_model": "embeddings.model",

@@ -175,13 +175,26 @@ class Queries(VectorEdits):
 
         Examples
         --------
-        >>> vectors.similar_by_key("man", topn=1) == vectors.similar_by_word("man", topn=1)
-        True
+        >>> vectors.similar_by_key("man", topn=1)[0][0]
+        'woman'
 
         """
         return self.most_similar(positive=[key], topn=topn, restrict_vocab=restrict_vocab)
 
-    similar_by_word = similar_by_key
+    @typing.overload
+    def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
+    @typing.overload
+    def similar_by_word(self, word: Key, topn: None, restrict_vocab: int | None = None) -> Vector: ...
+    def similar_by_word(self, word: Key, topn: int | None = 10, restrict_vocab: int | None = None) -> Answers | Vector:
+        """Do what `similar_by_key` does.
+
+        Examples
+        --------
+        >>> vectors.similar_by_word("king", topn=1)[0][0]
+        'queen'
+
+        """
+        return self.similar_by_key(word, topn, restrict_vocab)
 
     @typing.overload
     def similar_by_vector(self, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...

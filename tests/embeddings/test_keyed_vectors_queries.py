@@ -104,13 +104,58 @@ def test_queries_do_not_copy_the_matrix(rng):
         tracemalloc.stop()
 
 
-def test_an_indexer_answers_without_the_keys_of_the_query(keyed):
-    class Exact:
-        def most_similar(self, vector, count):
-            return keyed.similar_by_vector(vector, topn=count)
+class Graph:
+    """Has the interface of usearch's Index, searches exactly, and leaves out every row that `skip` divides."""
 
-    word = keyed.index_to_key[3]
-    assert keyed.most_similar(word, topn=4, indexer=Exact()) == keyed.most_similar(word, topn=4)
+    skip = 10**9
+
+    def __init__(self, ndim, metric, dtype, **options):
+        assert (metric, dtype) == ("cos", "f32")
+        self.ndim, self.options = ndim, options
+
+    def add(self, keys, vectors):
+        assert vectors.shape == (len(keys), self.ndim)
+        assert keys.dtype == np.uint64
+        self.keys, self.units = keys, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def search(self, vector, count):
+        distances = 1 - self.units @ vector / np.linalg.norm(vector)
+        best = np.argsort(np.where((self.keys + 1) % self.skip, distances, 9), kind="stable")[:count]
+        return types.SimpleNamespace(keys=self.keys[best], distances=distances[best])
+
+
+@pytest.fixture
+def indexed(keyed, monkeypatch):
+    """Return vectors of which one is zero, and the function that builds an index."""
+    monkeypatch.setitem(sys.modules, "usearch", types.ModuleType("usearch"))
+    monkeypatch.setitem(sys.modules, "usearch.index", types.SimpleNamespace(Index=Graph))
+    matrix = keyed.vectors[110:400].copy()
+    matrix[2] = 0
+    return keyed_of(keyed.index_to_key[110:400], matrix)
+
+
+def test_an_index_answers_without_the_keys_of_the_query(indexed):
+    index, word = indexed.build_index(connectivity=8), indexed.index_to_key[3]
+    assert index.graph.options == {"connectivity": 8}
+    for positive, negative in (([word], []), ([word, indexed.index_to_key[7]], [indexed.index_to_key[9]])):
+        found = indexed.most_similar(positive, negative, topn=4, indexer=index)
+        exact = indexed.most_similar(positive, negative, topn=4)
+        assert [key for key, _ in found] == [key for key, _ in exact]
+        np.testing.assert_allclose([x for _, x in found], [x for _, x in exact], atol=1e-6)
+
+
+def test_recall_is_the_fraction_of_exact_neighbors_that_an_index_finds(indexed, monkeypatch):
+    assert indexed.recall(indexed.build_index(), n=50) == 1
+    monkeypatch.setattr(Graph, "skip", 3)
+    assert indexed.recall(indexed.build_index(), n=10_000) == pytest.approx(2 / 3, abs=0.1)
+    with pytest.raises(ValueError, match="no neighbors to find"):
+        indexed.recall(indexed.build_index(), n=0)
+
+
+def test_without_usearch_building_an_index_says_what_to_install(keyed, monkeypatch):
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    with pytest.raises(ImportError, match=r"pip install 'w2vtrain\[index\]'"):
+        keyed.build_index()
 
 
 def test_equal_vectors_have_distance_zero_and_means_of_one_key_are_that_key(keyed):

@@ -157,6 +157,7 @@ def test_added_vectors_extend_the_table_and_its_attributes(keyed):
     keyed.add_vectors(["f", "b"], np.ones((2, 4)), extras=[("count", np.array([1, 2]))], replace=True)
     assert keyed.expandos["count"].tolist() == [5, 2, 3, 2, 1, 1, 9]
     np.testing.assert_array_equal(keyed[["b", "f"]], np.ones((2, 4)))
+    assert keyed.get_vector("b", norm=True).tolist() == [0.5] * 4  # and are computed again
 
 
 def test_a_key_that_is_added_twice_has_one_row_and_its_last_vector(keyed):

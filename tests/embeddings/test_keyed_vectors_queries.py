@@ -173,6 +173,10 @@ def test_equal_vectors_have_distance_zero_and_means_of_one_key_are_that_key(keye
 def test_analogies_can_be_answered_by_another_method(keyed, tmp_path):
     path = put(tmp_path, "".join(QUESTIONS.read_text().splitlines(keepends=True)[:400]))
     score, sections = keyed.evaluate_word_analogies(str(path), similarity_function="most_similar_cosmul")
+    cased = keyed_of(["a", "b", "c", "C", "d"], [[0, 1, 0], [1, 1, 0], [0, 1, 1], [2, 2, 2], [1, 1, 0.9]])
+    for method in ("most_similar", "most_similar_cosmul"):  # C is nearest, but a form of a word of the question
+        text = put(tmp_path, ": s\na b c d\n", "cased.txt")
+        assert cased.evaluate_word_analogies(text, similarity_function=method)[0] == 1
     exact, _ = keyed.evaluate_word_analogies(path)
     assert 0.5 < score < 1
     assert score != exact

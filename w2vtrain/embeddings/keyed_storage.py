@@ -66,7 +66,7 @@ class StoredVectors(ApproximateQueries):
             twice = next(key for row, key in enumerate(made.index_to_key) if made.key_to_index[key] != row)
             raise InvalidValue(f"the key {twice!r} occurs twice: keys must be distinct")
         if counts is not None:
-            found = np.asarray(counts)
+            found = np.array(counts)
             if found.shape != (len(made),):
                 raise InvalidValue(f"counts of shape {list(found.shape)} for {len(made):,} keys: pass one per key")
             made.expandos["count"] = found

@@ -160,6 +160,13 @@ def test_added_vectors_extend_the_table_and_its_attributes(keyed):
     assert keyed.get_vector("b", norm=True).tolist() == [0.5] * 4  # and are computed again
 
 
+def test_attributes_of_a_wrong_type_or_no_keys_add_nothing(keyed):
+    with pytest.raises(TypeError, match="'count' has type int64"):
+        keyed.add_vectors(["f"], np.ones((1, 4)), extras={"count": [0.5]})
+    keyed.add_vectors([], [])
+    assert (len(keyed), keyed.vectors.shape) == (5, (5, 4))
+
+
 def test_a_key_that_is_added_twice_has_one_row_and_its_last_vector(keyed):
     keyed.add_vectors(["x", "x"], [[1] * 4, [2] * 4])
     keyed.add_vector("x", [3] * 4)

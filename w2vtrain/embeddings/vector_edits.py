@@ -77,6 +77,8 @@ class VectorEdits(VectorTable):
         ------
         ValueError
             If the shapes do not match, or a vector is to be replaced that is mapped read-only. Nothing is added then.
+        TypeError
+            If an attribute exists with a type that cannot hold the values. Nothing is added then.
 
         Examples
         --------
@@ -89,6 +91,8 @@ class VectorEdits(VectorTable):
         rows = np.asarray(weights, self.vectors.dtype)
         if rows.ndim == 1 and isinstance(keys, SINGLE):
             rows = rows.reshape(1, -1)
+        if not names:
+            rows = rows.reshape(0, self.vector_size)
         if rows.shape != (len(names), self.vector_size):
             raise InvalidValue(
                 f"vectors of shape {list(rows.shape)} for {len(names)} keys, expected {[len(names), self.vector_size]}"
@@ -96,6 +100,8 @@ class VectorEdits(VectorTable):
         values = {name: np.asarray(found) for name, found in dict(extras or {}).items()}
         if any(len(found) != len(names) for found in values.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
+        for name, found in values.items():  # raises an error before anything is added
+            self.allocate_vecattrs([name], [found.dtype])
         source = {name: at for at, name in enumerate(names) if replace or name not in self.key_to_index}
         old = {self.key_to_index[name]: at for name, at in source.items() if name in self.key_to_index}
         if old:
@@ -104,7 +110,6 @@ class VectorEdits(VectorTable):
         self.norms = None
         self.allocate_vecattrs()
         for name, found in values.items():
-            self.allocate_vecattrs([name], [found.dtype])
             self.expandos[name][list(places)] = found[list(places.values())]
 
     def _add_rows(self, source: dict[Any, int], rows: Vector) -> dict[int, int]:

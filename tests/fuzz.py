@@ -130,7 +130,7 @@ def read_keyed(path):
     for options in ({"binary": True}, {"limit": 1}, {"unicode_errors": "replace"}, {"no_header": True}):
         with suppress(UnicodeDecodeError):
             if found := refused(load, path, **options):
-                assert 0 < len(found.vectors) == len(found) == len(found.key_to_index)
+                assert len(found.vectors) == len(found) == len(found.key_to_index)
                 assert np.isfinite(found.vectors).all()
 
 

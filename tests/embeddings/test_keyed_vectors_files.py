@@ -51,6 +51,7 @@ def test_options_of_saving(keyed, tmp_path):
     free = KeyedVectors(4, count=2)
     free.save_word2vec_format(path)
     assert path.read_text() == "0 4\n"
+    assert load(path).vectors.shape == load(path, binary=True).vectors.shape == (0, 4)
     free.add_vector("a", np.ones(4))
     free.save_word2vec_format(path)
     assert path.read_text() == "1 4\na 1.0 1.0 1.0 1.0\n"
@@ -100,6 +101,7 @@ ONE = np.float32(1).tobytes()
     (gzip.compress(b"3 2\na 1 2\n"), {}, EOFError, "expected 3 vectors, the file ends after 1"),
     (b"99999999999 100000\na 1 2\n", {}, EOFError, "promises 99,999,999,999 vectors"),
     (b"1 99999999\na 1 2\n", {}, ValueError, "impossible"),
+    (b"0 0\n", {}, ValueError, "impossible"),
     (b"2 2\na 1 2\nb 1\n", {}, ValueError, ":3: 1 values after the word, expected 2"),
     (b"2 2\na 1 2\nb 1 x\n", {}, ValueError, ":3: 'x' is not a number"),
     (b"1 2\na nan 2\n", {}, ValueError, ":2: a value is not a finite number"),

@@ -21,7 +21,7 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import HEAD
 from w2vtrain.formats.vector_formats import binary as binary_format
 from w2vtrain.formats.vector_formats import text as text_format
-from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, check_promise
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, Collector, check_promise
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.files import atomic_write
@@ -98,6 +98,8 @@ def read_key_file(
     if binary and no_header:
         raise NotImplementedError("no_header needs binary=False: a binary file without a header has no dimension")
     found = _found(path, binary, no_header)
+    if found.rows == 0 and found.dim is not None and 0 < found.dim <= MAX_DIM:
+        return [], np.empty((0, found.dim), np.float32)  # what gensim writes for an empty vocabulary
     if found.rows is not None:
         limit = min(limit or found.rows, found.rows)
         found = found._replace(rows=limit)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from w2vtrain.compat.sentences import LineSentence as LineSentence
     from w2vtrain.compat.sentences import PathLineSentences as PathLineSentences
     from w2vtrain.compat.sentences import Text8Corpus as Text8Corpus
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
+    from w2vtrain.training.events import Events as Events
 
 _HOMES = {
     "train": "api",
+    "Events": "training.events",
     "W2VError": "errors",
+    "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",
     "load_model": "embeddings.model",
     "save_model": "embeddings.model",
@@ -42,3 +46,8 @@ def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which are imported on first use, beside what is imported already."""
+    return sorted({*globals(), *__all__})

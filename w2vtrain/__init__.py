@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-
 if TYPE_CHECKING:
     from typing import Any
 
+    from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import train as train
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
+    from w2vtrain.training.events import Events as Events
 
 _HOMES = {
     "train": "api",
+    "continue_training": "api",
+    "Events": "training.events",
     "W2VError": "errors",
     "Model": "embeddings.model",
     "load_model": "embeddings.model",
@@ -36,3 +40,8 @@ def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which are imported on first use, beside what is imported already."""
+    return sorted({*globals(), *__all__})

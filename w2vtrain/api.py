@@ -1,4 +1,4 @@
-"""Train from Python: `train` does what `w2vtrain fit` does.
+"""Train from Python: `train` does what `w2vtrain fit` does, and `continue_training` trains a model further.
 
 It prints nothing and writes no output file.
 """
@@ -10,11 +10,13 @@ from typing import Any
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import DataError
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.warm_start import WarmStart
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -40,9 +42,10 @@ def train(
     events : Events, optional
         Callbacks that report progress; see `w2vtrain.training.events.Events`.
     **settings
-        The settings that `w2vtrain fit --help` lists, with underscores instead of hyphens. Options of the objective
-        are a dictionary: ``options={"negative": 10}``. If the objective or architecture is a file or module, its code
-        is run.
+        The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
+        ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,
+        ``options={"negative": 10}``; those with an option of their own in `fit --help`, such as `negative`, can also be
+        given like settings. If the objective or architecture is a file or module, its code is run.
 
     Returns
     -------
@@ -74,6 +77,68 @@ def train(
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
     return fit(Inputs(_paths(corpus), _paths(heldout), vocabulary), resolved, events=events)
+
+
+def continue_training(
+    model: Model | Vectors,
+    corpus: Files,
+    epochs: int = 5,
+    *,
+    grow_vocabulary: bool = False,
+    heldout: Files = (),
+    events: Events | None = None,
+    **settings: Any,
+) -> Model:
+    """Train a model further, with a new schedule: the learning rate falls from `alpha` again.
+
+    Parameters
+    ----------
+    model : Model or Vectors
+        What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
+        and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
+        else fits. With vectors, only these are taken, and the words are those of `corpus`.
+    corpus : str, path, or sequence of these
+        Text files, directories, or glob patterns.
+    epochs : int, default 5
+        Number of passes over the corpus.
+    grow_vocabulary : bool, default False
+        If False, the words and their counts stay those of the model, and with them the tree, the noise and subsampling;
+        other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
+        words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
+        start like the words of a new model. The corpus is then read twice.
+    heldout, events, **settings
+        See `train`.
+
+    Returns
+    -------
+    Model
+        A new model. ``record["init_from"]`` has the digest of `model` as "sha256", the numbers of words that it knew
+        ("words") and that are new ("new_words"), and the names of the arrays that were taken ("parts").
+
+    Raises
+    ------
+    ConfigError
+        If a setting is invalid, if what was learned does not fit these settings (another `vector_size`, for example),
+        or if new words would join an objective whose arrays do not belong to single words: ``hs``, ``class-softmax``,
+        ``adaptive-softmax`` and ``dsoftmax``.
+    W2VError
+        If anything else goes wrong, as in `train`.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, epochs=1)
+    >>> more = w2vtrain.continue_training(model, "data/simplewiki.txt", epochs=1, alpha=0.01)
+    >>> more.words == model.words
+    True
+
+    """
+    start = WarmStart.of(model)
+    checked, _ = start.resolve({**settings, "epochs": epochs}, {})
+    Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
+    resolved, _ = effective(checked)
+    inputs = Inputs(_paths(corpus), _paths(heldout), start=start, grow=grow_vocabulary)
+    return fit(inputs, resolved, events=events)
 
 
 def _paths(files: Files) -> list[str]:

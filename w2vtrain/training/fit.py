@@ -38,6 +38,7 @@ from w2vtrain.training.run_folder import Run
 from w2vtrain.training.suspicions import suspicions, thinned
 from w2vtrain.training.trainer import Engine, check_finite, make_engine, train
 from w2vtrain.training.units import Interrupted, Watch
+from w2vtrain.training.warm_start import WarmStart
 
 
 def effective(settings: Settings) -> tuple[Settings, str]:
@@ -74,16 +75,18 @@ def fit(
 ) -> Model:
     """Train a model on text files, with settings from `effective`.
 
-    `prepare` is called with the engine before training: it may change the initial values in `engine.state()`, and keep
-    the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and
-    training resumes from the checkpoint `found`. If the corpus has changed since then, training starts over if
-    `allow_changed` is true; otherwise CorpusChanged is raised. With held-out text, the model has the weights of the
-    epoch that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
-    learned, and how long it took. All errors are subclasses of W2VError; DataError is raised if there is no example to
-    learn from.
+    With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
+    it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
+    With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
+    has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
+    held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
+    epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
+    W2VError; DataError is raised if there is no example to learn from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
+    if inputs.start:
+        inputs.start.check(settings, inputs.grow)
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record)
@@ -92,15 +95,18 @@ def fit(
     has_blocks = engine_of(settings.objective) == "blocks"
     more = architecture.input_rows(words) if composes(architecture) else 0
     hot = 0 if has_blocks else replicas(words, int(settings.threads))
-    check_memory(words, width, 2 if inputs.heldout else 1, more, hot)  # the best weights are kept, too
+    copies = 1 + bool(inputs.heldout) + bool(inputs.start)  # the best weights and the initial model are kept, too
+    check_memory(words, width, copies, more, hot)
     if run:
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run, probe)
+        if inputs.start:
+            learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
         if run:
-            learner.identity = fingerprint(corpus, ids)
+            learner.identity |= fingerprint(corpus, ids)
         if found:
             learner.resume(found, allow_changed)
         if run:
@@ -112,11 +118,14 @@ def fit(
 def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
+    vocabulary = inputs.vocabulary
+    if inputs.start and not vocabulary and not inputs.encoded:
+        vocabulary = inputs.start.vocabulary(corpus, settings, inputs.grow, events.reading)
     ids = inputs.encoded or encode(
         corpus,
         min_count=settings.min_count,
         max_vocab=settings.max_vocab,
-        vocabulary=inputs.vocabulary,
+        vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end,
         threads=int(settings.threads),
@@ -155,6 +164,12 @@ class _Learner:
         windows = windows_of(settings, ids.vocabulary)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
         self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
+
+    def start(self, start: WarmStart) -> None:
+        """Start from the weights of a trained model, and record it."""
+        self.record.init_from = start.copy_to(self.engine, self.settings, self.ids.vocabulary.words)
+        self.identity["init_from"] = {"name": start.name, "sha256": start.sha256}
+        self.events.started(self.record.init_from)
 
     def train(self) -> None:
         """Train all remaining epochs."""
@@ -239,7 +254,7 @@ class _Learner:
             self._restore(found)
         except CorpusChanged as error:
             if not self.run or not allow_changed:
-                raise CorpusChanged(f"{error}; restore the corpus, or use --allow-changed to start over") from None
+                raise CorpusChanged(f"{error}; restore it, or use --allow-changed to start over") from None
             self.run.warn(f"{error}; the run starts over")
             self.run.forget()
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -12,6 +12,7 @@ from w2vtrain.engines.schedule import Text
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
 from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.warm_start import WarmStart
 
 CHUNK = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
@@ -23,7 +24,8 @@ class Inputs:
 
     sources: text files, folders or glob patterns; heldout: the same for held-out text; vocabulary: used instead of
     counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
-    temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read.
+    temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read; start: a trained
+    model or vectors that the run starts from, whose words are trained; grow: whether new words join those of `start`.
     """
 
     sources: Sequence[str]
@@ -31,6 +33,8 @@ class Inputs:
     vocabulary: Vocabulary | None = None
     folder: Path | None = None
     encoded: EncodedCorpus | None = None
+    start: WarmStart | None = None
+    grow: bool = False
 
 
 def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:

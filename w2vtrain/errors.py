@@ -72,6 +72,10 @@ class DataError(W2VError):
     exit_code = 65
 
 
+class TokenError(DataError, TypeError):
+    """Raised for sentences from Python that are not lists of words (str). Exit code 65."""
+
+
 class CorpusChanged(DataError):
     """Raised when a run resumes and its corpus is not the one it began with. Exit code 65."""
 

@@ -13,14 +13,15 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from glob import glob, has_magic
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
+from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.compression import HEAD, decompressed
+from w2vtrain.text.source import File
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ = 1 << 20  # bytes requested from the operating system at a time
@@ -32,14 +33,6 @@ TOKENIZERS = ("whitespace", "unicode", "simple")
 ENCODING_ERRORS = ("replace", "strict", "ignore")
 SPACES = b" \t\n\r\v\f"
 _SPACE = re.compile(rb"[ \t\n\r\v\f]")
-
-
-@dataclass(frozen=True)
-class File:
-    """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file)."""
-
-    path: str
-    size: int | None
 
 
 class Corpus:
@@ -83,6 +76,14 @@ class Corpus:
     def read(self) -> "Reader":
         """Start a pass over the text."""
         return Reader(self)
+
+    def tokens(self, words: Sequence[str]) -> list[bytes]:
+        """Return the words in UTF-8. Raise DataError for one that text cannot contain, such as one with white space."""
+        return encode_words(words, "the vocabulary").split(b"\n") if words else []
+
+    def words(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the tokens, which are words."""
+        return tokens
 
 
 class Reader(Iterator[bytes]):

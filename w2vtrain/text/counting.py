@@ -1,6 +1,6 @@
-"""Count the words of a corpus on all threads, and optionally spool the word number of each token, for encoding.
+"""Count the words of a source on all threads, and optionally spool the word number of each token, for encoding.
 
-Nothing here deals with sentences or with the order of ids; encoded.py does.
+Nothing here deals with sentences or with the choice of words; encoded.py does.
 
 Each worker has its own hash table, numbers words independently, and takes the next block from a shared reader, so
 memory holds one block per worker. `Types` merges the tables of all workers at the end.
@@ -8,7 +8,7 @@ memory holds one block per worker. `Types` merges the tables of all workers at t
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -18,9 +18,9 @@ import numpy as np
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.vocab import Vocabulary, require_words, select
-from w2vtrain.text.word_table import Int32, Table
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.word_table import Int32, Int64
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 TICK = 0.2  # seconds between calls of OnRead
@@ -45,35 +45,18 @@ class CorpusStats:
     sentences: int  # with at least one word of the vocabulary
 
 
-def count(
-    corpus: Corpus,
-    *,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    threads: int = 1,
-    progress: OnRead | None = None,
-) -> tuple[Vocabulary, CorpusStats]:
-    """Return the vocabulary and the statistics of a corpus, without writing anything.
-
-    min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
-    progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
-    InputMissing if a file cannot be read.
-    """
-    with Counting(corpus, threads, None) as first:
-        first.run(progress)
-        types = Types([w.table for w in first.workers], None, corpus.errors)
-        vocabulary, _ = types.cut(first, min_count, max_vocab)
-        return vocabulary, first.stats(types, int(vocabulary.counts.sum()))
-
-
 class Record(NamedTuple):
-    """The location of a block's word numbers in a spool, and what the next block needs to know about its lines."""
+    """The location of a block's word numbers in a spool, what the next block needs to know about its lines, and types.
+
+    types: how many words the worker has numbered so far, including those of this block.
+    """
 
     worker: int
     offset: int  # in bytes
     length: int  # in entries
     lines: int
     tail: int  # tokens after the last newline
+    types: int
 
 
 class Worker:
@@ -107,15 +90,16 @@ class Worker:
 
 
 class Counting:
-    """One pass over a corpus: workers that take blocks from a shared reader.
+    """One pass over a source: workers that take blocks from a shared reader.
 
     If a folder is given, each worker has a spool in it, and `records[i]` says where the word numbers of block i are.
     """
 
-    def __init__(self, corpus: Corpus, threads: int, folder: Path | None) -> None:
-        self.corpus, self.folder, self.reader = corpus, folder, corpus.read()
+    def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
+        self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
         self.records: dict[int, Record] = {}
+        self.closed = False
         self._turn, self._next = threading.Lock(), 0
         try:
             for _ in range(max(1, threads)):
@@ -124,31 +108,26 @@ class Counting:
             self.close()
             raise
 
-    def __enter__(self) -> "Counting":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the spools, which also deletes them."""
+        self.closed = True
         for worker in self.workers:
             if worker.spool:
                 worker.spool.close()
 
     def run(self, progress: OnRead | None) -> None:
-        """Read and count the whole corpus."""
+        """Read and count the whole source."""
 
         def tick() -> None:
             if progress:
-                progress(self.reader.bytes_read, self.corpus.size, self.total(word_table.TOKENS))
+                progress(self.reader.bytes_read, self.source.size, self.total(word_table.TOKENS))
 
         with parallel(self._work, len(self.workers), "w2vtrain reader", TICK) as records:
             for record in records:
                 if record is None:
                     tick()
         tick()
-        assert self.corpus.size in (None, self.reader.bytes_read), "not every byte was read"
+        assert self.source.size in (None, self.reader.bytes_read), "not every byte was read"
 
     def total(self, what: int) -> int:
         """Return the sum of one entry of the tokenizer's state over all blocks so far."""
@@ -167,76 +146,68 @@ class Counting:
             worker.add(block)
             state = worker.state.tolist()
             written, lines, tail = (state[part] for part in (word_table.WRITTEN, word_table.LINES, word_table.TAIL))
-            self.records[index] = record = Record(number, offset, written, lines, tail)
+            self.records[index] = record = Record(number, offset, written, lines, tail, worker.table.types)
             yield record
-
-    def stats(self, types: "Types", words: int, cut: int = 0, sentences: int = 0) -> CorpusStats:
-        """Return the statistics. words: the number of tokens that are in the vocabulary."""
-        return CorpusStats(
-            files=len(self.corpus.files),
-            bytes_read=self.reader.bytes_read,
-            text_bytes=self.reader.text_bytes,
-            lines=self.total(word_table.LINES),
-            tokens=types.tokens,
-            types=int(np.count_nonzero(types.counts)),
-            out_of_vocabulary=types.tokens - words,
-            overlong=self.total(word_table.OVERLONG),
-            invalid=types.invalid + self.reader.invalid,
-            nul=self.reader.nul,
-            grown=self.reader.grown,
-            cut=cut,
-            sentences=sentences,
-        )
 
 
 class Types:
     """The words of all workers, merged into one table. A word that is not UTF-8 is merged with its decoded form.
 
     If errors is "ignore", the decoded form may be empty. Such a word is not counted as a token, although it still takes
-    up a position in its sentence. counts: (n,) int64; tokens: their sum; invalid: the number of tokens that were not
-    UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word numbers to those of the table.
+    up a position in its sentence. counts: (n,) int64, 0 for words merged with another; tokens: their sum; invalid: the
+    number of tokens that were not UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word
+    numbers to those of the table.
     """
 
-    def __init__(self, tables: Sequence[Table], vocabulary: Vocabulary | None, errors: str) -> None:
-        self.numbers: list[Int32] = []
-        if vocabulary is None:
-            table = tables[0]
-            self.numbers.append(np.arange(table.types, dtype=np.int32))
-        else:  # merged first, so that the number of each of its words is the word's id
-            table, _ = word_table.merge(word_table.listed([w.encode() for w in vocabulary.words]), word_table.empty())
-            if table.types != len(vocabulary):
-                raise DataError("the vocabulary contains a word twice, or a word with white space in it")
-        for source in tables[len(self.numbers) :]:
+    def __init__(self, first: Counting) -> None:
+        self._source, tables = first.source, [worker.table for worker in first.workers]
+        table, self.numbers = tables[0], [np.arange(tables[0].types, dtype=np.int32)]
+        for source in tables[1:]:
             table, numbers = word_table.merge(source, table)
             self.numbers.append(numbers)
         bad = np.flatnonzero(table.invalid[: table.types])
-        mended = [word.decode("utf-8", errors).encode() for word in table.words(bad)]
-        table, good = word_table.merge(word_table.listed(mended), table)
-        self.table, self.counts = table, table.counts[: table.types]
+        mended = [word.decode("utf-8", first.source.errors).encode() for word in table.words(bad)]
+        self._table, good = word_table.merge(word_table.listed(mended), table)
+        self.counts = self._table.counts[: self._table.types]
         self.invalid = int(self.counts[bad].sum())
         np.add.at(self.counts, good, self.counts[bad])
         self.counts[bad] = self.counts[[i for i, word in zip(good, mended, strict=True) if not word]] = 0
         self.tokens = int(self.counts.sum())
-        merged = np.arange(table.types, dtype=np.int32)
+        merged = np.arange(self._table.types, dtype=np.int32)
         merged[bad] = good
         self.numbers = [merged[numbers] for numbers in self.numbers]
 
-    def cut(
-        self, first: Counting, min_count: int, max_vocab: int | None, given: Vocabulary | None = None
-    ) -> tuple[Vocabulary, Int32]:
-        """Return the vocabulary and the id of each word number, (n,) int32: -1 if it is not in the vocabulary."""
-        ids = np.full(self.table.types, -1, np.int32)
-        name, size = first.corpus.name, first.reader.text_bytes
-        if given is None:
-            order = select(self.counts, self.table.words, min_count, max_vocab)
-            require_words(self.counts, len(order), min_count, name, size)
-            given = Vocabulary([word.decode() for word in self.table.words(order)], self.counts[order])
-            ids[order] = np.arange(len(order), dtype=np.int32)
-        elif not self.tokens:
-            raise DataError(f"no tokens in {name} ({size} bytes)")
-        else:
-            ids[: len(given)] = np.arange(len(given), dtype=np.int32)
-        return given, ids
+    def words(self, numbers: Int64) -> list[bytes]:
+        """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
+        return self._source.words(self._table.words(numbers))
+
+    def in_order(self, first: Counting) -> Int64:
+        """Return the numbers (n,) int64 of all words, in order of first appearance, whatever the number of threads.
+
+        The first block with a word was read by one worker, which numbered the block's new words in order.
+        """
+        when = np.full(self.counts.size, np.iinfo(np.int64).max)
+        for number, numbers in enumerate(self.numbers):
+            mine = sorted(index for index, record in first.records.items() if record.worker == number)
+            types = np.array([first.records[index].types for index in mine], np.int64)
+            own = np.arange(numbers.size)
+            blocks = np.array(mine, np.int64)[np.searchsorted(types, own, side="right")] if mine else own
+            np.minimum.at(when, numbers, (blocks << 32) | own)
+        seen = np.flatnonzero(self.counts)
+        return seen[np.argsort(when[seen])]
+
+    def ids(self, vocabulary: Vocabulary) -> list[Int32]:
+        """Return for each worker an array (its types,) int32: the id of each word number, or -1 if it has none.
+
+        Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
+        """
+        tokens = self._source.tokens(vocabulary.words)
+        self._table, numbers = word_table.merge(word_table.listed(tokens), self._table)
+        ids = np.full(self._table.types, -1, np.int32)
+        ids[numbers] = np.arange(numbers.size, dtype=np.int32)
+        if np.count_nonzero(ids >= 0) < numbers.size:
+            raise DataError("the vocabulary contains a word twice")
+        return [ids[merged] for merged in self.numbers]
 
 
 def temporary(folder: Path | None) -> IO[bytes]:

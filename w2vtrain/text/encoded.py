@@ -1,30 +1,32 @@
-"""Encode a corpus as int32 word ids in an unnamed file. The ids do not depend on the number of threads.
+"""Encode a source as int32 word ids in an unnamed file. The ids do not depend on the number of threads.
 
 Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
 
 Counting leaves provisional word numbers in spools, block by block. Here they are mapped to ids, divided into
-sentences, and written in corpus order.
+sentences, and written in the order of the source. `read` does the first step, `Counted.encode` the second, and
+`encode` both; between the two, the caller may choose the words.
 """
 
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from w2vtrain.errors import DataError, WriteError
+from w2vtrain.errors import DataError, UsageError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, count, temporary
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, temporary
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
 
-__all__ = ["CorpusStats", "EncodedCorpus", "OnRead", "count", "encode"]
+__all__ = ["CorpusStats", "Counted", "EncodedCorpus", "OnRead", "count", "encode", "read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +59,161 @@ class EncodedCorpus:
         return words
 
 
+class Counted:
+    """A source that was read once: its words and counts, and on disk the number of every token. Made by `read`.
+
+    The caller looks at all words and counts, chooses a vocabulary, and encodes the tokens with it, as often as it
+    likes, without reading the source again. Use it as a context manager, or call `close`, which deletes the files.
+
+    tokens: the number of tokens; lines: the number of lines, or of sentences of a source of token lists; stats: all
+    statistics, in which every token counts as in the vocabulary.
+
+    >>> with read(Sentences([["b", "a"], ["b", "new york"]])) as counted:
+    ...     print(counted.words, counted.counts)
+    ...     ids = counted.encode(Vocabulary(["b", "new york"], np.array([2, 1])))
+    ['b', 'a', 'new york'] [2 1 1]
+    >>> ids.tokens.tolist()
+    [0, -1, 0, 1, -1]
+    """
+
+    def __init__(self, first: Counting) -> None:
+        self._first, self._types = first, Types(first)
+        self.tokens, self.lines = self._types.tokens, first.total(word_table.LINES)
+
+    def __enter__(self) -> "Counted":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Delete the numbers of the tokens. What `encode` returned can still be used, and so can words and counts."""
+        self._first.close()
+
+    @cached_property
+    def words(self) -> list[str]:
+        """All n distinct words, in order of first appearance, which does not depend on the number of threads."""
+        return _decoded(self._types.words(self._order))
+
+    @cached_property
+    def counts(self) -> Int64:
+        """The count of each of `words`, (n,) int64."""
+        return self._types.counts[self._order]
+
+    @cached_property
+    def stats(self) -> CorpusStats:
+        """Return the statistics; out_of_vocabulary, cut and sentences, which depend on the vocabulary, are 0."""
+        first, types = self._first, self._types
+        return CorpusStats(
+            files=len(first.source.files),
+            bytes_read=first.reader.bytes_read,
+            text_bytes=first.reader.text_bytes,
+            lines=self.lines,
+            tokens=self.tokens,
+            types=int(np.count_nonzero(types.counts)),
+            out_of_vocabulary=0,
+            overlong=first.total(word_table.OVERLONG),
+            invalid=types.invalid + first.reader.invalid,
+            nul=first.reader.nul,
+            grown=first.reader.grown,
+            cut=0,
+            sentences=0,
+        )
+
+    @cached_property
+    def _order(self) -> Int64:
+        return self._types.in_order(self._first)
+
+    def vocabulary(self, min_count: int = 5, max_vocab: int | None = None) -> Vocabulary:
+        """Return the `max_vocab` most frequent of the words that occur at least `min_count` times.
+
+        Raise DataError if these are fewer than 2 words.
+        """
+        types, name = self._types, self._first.source.name
+        order = select(types.counts, types.words, min_count, max_vocab)
+        require_words(types.counts, len(order), min_count, name, self._first.reader.text_bytes)
+        return Vocabulary(_decoded(types.words(order)), types.counts[order])
+
+    def encode(
+        self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False
+    ) -> EncodedCorpus:
+        """Encode the tokens with a vocabulary, whose words may be in any order, and absent from the source.
+
+        A word's id is its index in `vocabulary.words`; `vocabulary.counts` are not looked at. Tokens that are not in
+        the vocabulary are left out. max_sentence, sentence_end: see the function `encode`.
+
+        Raise DataError if no token is in the vocabulary, or if the vocabulary contains a word twice or a word that the
+        source cannot contain; OutputError and WriteError as `read` does.
+        """
+        first, name = self._first, self._first.source.name
+        if first.closed:
+            raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
+        if not self.tokens:
+            raise DataError(f"no tokens in {name} ({first.reader.text_bytes} bytes)")
+        with _named(first.folder), temporary(first.folder) as file:
+            second = _Mapping(first, self._types.ids(vocabulary), max(1, max_sentence), file)
+            with parallel(second.work, len(first.workers), "w2vtrain encoder") as blocks:
+                for _ in blocks:
+                    pass
+            if not second.words:
+                raise DataError(f"none of the {self.tokens} tokens of {name} is in the vocabulary")
+            sentences = second.written - second.words
+            if sentence_end and SENTENCE_END not in vocabulary.index:
+                vocabulary, place = vocabulary.with_sentence_end(sentences)
+                _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
+            array = np.memmap(file, np.int32, "r", shape=(second.written,))
+        missing = self.tokens - second.words
+        stats = replace(self.stats, out_of_vocabulary=missing, cut=second.cuts, sentences=sentences)
+        return EncodedCorpus(array, vocabulary, second.words, stats, bytes(first.reader.sample))
+
+
+def read(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Counted:
+    """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
+
+    folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
+    left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
+    progress: called from the calling thread. Memory holds the words, and one block per thread.
+
+    Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
+    created, WriteError if the disk is full, and whatever an iterable of the user raises.
+    """
+    return _read(source, threads, folder or Path(tempfile.gettempdir()), progress)
+
+
+def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | None) -> Counted:
+    """Count a source. Without a folder, nothing is written, and the result cannot `encode`."""
+    first = Counting(source, threads, folder)
+    try:
+        with _named(folder):
+            first.run(progress)
+        return Counted(first)
+    except BaseException:
+        first.close()
+        raise
+
+
+def count(
+    source: Source,
+    *,
+    min_count: int = 5,
+    max_vocab: int | None = None,
+    threads: int = 1,
+    progress: OnRead | None = None,
+) -> tuple[Vocabulary, CorpusStats]:
+    """Return the vocabulary and the statistics of a source, without writing anything.
+
+    min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
+    progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
+    InputMissing if a file cannot be read.
+    """
+    counted = _read(source, threads, None, progress)
+    vocabulary = counted.vocabulary(min_count, max_vocab)
+    missing = counted.tokens - int(vocabulary.counts.sum())
+    return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
+
+
 def encode(
-    corpus: Corpus,
+    source: Source,
     *,
     min_count: int = 5,
     max_vocab: int | None = None,
@@ -69,45 +224,29 @@ def encode(
     folder: Path | None = None,
     progress: OnRead | None = None,
 ) -> EncodedCorpus:
-    """Count and encode a corpus.
+    """Count and encode a source.
 
-    min_count, max_vocab, progress: see `count`. vocabulary: words and counts to use instead of those of the corpus.
+    min_count, max_vocab, progress: see `count`. vocabulary: words and counts to use instead of those of the source.
     max_sentence: longer lines are cut into sentences of this many tokens. sentence_end: add `</s>` to the vocabulary,
     with the number of sentences as its count, unless `vocabulary` has it; in `tokens`, sentences still end with -1.
-    folder: where the file of ids is created (None: the system's folder for temporary files). The file has no name, so
-    nothing is left behind however the process ends. Encoding needs about twice its size in free disk space.
+    folder: where the file of ids is created, see `read`. Encoding needs about twice its size in free disk space.
 
-    Raise OutputError if the file cannot be created, WriteError if the disk is full, and the errors of `count`.
+    Raise the errors of `read` and of `Counted.encode`. To choose the words after they were counted, use `read`.
     """
-    where = folder or Path(tempfile.gettempdir())
-    with _named(where), Counting(corpus, threads, where) as first:
-        first.run(progress)
-        types = Types([w.table for w in first.workers], vocabulary, corpus.errors)
-        vocabulary, ids = types.cut(first, min_count, max_vocab, vocabulary)
-        with temporary(first.folder) as file:
-            second = _Mapping(first, [ids[numbers] for numbers in types.numbers], max(1, max_sentence), file)
-            with parallel(second.work, len(first.workers), "w2vtrain encoder") as blocks:
-                for _ in blocks:
-                    pass
-            if not second.words:
-                raise DataError(f"none of the {types.tokens} tokens of {corpus.name} is in the vocabulary")
-            if sentence_end and SENTENCE_END not in vocabulary.index:
-                vocabulary, place = vocabulary.with_sentence_end(second.written - second.words)
-                _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
-            array = np.memmap(file, np.int32, "r", shape=(second.written,))
+    with read(source, threads=threads, folder=folder, progress=progress) as counted:
+        chosen = counted.vocabulary(min_count, max_vocab) if vocabulary is None else vocabulary
+        ids = counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
         if progress:
-            progress(first.reader.bytes_read, corpus.size, types.tokens)
-        return EncodedCorpus(
-            array,
-            vocabulary,
-            second.words,
-            first.stats(types, second.words, second.cuts, second.written - second.words),
-            bytes(first.reader.sample),
-        )
+            progress(ids.stats.bytes_read, source.size, counted.tokens)
+        return ids
+
+
+def _decoded(words: list[bytes]) -> list[str]:
+    return [word.decode("utf-8", "surrogatepass") for word in words]
 
 
 @contextmanager
-def _named(folder: Path) -> Iterator[None]:
+def _named(folder: Path | None) -> Iterator[None]:
     """Add to the message of a WriteError the folder that is full, the option that helps, and what is not lost."""
     try:
         yield

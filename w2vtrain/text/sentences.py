@@ -1,0 +1,188 @@
+"""Read sentences from Python, each a list of words, as a stream of blocks of bytes.
+
+It reads no files and counts nothing.
+
+Words are joined by spaces and sentences end with newlines, so that the tokenizer of text files splits them again on all
+threads. Whole blocks are checked at once for words that it would split, merge or skip. Only sentences with such words
+are escaped, in a way that `Sentences.words` reverses: a space becomes byte 1F (unit separator); byte 10 (data link
+escape) is followed by the four hexadecimal digits of one of the other characters in ESCAPES, and alone it is the empty
+word.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from w2vtrain.errors import DataError, TokenError, shown
+from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE
+from w2vtrain.text.source import File
+
+TokenLists = Iterable[Iterable[str]]
+"""Sentences, each of which is an iterable of words."""
+
+ESCAPE, SPACE = "\x10", "\x1f"
+SURROGATES = range(0xD800, 0xE000)
+ESCAPES: dict[int, str] = {
+    code: f"{ESCAPE}{code:04x}" for code in (9, 10, 11, 12, 13, ord(ESCAPE), ord(SPACE), *SURROGATES)
+} | {32: SPACE}
+"""For str.translate: what to write for each character that must be escaped."""
+REMEMBERED = 1 << 16  # words whose escaped form is remembered
+
+_ODD = re.compile("[\x10\x1f\ud800-\udfff]")
+_MARKS = (b"\t", b"\v", b"\f", b"\r", ESCAPE.encode(), SPACE.encode(), b"  ", b" \n", b"\n ")
+_ESCAPED = re.compile(rb"\x10([0-9a-f]{4})")
+
+
+class Sentences:
+    """The sentences of an iterable, for `encoded.read` and `encoded.encode`.
+
+    sentences: lists, tuples or other iterables of words (str). One pass reads them once, in worker threads, of which
+    one at a time calls the iterable; an exception that it raises reaches the caller unchanged. One sentence at a time
+    must fit into memory. block_bytes: the approximate size of a block, which does not affect any result.
+
+    Words may contain anything, also white space, NUL and unpaired surrogates, and may be empty. Words of more than
+    corpus.MAX_TOKEN bytes are skipped and counted, as in files; each escaped character except the space counts as 5
+    bytes.
+
+    Words that are not strings are refused, although gensim accepts them: no file format could store them, a vocabulary
+    sorts its words as text, and a query for a number could mean a word or its id.
+
+    Raise TokenError if the iterable is a string or no iterable. A pass raises it for a sentence that is not a list of
+    words, and DataError if there are no sentences.
+    """
+
+    files: tuple[File, ...] = ()
+    size: int | None = None
+    errors = "replace"  # without effect, because everything is valid UTF-8
+
+    def __init__(self, sentences: TokenLists, name: str = "the sentences", block_bytes: int = BLOCK_BYTES) -> None:
+        if not _is_iterable(sentences):
+            raise TokenError(f"expected an iterable of sentences, each of them a list of words, got {shown(sentences)}")
+        self.sentences, self.name, self.block_bytes = sentences, name, max(1, block_bytes)
+
+    def read(self) -> "JoinedSentences":
+        """Start a pass. If the iterable is an iterator, such as a generator, there can be only one."""
+        return JoinedSentences(self.sentences, self.block_bytes)
+
+    def tokens(self, words: Sequence[str]) -> list[bytes]:
+        """Return the words as blocks contain them: escaped if necessary, in UTF-8."""
+        return [escaped(word).encode() for word in words]
+
+    def words(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the words of these tokens in UTF-8, in which surrogates are encoded as other characters are."""
+        together = b"\n".join(tokens)
+        if ESCAPE.encode() not in together and SPACE.encode() not in together:
+            return tokens
+        return [unescaped(token) for token in tokens]
+
+
+class JoinedSentences(Iterator[bytes]):
+    """One pass over sentences, as an iterator over blocks of bytes; see `source.Blocks` for its counters."""
+
+    def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
+        self.bytes_read = self.text_bytes = self.invalid = self.nul = self.grown = 0
+        self.sample = bytearray()
+        self._escaped = lru_cache(REMEMBERED)(escaped)
+        self._blocks = self._joined(sentences, block_bytes)  # a generator, so that an exception ends the pass
+
+    def __next__(self) -> bytes:
+        """Return the next block. Raise what the iterable raises, TokenError, or DataError."""
+        block = next(self._blocks)
+        self.bytes_read = self.text_bytes = self.text_bytes + len(block)
+        self.sample += block[: SAMPLE - len(self.sample)]
+        return block
+
+    def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:
+        batch: list[list[str]] = []
+        lines: list[str] = []
+        total, number = 0, -1
+        for number, sentence in enumerate(sentences):
+            words = _words(sentence, number)
+            try:
+                line = " ".join(words)
+            except TypeError:
+                raise _not_a_word(words, number) from None
+            batch.append(words)
+            lines.append(line)
+            total += len(line) + 1
+            if total >= size:
+                yield _block(batch, lines, self._escaped)
+                batch, lines, total = [], [], 0
+        if number < 0:
+            raise DataError(
+                "there are no sentences: the iterable is empty, or it is a generator that was read before;"
+                " pass a list, or an object whose __iter__ starts from the beginning"
+            )
+        if lines:
+            yield _block(batch, lines, self._escaped)
+
+
+def escaped(word: str) -> str:
+    """Return a word without white space and unpaired surrogates, which `unescaped` reverses after encoding it."""
+    return word.translate(ESCAPES) or ESCAPE
+
+
+def unescaped(token: bytes) -> bytes:
+    """Return the word of a token in UTF-8, in which surrogates are encoded as other characters are."""
+    if token == ESCAPE.encode():
+        return b""
+    return _ESCAPED.sub(_character, token.replace(SPACE.encode(), b" "))
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    return chr(int(found[1], 16)).encode("utf-8", "surrogatepass")
+
+
+def _is_iterable(value: object) -> bool:
+    """Return whether a value can be iterated over and is no string, without starting to iterate."""
+    iterable = hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
+    return iterable and not isinstance(value, str | bytes)
+
+
+def _words(sentence: Iterable[str], number: int) -> list[str]:
+    """Return the words of a sentence as a new list: the iterable may change its own after yielding it."""
+    if not _is_iterable(sentence):
+        raise TokenError(
+            f"sentences[{number}] is {shown(sentence)}: each sentence must be a list of words, such as"
+            " ['first', 'sentence']; text can be split into words by str.split()"
+        )
+    return list(sentence)
+
+
+def _not_a_word(words: list[str], number: int) -> TokenError:
+    place = next(i for i, word in enumerate(words) if not isinstance(word, str))
+    return TokenError(
+        f"sentences[{number}][{place}] is {shown(words[place])} ({type(words[place]).__name__}):"
+        " words must be str: convert them by str(), or bytes by decode()"
+    )
+
+
+def _block(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
+    """Return sentences as bytes. lines: the words of each sentence, joined by spaces."""
+    try:
+        data = "\n".join(["", *lines, ""]).encode()
+        plain = _is_plain(data, batch, lines)
+    except UnicodeEncodeError:
+        plain = False
+    if not plain:
+        for i, words in enumerate(batch):
+            if lines[i].split() != words or _ODD.search(lines[i]):
+                lines[i] = " ".join(map(escape, words))
+        data = "\n".join(["", *lines, ""]).encode()
+    return data[1:]
+
+
+def _is_plain(data: bytes, batch: list[list[str]], lines: list[str]) -> bool:
+    """Return whether the tokenizer will split `data` into the words of all sentences.
+
+    If there are as many spaces and newlines as separators, no word contains one. Then two adjacent ones mean that there
+    is an empty word, except that an empty sentence is an empty line.
+    """
+    sizes = list(map(len, batch))
+    empty = sizes.count(0)
+    return (
+        data.count(b" ") == sum(sizes) - len(sizes) + empty
+        and data.count(b"\n") == len(sizes) + 1
+        and lines.count("") == empty
+        and not any(mark in data for mark in _MARKS)
+    )

@@ -1,0 +1,66 @@
+"""The interface of everything that can be counted and encoded: a source of words, read as blocks of bytes.
+
+Nothing is read here: corpus.py reads text files, and sentences.py reads lists of words from Python.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class File:
+    """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file)."""
+
+    path: str
+    size: int | None
+
+
+class Blocks(Protocol):
+    """One pass over a source, as an iterator over blocks of bytes, and its counters, which grow during the pass.
+
+    A block holds tokens that are separated by ASCII white space; a newline ends a sentence, and the last block ends
+    with one. No block ends inside a token of up to corpus.MAX_TOKEN bytes; longer tokens are skipped and counted. Where
+    blocks end affects no result. Several threads take blocks in turn: the caller holds a lock.
+    """
+
+    bytes_read: int  # on disk, before decompression; for a source that is not on disk, the same as text_bytes
+    text_bytes: int  # after decompression
+    invalid: int  # byte sequences that are not UTF-8, as far as they are replaced here
+    nul: int  # NUL bytes that are replaced by white space
+    grown: int  # files that are longer than when they were listed
+    sample: bytearray  # the beginning of the text, at most corpus.SAMPLE bytes
+
+    def __iter__(self) -> Iterator[bytes]: ...
+    def __next__(self) -> bytes:
+        """Return the next block."""
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A source of words, such as `Corpus` (text files) and `Sentences` (lists of words).
+
+    files: the files that it reads, if any; name: its name in messages; size: the bytes on disk that a pass reads, or
+    None if that is unknown; errors: how to treat tokens that are not UTF-8, as in `bytes.decode`.
+
+    Words and tokens differ where a word cannot be separated by white space, as "new york": a source that has such words
+    writes them as other bytes. `tokens` and `words` translate.
+    """
+
+    @property
+    def files(self) -> Sequence[File]: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def size(self) -> int | None: ...  # noqa: D102
+    @property
+    def errors(self) -> str: ...  # noqa: D102
+
+    def read(self) -> Blocks:
+        """Start a pass. A source may support one pass only."""
+
+    def tokens(self, words: Sequence[str]) -> list[bytes]:
+        """Return the token of each word, as blocks contain it. Raise DataError for a word that they cannot contain."""
+
+    def words(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the word of each token in UTF-8, in which surrogates are encoded as other characters are."""

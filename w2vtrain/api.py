@@ -105,7 +105,7 @@ def continue_training(
         If False, the words and their counts stay those of the model, and with them the tree, the noise and subsampling;
         other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
         words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
-        start like the words of a new model. The corpus is then read twice.
+        start like the words of a new model.
     heldout, events, **settings
         See `train`.
 

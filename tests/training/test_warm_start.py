@@ -6,10 +6,11 @@ import pytest
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.errors import ConfigError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build, objectives
 from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.encoded import read
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.fit import effective
 from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
@@ -198,26 +199,30 @@ def test_the_settings_of_the_model_apply_unless_others_are_given():
 
 def test_a_union_has_the_sums_of_both_counts_in_descending_order():
     mine = Vocabulary(["a", "b", "c"], np.array([9, 5, 0]))
-    found = Vocabulary(["d", "b", "e", "f"], np.array([7, 6, 4, 1]))
+    found = {"f": 1, "e": 4, "d": 7, "b": 6, "g": 4}
     both = union(mine, found, min_count=2)
-    assert dict(zip(both.words, both.counts.tolist(), strict=True)) == {"a": 9, "b": 11, "c": 0, "d": 7, "e": 4}
-    assert both.words == ["b", "a", "d", "e", "c"]
+    assert both.words == ["b", "a", "d", "e", "g", "c"]
+    assert both.counts.tolist() == [11, 9, 7, 4, 4, 0]
     assert union(mine, found, min_count=2, max_vocab=4).words == ["b", "a", "d", "c"]
     assert union(mine, found, min_count=2, max_vocab=2).words == ["b", "a", "c"]  # no word of the model is dropped
 
 
 def test_a_growing_vocabulary_counts_the_corpus_and_keeps_every_word(tmp_path):
     (tmp_path / "text").write_text("ab ab new new\nnew rare\n")
-    corpus, settings = Corpus([str(tmp_path / "text")]), settings_of("neg", min_count=3)
-    start = WarmStart.of(trained(settings))
-    grown = start.vocabulary(corpus, settings, grow=True)
+    start = WarmStart.of(trained(settings_of()))
+    with read(Corpus([str(tmp_path / "text")])) as counted:
+        grown = start.grown(counted, settings_of(min_count=3))
+        ending = start.grown(counted, settings_of(min_count=2, sentence_end=True))
     assert set(grown.words) == {*WORDS, "new"}
     assert grown.counts[grown.index["ab"]] == COUNTS[0] + 2
-    assert (np.diff(grown.counts) <= 0).all()
-    same = start.vocabulary(corpus, settings, grow=False)
+    assert ending.counts[ending.index["</s>"]] == 2
+    same = start.vocabulary()
     assert same.words == WORDS
     np.testing.assert_array_equal(same.counts, COUNTS)
-    ending = start.vocabulary(corpus, settings_of("neg", min_count=2, sentence_end=True), grow=True)
-    assert ending.counts[ending.index["</s>"]] == 2
-    with pytest.raises(UsageError, match="read twice, and stdin cannot be"):
-        start.vocabulary(Corpus(["-"]), settings, grow=True)
+
+
+def test_a_model_whose_words_are_in_another_order_is_sorted():
+    model = trained(settings_of(), counts=COUNTS[::-1].copy())
+    found = WarmStart.of(model).vocabulary()
+    assert found.words == WORDS[::-1]
+    assert (np.diff(found.counts) < 0).all()

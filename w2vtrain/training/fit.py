@@ -22,7 +22,7 @@ from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
@@ -118,20 +118,7 @@ def fit(
 def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    vocabulary = inputs.vocabulary
-    if inputs.start and not vocabulary and not inputs.encoded:
-        vocabulary = inputs.start.vocabulary(corpus, settings, inputs.grow, events.reading)
-    ids = inputs.encoded or encode(
-        corpus,
-        min_count=settings.min_count,
-        max_vocab=settings.max_vocab,
-        vocabulary=vocabulary,
-        max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end,
-        threads=int(settings.threads),
-        folder=inputs.folder,
-        progress=events.reading,
-    )
+    ids = inputs.encoded or (_grown if inputs.grow else _encoded)(inputs, corpus, settings, events)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -139,6 +126,30 @@ def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) ->
     for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
         events.warning(sentence)
     return corpus, ids
+
+
+def _encoded(inputs: Inputs, corpus: Corpus, settings: Settings, events: Events) -> EncodedCorpus:
+    """Encode the corpus with the given words, those of the model that the run starts from, or its own."""
+    return encode(
+        corpus,
+        min_count=settings.min_count,
+        max_vocab=settings.max_vocab,
+        vocabulary=inputs.vocabulary or (inputs.start.vocabulary() if inputs.start else None),
+        max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end,
+        threads=int(settings.threads),
+        folder=inputs.folder,
+        progress=events.reading,
+    )
+
+
+def _grown(inputs: Inputs, corpus: Corpus, settings: Settings, events: Events) -> EncodedCorpus:
+    """Encode the corpus with the words of the model that the run starts from, and the corpus's frequent new words."""
+    assert inputs.start
+    end = settings.sentence_end
+    with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
+        words = inputs.start.grown(counted, settings)
+        return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
 
 
 class _Learner:

@@ -17,14 +17,12 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.errors import ConfigError
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
-from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_text
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.counting import OnRead, count
+from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
 from w2vtrain.training.trainer import Engine
 
@@ -128,28 +126,27 @@ class WarmStart:
         other = not self._same("objective", settings)
         return other or bool(objective_class(settings.objective).can_grow(settings.options))
 
-    def vocabulary(
-        self, corpus: Corpus, settings: Settings, grow: bool, progress: OnRead | None = None
-    ) -> Vocabulary | None:
-        """Return the words to train; None for vectors, with which the corpus decides.
+    def vocabulary(self) -> Vocabulary | None:
+        """Return the words and counts of the model, in the order of a vocabulary; None for vectors.
 
-        By default, these are the words and counts of the model: the tree, the noise and subsampling stay the same. With
-        `grow`, the counts of the corpus are added to those of the model, and words that occur at least
-        `settings.min_count` times in the corpus join, most frequent first, until there are `settings.max_vocab`. No
-        word of the model is dropped. The corpus is then read twice. Raise the errors of `count`, and UsageError if the
-        corpus cannot be read twice.
+        With these, the tree, the noise and subsampling are those of the model.
         """
         if self.model is None:
             return None
         mine = Vocabulary(self.model.words, self.model.counts)
-        if not grow:
-            return mine if (np.diff(mine.counts) <= 0).all() else _sorted(mine.words, mine.counts)
-        if any(file.path == STDOUT for file in corpus.files):
-            raise UsageError("-: with --grow-vocabulary, the corpus is read twice, and stdin cannot be; use a file")
-        found, stats = count(corpus, min_count=1, threads=int(settings.threads), progress=progress)
-        if settings.sentence_end and SENTENCE_END not in found.index:
-            found = Vocabulary([*found.words, SENTENCE_END], np.append(found.counts, stats.lines))
-        return union(mine, found, settings.min_count, settings.max_vocab)
+        return mine if (np.diff(mine.counts) <= 0).all() else _sorted(mine.words, mine.counts)
+
+    def grown(self, corpus: Counted, settings: Settings) -> Vocabulary:
+        """Return the words of the model with the sums of the counts in both, and the corpus's frequent new words.
+
+        Words join that occur at least `settings.min_count` times in the corpus, the most frequent first, until there
+        are `settings.max_vocab` words. No word of the model is dropped.
+        """
+        assert self.model
+        counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
+        if settings.sentence_end:
+            counts.setdefault(SENTENCE_END, corpus.lines)
+        return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
 
     def copy_to(self, engine: Engine, settings: Settings, words: list[str]) -> dict[str, Any]:
         """Replace the initial weights of a run with what was learned; return the facts for the run's record.
@@ -176,19 +173,17 @@ class WarmStart:
         }
 
 
-def union(mine: Vocabulary, found: Vocabulary, min_count: int, max_vocab: int | None = None) -> Vocabulary:
+def union(mine: Vocabulary, found: Mapping[str, int], min_count: int, max_vocab: int | None = None) -> Vocabulary:
     """Return a vocabulary with the sums of both counts, and with the words of `found` that `mine` lacks.
 
-    Of these, only words with `min_count` join, in their order, while there are fewer than `max_vocab` words in all.
+    Of these, only words with `min_count` join, the most frequent first, while there are fewer than `max_vocab` words.
     """
-    words, counts, index = list(mine.words), mine.counts.tolist(), mine.index
-    for word, number in zip(found.words, found.counts.tolist(), strict=True):
-        if word in index:
-            counts[index[word]] += number
-        elif number >= min_count and (max_vocab is None or len(words) < max_vocab):
-            words.append(word)
-            counts.append(number)
-    return _sorted(words, np.array(counts, np.int64))
+    sums = [number + found.get(word, 0) for word, number in zip(mine.words, mine.counts.tolist(), strict=True)]
+    new = {word: number for word, number in found.items() if number >= min_count and word not in mine.index}
+    joining = _sorted(list(new), np.array(list(new.values()), np.int64))
+    room = len(joining) if max_vocab is None else max(0, max_vocab - len(mine))
+    counts = np.concatenate([np.array(sums, np.int64), joining.counts[:room]])
+    return _sorted([*mine.words, *joining.words[:room]], counts)
 
 
 def _sorted(words: list[str], counts: NDArray[np.int64]) -> Vocabulary:

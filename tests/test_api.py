@@ -7,7 +7,7 @@ import pytest
 
 import w2vtrain
 from w2vtrain.config import validated
-from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.errors import ConfigError, DataError, InputMissing, TokenError
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.vocab import Vocabulary
@@ -212,3 +212,80 @@ def test_the_package_lists_its_public_names():
     assert set(w2vtrain.__all__) <= set(dir(w2vtrain))
     for name in w2vtrain.__all__:
         assert getattr(w2vtrain, name).__doc__
+
+
+def sentences_of(path):
+    return [line.split() for line in path.read_text().splitlines()]
+
+
+def same_model(one, other):
+    return one.words == other.words and all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("counts", "input", "output")
+    )
+
+
+def test_sentences_from_python_train_the_same_model_as_a_file(corpus, model):
+    settings = {**SMALL, "epochs": 20, "alpha": 0.1}
+    assert same_model(w2vtrain.train(sentences_of(corpus), **settings), model)
+    assert same_model(w2vtrain.train(iter(sentences_of(corpus)), **settings), model)
+    assert not same_model(w2vtrain.train(sentences_of(corpus)[::-1], **settings), model)
+
+
+def test_an_iterable_is_read_once_for_all_epochs_and_heldout_text_may_be_one(corpus):
+    class Once:
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            return iter(sentences_of(corpus))
+
+    text, heldout = Once(), Once()
+    model = w2vtrain.train(text, heldout=heldout, **SMALL)
+    assert (text.passes, heldout.passes) == (1, 1)
+    assert "heldout" in model.record["epochs"][-1]
+    assert same_model(w2vtrain.train(corpus, heldout=str(corpus), **SMALL), model)
+
+
+def test_words_with_spaces_are_trained_and_saved_in_models_but_not_as_vectors(corpus, tmp_path):
+    renamed = [[word.replace("blue", "sky blue") for word in words] for words in sentences_of(corpus)]
+    model = w2vtrain.train(renamed, **SMALL)
+    assert "sky blue" in model.words
+    w2vtrain.save_model(tmp_path / "model.safetensors", model)
+    loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
+    assert same_model(loaded, model)
+    assert w2vtrain.read_vectors(tmp_path / "model.safetensors").words == model.words
+    with pytest.raises(DataError, match="'sky blue' contains white space: such a word could not be read back"):
+        w2vtrain.write_vectors(tmp_path / "vectors.txt", model.words, model.input)
+    with pytest.raises(DataError, match="'sky blue' contains white space"):
+        Vocabulary(model.words, model.counts).save(tmp_path / "vocabulary.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+def test_words_that_no_file_can_store_are_trained_and_refused_when_saved(tmp_path):
+    for word in ("", "a\nb", "\ud800"):
+        model = w2vtrain.train([["x", word, "y"]] * 9, **SMALL)
+        assert set(model.words) == {"x", word, "y"}
+        with pytest.raises(DataError, match="word .*(is empty|contains a newline|contains an unpaired surrogate)"):
+            w2vtrain.save_model(tmp_path / "model.safetensors", model)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_neither_paths_nor_lists_of_words_is_refused(corpus):
+    assert w2vtrain.train((str(corpus), corpus), **SMALL).counts.sum() == 900 * 8 * 2
+    for wrong, message in (
+        ([str(corpus), ["a", "b"]], r"item 1 is \['a', 'b'\], although item 0 is a path"),
+        ([["a", "b"], str(corpus)], r"sentences\[1\] is .*: each sentence must be a list of words"),
+        ((path for path in [corpus]), r"sentences\[0\] is .*: each sentence must be a list of words"),
+        (7, "expected an iterable of sentences, each of them a list of words, got 7"),
+    ):
+        with pytest.raises(TokenError, match=message):
+            w2vtrain.train(wrong, **SMALL)
+
+
+def test_an_exception_of_the_iterable_reaches_the_caller(corpus):
+    def broken():
+        yield from sentences_of(corpus)
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        w2vtrain.train(broken(), **SMALL)

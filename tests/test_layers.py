@@ -29,6 +29,7 @@ ORDER = [
     "training",
     "api",
     "evaluation",
+    "compat",
     "commands",
     "cli",
     "__main__",

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import train as train
+    from w2vtrain.compat.sentences import LineSentence as LineSentence
+    from w2vtrain.compat.sentences import PathLineSentences as PathLineSentences
+    from w2vtrain.compat.sentences import Text8Corpus as Text8Corpus
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
@@ -31,6 +34,9 @@ _HOMES = {
     "Vectors": "formats.vectors",
     "read_vectors": "formats.vectors",
     "write_vectors": "formats.vectors",
+    "LineSentence": "compat.sentences",
+    "PathLineSentences": "compat.sentences",
+    "Text8Corpus": "compat.sentences",
 }
 __all__ = sorted(_HOMES)
 __version__ = "0.1.0"

@@ -3,8 +3,6 @@
 It prints nothing and writes no output file.
 """
 
-from collections.abc import Sequence
-from os import PathLike, fspath
 from typing import Any
 
 from w2vtrain.config import validated
@@ -15,29 +13,29 @@ from w2vtrain.permission import Named
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
-from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.inputs import Inputs, Texts, sources_of
 from w2vtrain.training.warm_start import WarmStart
-
-Files = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 def train(
-    corpus: Files,
+    corpus: Texts,
     *,
     vocabulary: Vocabulary | None = None,
-    heldout: Files = (),
+    heldout: Texts = (),
     events: Events | None = None,
     **settings: Any,
 ) -> Model:
-    """Train a model on text files.
+    """Train a model on text files, or on sentences from Python.
 
     Parameters
     ----------
-    corpus : str, path, or sequence of these
-        Text files, directories, or glob patterns.
+    corpus : str, path, sequence of these, or iterable of lists of str
+        Text files, directories, or glob patterns; or sentences, each a list of words, which may contain anything, such
+        as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do. The
+        words are used as they are: the settings `tokenizer`, `encoding_errors` and `allow_nul` apply only to files.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
-    heldout : str, path, or sequence of these, optional
+    heldout : as `corpus`, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
         Callbacks that report progress; see `w2vtrain.training.events.Events`.
@@ -59,7 +57,8 @@ def train(
         If a setting is unknown, out of range, or contradicts another.
     W2VError
         If anything else goes wrong: InputMissing or DataError for the input, ResourceError if there is not enough
-        memory, Diverged if the weights become NaN or infinite, and so on (see `w2vtrain.errors`).
+        memory, Diverged if the weights become NaN or infinite, and so on (see `w2vtrain.errors`). The error for
+        sentences that are not lists of str is also a TypeError. What an iterable raises is not changed.
 
     Examples
     --------
@@ -67,6 +66,10 @@ def train(
     >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, objective="hs", epochs=2)
     >>> model.input.shape == (len(model.words), 50)
     True
+    >>> sentences = [["i", "love", "new york"], ["new york", "loves", "me"]]
+    >>> model = w2vtrain.train(sentences, vector_size=20, min_count=1, sample=0)
+    >>> model.words[0]
+    'new york'
 
     """
     if vocabulary is not None:
@@ -76,16 +79,16 @@ def train(
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit(Inputs(_paths(corpus), _paths(heldout), vocabulary), resolved, events=events)
+    return fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events=events)
 
 
 def continue_training(
     model: Model | Vectors,
-    corpus: Files,
+    corpus: Texts,
     epochs: int = 5,
     *,
     grow_vocabulary: bool = False,
-    heldout: Files = (),
+    heldout: Texts = (),
     events: Events | None = None,
     **settings: Any,
 ) -> Model:
@@ -97,8 +100,8 @@ def continue_training(
         What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
         and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
         else fits. With vectors, only these are taken, and the words are those of `corpus`.
-    corpus : str, path, or sequence of these
-        Text files, directories, or glob patterns.
+    corpus : as in `train`
+        Text files or sentences.
     epochs : int, default 5
         Number of passes over the corpus.
     grow_vocabulary : bool, default False
@@ -137,12 +140,8 @@ def continue_training(
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     resolved, _ = effective(checked)
-    inputs = Inputs(_paths(corpus), _paths(heldout), start=start, grow=grow_vocabulary)
+    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
     return fit(inputs, resolved, events=events)
-
-
-def _paths(files: Files) -> list[str]:
-    return [fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:

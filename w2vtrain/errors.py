@@ -73,7 +73,7 @@ class DataError(W2VError):
 
 
 class TokenError(DataError, TypeError):
-    """Raised for sentences from Python that are not lists of words (str). Exit code 65."""
+    """Raised for text from Python of the wrong type, such as sentences that are not lists of words. Exit code 65."""
 
 
 class CorpusChanged(DataError):

@@ -124,7 +124,9 @@ def test_saving_a_model_to_a_full_disk_raises_write_error():
     [
         ({"words": ["a", "b"]}, DataError, "2 words, 3 counts and 3 vectors"),
         ({"words": ["a", "b", "b"]}, DataError, "'b' occurs twice"),
-        ({"words": ["a", "b", "c d"]}, DataError, "white space"),
+        ({"words": ["a", "b", "c\nd"]}, DataError, r"word 2 'c\\nd' contains a newline"),
+        ({"words": ["a", "", "c"]}, DataError, "word 1 is empty"),
+        ({"words": ["a", "\ud800", "c"]}, DataError, "unpaired surrogate"),
         ({"counts": np.array([1, 2, -3])}, DataError, r"count of 'a\\u2028b' is negative"),
         ({"counts": np.array([1.0, 2, 3])}, DataError, "counts has dtype float64"),
         ({"input": np.ones((3, 4))}, DataError, "input has dtype float64"),

@@ -110,7 +110,8 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     Raises
     ------
     DataError
-        If the arrays do not match or a value is not finite: such a file could not be loaded.
+        If the arrays do not match, a value is not finite, or a word is empty or contains a newline or an unpaired
+        surrogate: such a file could not be loaded.
     UsageError
         If JSON cannot represent the settings or the record, or an extra array has the name of a standard one.
     OutputError, WriteError
@@ -125,7 +126,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     """
     if clash := sorted(set(FIXED) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
-    words = encode_words(model.words, path)
+    words = encode_words(model.words, path, spaces=True)
     _check(model, path)
     try:
         about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
@@ -177,7 +178,7 @@ def load_model(path: str | Path) -> Model:
         with open_safetensors(path) as box:
             settings, record = settings_and_record(box)
             model = Model(
-                decode_words(box.array("words", "U8", 1).tobytes(), path),
+                decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True),
                 box.array("counts", "I64", 1),
                 box.array("input", "F32", 2),
                 box.array("output", "F32", 2),

@@ -51,7 +51,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
         which = which_vectors(settings_and_record(box)[1])
-        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
+        words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
     shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)

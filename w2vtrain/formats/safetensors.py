@@ -28,7 +28,7 @@ NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 # Number of values that are copied, checked or written at a time: 128 KiB of float32 and what is computed from them stay
 # in the cache. With 4 MiB, the first 160 MB of text that a process writes take 1.0 s instead of 0.55 s.
 VALUES = 1 << 15
-ASCII_SPACE = re.compile(rb"[ \t\n\r\v\f]")
+ASCII_SPACE, NEWLINE = re.compile(rb"[ \t\n\r\v\f]"), re.compile(rb"\n")
 
 
 def row_blocks(array: Any) -> Iterator[slice]:
@@ -49,20 +49,21 @@ def first_not_finite(matrix: Any) -> int | None:
     return None
 
 
-def encode_words(words: Sequence[str], where: str | Path) -> bytes:
+def encode_words(words: Sequence[str], where: str | Path, spaces: bool = False) -> bytes:
     """Return the words joined by newlines, encoded as UTF-8.
 
-    Raise DataError for a word that is empty, contains ASCII white space, cannot be encoded or occurs twice. The
-    message starts with `where`.
+    spaces: allow all ASCII white space except newlines. Raise DataError for a word that is empty, contains other white
+    space, cannot be encoded or occurs twice. The message starts with `where`.
     """
     try:
         data = "\n".join(words).encode()
     except UnicodeEncodeError as error:
         raise DataError(f"{where}: a word contains an unpaired surrogate, which is not valid UTF-8: {error}") from error
     # Search the joined text once, not each word: only the newlines between words may match.
-    if len(ASCII_SPACE.findall(data)) != max(0, len(words) - 1) or (words and not all(words)):
-        index, word = next((i, w) for i, w in enumerate(words) if not w or ASCII_SPACE.search(w.encode()))
-        problem = f"{word[:60]!r} contains white space" if word else "is empty"
+    forbidden, name = (NEWLINE, "a newline") if spaces else (ASCII_SPACE, "white space")
+    if len(forbidden.findall(data)) != max(0, len(words) - 1) or (words and not all(words)):
+        index, word = next((i, w) for i, w in enumerate(words) if not w or forbidden.search(w.encode()))
+        problem = f"{word[:60]!r} contains {name}" if word else "is empty"
         raise DataError(f"{where}: word {index} {problem}: such a word could not be read back")
     if len(set(words)) != len(words):
         seen: set[str] = set()
@@ -71,13 +72,13 @@ def encode_words(words: Sequence[str], where: str | Path) -> bytes:
     return data
 
 
-def decode_words(data: bytes, where: str | Path) -> list[str]:
+def decode_words(data: bytes, where: str | Path, spaces: bool = False) -> list[str]:
     """Return the words that `encode_words` joined, with the same checks and errors."""
     try:
         words = data.decode().split("\n") if data else []
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: the words are not UTF-8 at byte {error.start} of the word list") from error
-    encode_words(words, where)
+    encode_words(words, where, spaces)
     return words
 
 

@@ -64,3 +64,14 @@ class Source(Protocol):
 
     def words(self, tokens: list[bytes]) -> list[bytes]:
         """Return the word of each token in UTF-8, in which surrogates are encoded as other characters are."""
+
+
+@runtime_checkable
+class HasSource(Protocol):
+    """Sentences that know how to be read faster than by iterating over them, such as `compat.sentences.LineSentence`.
+
+    The words and sentences are the same either way.
+    """
+
+    def as_source(self, max_sentence: int) -> Source:
+        """Return a source. max_sentence: the maximum number of tokens per sentence with which it will be encoded."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.files import Claim, atomic_write
 from w2vtrain.system.reading import read_lines
 from w2vtrain.text.corpus import MAX_TOKEN
@@ -49,7 +50,11 @@ class Vocabulary:
         sentences: the count of `</s>`.
         """
         place, end = int(np.count_nonzero(self.counts > sentences)), SENTENCE_END.encode()
-        while place < len(self) and self.counts[place] == sentences and self.words[place].encode() < end:
+        while (
+            place < len(self)
+            and self.counts[place] == sentences
+            and self.words[place].encode("utf-8", "surrogatepass") < end
+        ):
             place += 1
         words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
         return Vocabulary(words, np.insert(self.counts, place, sentences)), place
@@ -58,13 +63,16 @@ class Vocabulary:
         """Write a line "word count" for each word, as word2vec's -save-vocab does.
 
         path: `-` is standard output; force: overwrite an existing file; claim: see `files.atomic_write`. Raise
-        OutputError if the file exists (unless `force`) or cannot be created, and WriteError if writing fails.
+        OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails, and DataError
+        for a word that the file cannot store, such as one with white space.
         """
+        text = self.text(path)
         with atomic_write(path, force, claim=claim) as file:
-            file.write(self.text())
+            file.write(text)
 
-    def text(self) -> bytes:
-        """Return the lines that `save` writes."""
+    def text(self, where: str | Path = "the vocabulary") -> bytes:
+        """Return the lines that `save` writes. Raise DataError, starting with `where`, for a word that does not fit."""
+        encode_words(self.words, where)
         return "".join(
             f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
         ).encode()

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import CorpusChanged
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
 from w2vtrain.text.vocab import Vocabulary
 
 
-def fingerprint(corpus: Corpus, ids: EncodedCorpus) -> dict[str, Any]:
+def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:
     """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file."""
     files = []
     for file in corpus.files:
@@ -28,7 +28,8 @@ def fingerprint(corpus: Corpus, ids: EncodedCorpus) -> dict[str, Any]:
 
 def vocabulary_checksum(vocabulary: Vocabulary) -> int:
     """Return the CRC-32 of the words and counts in their order."""
-    return zlib.crc32("\n".join(vocabulary.words).encode(), zlib.crc32(vocabulary.counts.tobytes()))
+    words = "\n".join(vocabulary.words).encode("utf-8", "surrogatepass")
+    return zlib.crc32(words, zlib.crc32(vocabulary.counts.tobytes()))
 
 
 def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:

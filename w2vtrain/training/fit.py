@@ -1,10 +1,10 @@
-"""Train a model on text files, and score text with a trained model.
+"""Train a model on text, and score text with a trained model.
 
 This module writes no results and prints nothing; the command line and the Python API are thin layers on top of it.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -21,14 +21,14 @@ from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
+from w2vtrain.text.source import Source
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
-from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text, text_of
+from w2vtrain.training.inputs import Inputs, Sources, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
 from w2vtrain.training.preflight import check_memory, replicas
@@ -73,7 +73,7 @@ def fit(
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
 ) -> Model:
-    """Train a model on text files, with settings from `effective`.
+    """Train a model on text, with settings from `effective`.
 
     With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
     it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
@@ -81,7 +81,8 @@ def fit(
     has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
     held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
     epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
-    W2VError; DataError is raised if there is no example to learn from.
+    W2VError, except those that an iterable in `inputs` raises; DataError is raised if there is no example to learn
+    from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
@@ -115,7 +116,7 @@ def fit(
     return learner.model()
 
 
-def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Corpus, EncodedCorpus]:
+def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     ids = inputs.encoded or (_grown if inputs.grow else _encoded)(inputs, corpus, settings, events)
@@ -128,7 +129,7 @@ def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) ->
     return corpus, ids
 
 
-def _encoded(inputs: Inputs, corpus: Corpus, settings: Settings, events: Events) -> EncodedCorpus:
+def _encoded(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
     """Encode the corpus with the given words, those of the model that the run starts from, or its own."""
     return encode(
         corpus,
@@ -143,7 +144,7 @@ def _encoded(inputs: Inputs, corpus: Corpus, settings: Settings, events: Events)
     )
 
 
-def _grown(inputs: Inputs, corpus: Corpus, settings: Settings, events: Events) -> EncodedCorpus:
+def _grown(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
     """Encode the corpus with the words of the model that the run starts from, and the corpus's frequent new words."""
     assert inputs.start
     end = settings.sentence_end
@@ -309,7 +310,7 @@ class _Learner:
 
 
 def perplexity(
-    model: Model, sources: Sequence[str], threads: int = 1, events: Events | None = None
+    model: Model, sources: Sources, threads: int = 1, events: Events | None = None
 ) -> tuple[PerplexityScore, float]:
     """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1."""
     with one_thread():

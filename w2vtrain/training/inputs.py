@@ -5,12 +5,16 @@ Nothing is trained here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
+from w2vtrain.errors import TokenError, shown
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.sentences import Sentences, TokenLists
+from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.warm_start import WarmStart
 
@@ -18,18 +22,24 @@ CHUNK = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
 
+Sources = Sequence[str] | Source | HasSource
+"""What a run reads: text files, folders or glob patterns, or a source of words that are not in files."""
+Files = str | PathLike[str] | Sequence[str | PathLike[str]]
+Texts = Files | TokenLists | Source | HasSource
+"""What a caller in Python may pass: see `sources_of`."""
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The files that a run reads.
+    """The text that a run reads.
 
-    sources: text files, folders or glob patterns; heldout: the same for held-out text; vocabulary: used instead of
-    counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
+    sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
     temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read; start: a trained
     model or vectors that the run starts from, whose words are trained; grow: whether new words join those of `start`.
     """
 
-    sources: Sequence[str]
-    heldout: Sequence[str] = ()
+    sources: Sources
+    heldout: Sources = ()
     vocabulary: Vocabulary | None = None
     folder: Path | None = None
     encoded: EncodedCorpus | None = None
@@ -37,8 +47,33 @@ class Inputs:
     grow: bool = False
 
 
-def corpus_of(sources: Sequence[str], settings: Settings) -> Corpus:
-    """Return the corpus in the given files, to be read with the tokenizer and encoding of the settings."""
+def sources_of(texts: Texts) -> Sources:
+    """Return what to read for a path, a sequence of paths, an iterable of lists of words, or a source.
+
+    A list or another sequence holds paths if its first item is one. An empty one holds none.
+
+    Raise TokenError if `texts` is nothing of that.
+    """
+    if isinstance(texts, str | PathLike):
+        return [fspath(texts)]
+    if isinstance(texts, Source | HasSource):
+        return texts
+    if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
+        return Sentences(texts)  # type: ignore[arg-type]
+    paths = []
+    for i, path in enumerate(texts):
+        if not isinstance(path, str | PathLike):
+            raise TokenError(f"item {i} is {shown(path)}, although item 0 is a path: pass paths or lists of words")
+        paths.append(fspath(path))
+    return paths
+
+
+def corpus_of(sources: Sources, settings: Settings) -> Source:
+    """Return what to read. Files are read with the tokenizer and encoding of the settings."""
+    if isinstance(sources, HasSource):
+        return sources.as_source(settings.max_sentence)
+    if isinstance(sources, Source):
+        return sources
     return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
 
 
@@ -49,7 +84,7 @@ def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
 
 
 def heldout_text(
-    sources: Sequence[str], settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
+    sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
 ) -> tuple[Text, float]:
     """Return held-out text encoded with a vocabulary, and the share of its tokens that are in it, 0 to 1.
 

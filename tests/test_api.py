@@ -265,7 +265,7 @@ def test_words_that_no_file_can_store_are_trained_and_refused_when_saved(tmp_pat
     for word in ("", "a\nb", "\ud800"):
         model = w2vtrain.train([["x", word, "y"]] * 9, **SMALL)
         assert set(model.words) == {"x", word, "y"}
-        with pytest.raises(DataError, match="word .*(is empty|contains a newline|contains an unpaired surrogate)"):
+        with pytest.raises(DataError, match=r"word .*(is empty|contains a newline|contains an unpaired surrogate)"):
             w2vtrain.save_model(tmp_path / "model.safetensors", model)
     assert not list(tmp_path.iterdir())
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from w2vtrain.compat.sentences import LineSentence as LineSentence
     from w2vtrain.compat.sentences import PathLineSentences as PathLineSentences
     from w2vtrain.compat.sentences import Text8Corpus as Text8Corpus
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
@@ -28,6 +29,7 @@ _HOMES = {
     "continue_training": "api",
     "Events": "training.events",
     "W2VError": "errors",
+    "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",
     "load_model": "embeddings.model",
     "save_model": "embeddings.model",

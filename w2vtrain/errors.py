@@ -4,6 +4,7 @@ Nothing here prints or exits: the command line turns an exception into one line 
 BSD's sysexits.h where one fits, and are part of the interface.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 EXIT_CODES = {
@@ -136,6 +137,48 @@ class BelowThreshold(W2VError):
     """Raised when a score is below --fail-under, or when a check fails. Exit code 1."""
 
     exit_code = 1
+
+
+# The Python interface that follows gensim's raises the classes below, which are also the built-in errors that gensim's
+# users catch.
+
+
+class MissingKey(DataError, KeyError):
+    """Raised for a key that has no vector; also a KeyError.
+
+    hint: returns the end of the message. It is called only if the message is shown, because a search for similar words
+    takes long, and programs that catch a KeyError for each unknown word do not look at it.
+    """
+
+    def __init__(self, message: str, hint: Callable[[], str] | None = None) -> None:
+        super().__init__(message)
+        self._hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self._hint() if self._hint else ''}"
+
+    def __reduce__(self) -> tuple[type["MissingKey"], tuple[str]]:
+        return type(self), (str(self),)
+
+
+class InvalidValue(UsageError, ValueError):
+    """Raised for a function argument of a wrong value; also a ValueError."""
+
+
+class InvalidType(UsageError, TypeError):
+    """Raised for a function argument of a wrong type; also a TypeError."""
+
+
+class MalformedFile(DataError, ValueError):
+    """Raised for the content of a file that is invalid; also a ValueError."""
+
+
+class TruncatedFile(DataError, EOFError):
+    """Raised for a file that ends too early; also an EOFError."""
+
+
+class MissingFile(InputMissing, FileNotFoundError):
+    """Raised for a file that cannot be opened; also a FileNotFoundError."""
 
 
 def reason(error: Exception) -> str:

@@ -1,13 +1,15 @@
 """The commands `neighbors` and `analogy`: print the words nearest to a word, or to king - man + woman.
 
-The answers are computed in embeddings/neighbors.py; `eval` scores files of questions.
+The answers are computed in embeddings/queries.py; `eval` scores files of questions.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from w2vtrain.commands.inputs import from_stdin, readable
-from w2vtrain.embeddings.neighbors import Answers, NearestWords
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.queries import Answers
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.json_text import json_text
@@ -18,21 +20,24 @@ Queries = Sequence[list[str]]
 
 def print_neighbors(vectors: str, words: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
     """Print each word and its neighbors. words, topn, as_json, strict: see `_print_answers`."""
-    _print_answers(vectors, words, 1, lambda nearest, words: nearest.neighbors(words[0], topn), as_json, strict)
+    _print_answers(vectors, words, 1, lambda keyed, words: keyed.most_similar(words[0], topn=topn), as_json, strict)
 
 
 def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
     """Print the words of each analogy and the answers. triples, topn, as_json, strict: see `_print_answers`."""
-    _print_answers(
-        vectors, triples, 3, lambda nearest, words: nearest.analogy(words[0], words[1], words[2], topn), as_json, strict
-    )
+
+    def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
+        king, man, woman = words
+        return keyed.most_similar([king, woman], [man], topn=topn)
+
+    _print_answers(vectors, triples, 3, answer, as_json, strict)
 
 
 def _print_answers(
     vectors: str,
     asked: Queries | None,
     count: int,
-    answer: Callable[[NearestWords, list[str]], Answers],
+    answer: Callable[[KeyedVectors, list[str]], Answers],
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -42,25 +47,26 @@ def _print_answers(
     or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
     """
     with readable(vectors) as path:
-        nearest = NearestWords(read_vectors(path))
+        found = read_vectors(path)
+        keyed = KeyedVectors.of(found.words, found.matrix)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(count)} per line; end with Ctrl-D", err=True)
     failed = 0
     for where, query in _lines() if asked is None else [("", query) for query in asked]:
-        found: Answers = []
+        answers: Answers = []
         try:
             if len(query) != count:
                 raise UsageError(f"expected {_words(count)}, got {len(query)}")
-            found = answer(nearest, query)
+            answers = [pair for pair in answer(keyed, query) if not math.isnan(pair[1])]  # NaN: a zero vector
         except (DataError, UsageError) as error:
             if strict or (asked and len(asked) == 1):
                 raise (DataError if where else type(error))(f"{where}{error}") from error
             failed += 1
             warning(f"{where}{error}")
         if as_json:
-            echo(json_text({"query": query, "answers": [[word, round(value, 6)] for word, value in found]}))
+            echo(json_text({"query": query, "answers": [[word, round(value, 6)] for word, value in answers]}))
         else:
-            echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in found))
+            echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in answers))
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
 

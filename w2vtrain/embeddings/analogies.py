@@ -125,7 +125,7 @@ def evaluate_analogies(
             f"{len(words):,} words of the vocabulary"
         )
     same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-    predicted = _answer(vectors.matrix[: len(words)], known[:, 1:4], same, progress)
+    predicted = nearest_to_analogies(vectors.matrix[: len(words)], known[:, 1:4], same, progress)
     is_correct = (predicted >= 0) & (same[predicted] == known[:, 4])
     answered = np.bincount(known[:, 0], minlength=len(sections)).tolist()
     correct = np.bincount(known[is_correct, 0], minlength=len(sections)).tolist()
@@ -173,7 +173,7 @@ def _read_questions(path: str | Path) -> Iterator[tuple[str, list[str] | None]]:
         yield name, words
 
 
-def _answer(
+def nearest_to_analogies(
     matrix: NDArray[np.float32], questions: NDArray[np.int64], same: NDArray[np.int64], progress: Progress | None
 ) -> NDArray[np.int64]:
     """Return the row of `matrix` (V, d) of the word nearest to each question (n, 3), or -1 if there is none.

@@ -13,17 +13,18 @@ from w2vtrain.system.reading import read_lines
 LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
 
 
-def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (line number, stripped text) of each line that is not blank. The file may be compressed.
 
     Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
-    line is not UTF-8, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
+    line is not in the encoding, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
     """
     for number, line in read_lines(path, LONGEST_LINE, LARGEST):
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            text = line.decode(encoding).removeprefix("\ufeff" if number == 1 else "").strip()
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start} of the line") from error
+            name = error.encoding.upper()
+            raise DataError(f"{path}:{number}: not {name} at byte {error.start} of the line") from error
         if text:
             yield number, text
 

@@ -14,14 +14,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.files import Claim, atomic_write
 
 # The format number, increased when the meaning of files changes; stored in the metadata under the key "w2vtrain".
 FORMAT = 1
 # The supported dtypes, by their safetensors names; all are little-endian.
 DTYPES = {
-    "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "F32": "<f4", "F64": "<f8", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
@@ -178,6 +178,26 @@ class SafetensorsFile:
             raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
         array: NDArray[Any] = self._handle.get_tensor(name)
         return array
+
+    def mapped(self, name: str, mode: str) -> NDArray[Any]:
+        """Return a tensor as an array whose memory is the file: "r" for read-only, "r+", or "c" for private changes.
+
+        Raise UsageError for another mode, and otherwise the errors of `array`. The values are not read.
+        """
+        if mode not in ("r", "r+", "c"):
+            raise UsageError(f"mmap must be None, 'r', 'r+' or 'c', not {mode!r}")
+        shape, found = self.shape(name), self._handle.get_slice(name).get_dtype()
+        if found not in DTYPES:
+            raise DataError(f"{self.path}: the tensor {name} has dtype {found}, which NumPy does not have")
+        try:
+            with Path(self.path).open("rb") as file:
+                size = int.from_bytes(file.read(8), "little")
+                start = 8 + size + orjson.loads(file.read(size))[name]["data_offsets"][0]
+            if not all(shape):
+                return np.empty(shape, DTYPES[found])
+            return np.asarray(np.memmap(self.path, DTYPES[found], mode, start, shape))  # type: ignore[call-overload]
+        except OSError as error:
+            raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
 
     def _need(self, name: str) -> None:
         if name not in self.names:

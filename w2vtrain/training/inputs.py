@@ -33,9 +33,10 @@ Texts = Files | TokenLists | Source | HasSource
 class Inputs:
     """The text that a run reads.
 
-    sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
-    temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read; start: a trained
-    model or vectors that the run starts from, whose words are trained; grow: whether new words join those of `start`.
+    sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds
+    the encoded corpus during training, by default the system's folder for temporary files; encoded: the corpus if it is
+    encoded already, so that `sources` are not read; start: a trained model or vectors that the run starts from, whose
+    words are trained; grow: whether new words join those of `start`.
     """
 
     sources: Sources

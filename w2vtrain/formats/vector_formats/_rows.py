@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
 from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
 from w2vtrain.system.reading import open_input
@@ -47,10 +47,10 @@ class Collector:
         """Return how many more rows to read: at most `rows`, and 0 if the limit is reached."""
         return rows if self.limit is None else min(rows, self.limit - len(self.words))
 
-    def refuse(self, place: str, problem: str) -> None:
-        """Raise DataError or, when reading leniently, count one row as skipped."""
+    def refuse(self, place: str, problem: str, kind: type[DataError] = DataError) -> None:
+        """Raise an error of class `kind` or, when reading leniently, count one row as skipped."""
         if not self.lenient:
-            raise DataError(f"{self.name}{place}: {problem}")
+            raise kind(f"{self.name}{place}: {problem}")
         self.skipped += 1
 
     def add(self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str]) -> None:
@@ -99,7 +99,7 @@ def read_rows(
 
     smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
     """
-    dim = _check_promise(path, found, lenient, smallest)
+    dim = check_promise(path, found, lenient, smallest)
     # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
     rows = Collector(str(path), dim, None if lenient or found.compression else found.rows, lenient, limit)
     with open_input(path) as (file, compression):
@@ -107,13 +107,13 @@ def read_rows(
         parse(file, rows, None if lenient else found.rows, found.start)
     words, matrix = rows.result()
     if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
-        raise DataError(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
+        raise TruncatedFile(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
     if not words:
         raise DataError(f"{path} contains no vectors")
     return Vectors(words, matrix, found.kind, found.rows is not None, compression, rows.skipped)
 
 
-def _check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
+def check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
     """Return d; raise DataError if a file of this size cannot contain the promised rows of d values."""
     rows, dim = found.rows, found.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
@@ -121,7 +121,7 @@ def _check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Call
     if rows is not None and not lenient and not found.compression:
         needed = rows * smallest(dim)
         if needed > found.size - found.start + 1:
-            raise DataError(
+            raise TruncatedFile(
                 f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, "
                 f"but the file has {found.size:,}: it is cut off or its header is wrong"
             )

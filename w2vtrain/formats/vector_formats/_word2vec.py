@@ -87,7 +87,9 @@ def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[
     at = 0
     while len(names) < most:
         # word2vec.c ends each row with a newline, other programs do not. No word begins with a newline.
-        begin = at + 1 if data[at : at + 1] == b"\n" else at
+        begin = at
+        while data[begin : begin + 1] == b"\n":
+            begin += 1
         space = data.find(b" ", begin, begin + MAX_WORD + 1)
         if space < 0 or space + 1 + width > len(data):
             break

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
@@ -32,6 +32,11 @@ def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Ve
 def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write "V d" and one row per word, with a newline at the end of each row, as word2vec.c does."""
     file.write(_header(*matrix.shape))
+    write_rows(file, words, matrix)
+
+
+def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
+    """Write what follows the header; `matrix` needs only a length, a size, and slices of rows."""
     for names, block in float_blocks(words, matrix):
         file.write(b"".join([b"%b %b\n" % (name, row.data) for name, row in zip(names, block, strict=True)]))
 
@@ -65,15 +70,14 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD:,} bytes")
         if not more:
             break
-    if rows.limit is not None and len(rows.words) >= rows.limit:
+    if rows.missing(1) == 0:
         return
     data += file.read(2 + MAX_WORD)
     if data not in (b"", b"\n"):
         if promised is not None and total == promised:
-            problem = f"more bytes than the {promised:,} vectors that the header promises"
+            rows.refuse(f", byte {start:,}", f"more bytes than the {promised:,} vectors that the header promises")
         else:
-            problem = f"the file ends inside row {total + 1:,}"
-        rows.refuse(f", byte {start:,}", problem)
+            rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
 
 
 FORMAT = VectorFormat(name="binary", suffixes=(".bin",), sniff=sniff, read=read, write=write, size=size)

@@ -41,6 +41,11 @@ def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Ve
 def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write "V d" and one line per word, with the shortest decimals that read back to the same float32 values."""
     file.write(b"%d %d\n" % matrix.shape)
+    write_rows(file, words, matrix)
+
+
+def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
+    """Write what follows the header; `matrix` needs only a length, a size, and slices of rows."""
     for names, block in float_blocks(words, matrix):
         file.write(_lines(names, block))
 

@@ -1,0 +1,110 @@
+"""Run gensim's own tests with w2vtrain's classes in place of gensim's: `python tests/gensim_suite.py [MODULE ...]`.
+
+The tests are those of the installed gensim; none is copied. Each prints a line if it fails, and the exit code is 1 if
+any but those in EXPECTED fails, or if one of those passes. A suite for another module of gensim's tests is an entry in
+REPLACEMENTS, and its failures are entries in EXPECTED.
+"""
+
+import argparse
+import importlib
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import w2vtrain
+
+
+def load_word2vec_format(cls: Any, fname: str, binary_chunk_size: int = 0, **options: Any) -> Any:
+    """Stand in for gensim's private function. The block size is not an option of ours."""
+    return cls.load_word2vec_format(fname, **options)
+
+
+KEYED = {
+    "gensim.models.KeyedVectors": lambda: w2vtrain.KeyedVectors,
+    "gensim.models.keyedvectors.KeyedVectors": lambda: w2vtrain.KeyedVectors,
+    "gensim.models.keyedvectors._load_word2vec_format": lambda: load_word2vec_format,
+}
+REPLACEMENTS: dict[str, dict[str, Callable[[], Any]]] = {"test_keyedvectors": KEYED}
+"""For each module of gensim.test, what is replaced before it is imported: full names, and functions that return the
+replacements."""
+EXPECTED = {
+    "test_keyedvectors.Gensim320Test.test": "loads a pickle, and pickles are never opened",
+}
+"""The tests that fail, as MODULE.CLASS.TEST, and why."""
+
+
+class Results(unittest.TestResult):
+    """Collects the outcome of each test: "" if it passed, "skipped: REASON", or its error in one line."""
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO(), False, 0)
+        self.outcomes: dict[str, str] = {}
+
+    def _set(self, test: Any, outcome: str) -> None:
+        name = test.id() if isinstance(test, unittest.TestCase) else str(test)
+        self.outcomes[name.removeprefix("gensim.test.")] = outcome
+
+    def addSuccess(self, test: Any) -> None:  # noqa: N802
+        self._set(test, "")
+
+    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+        self._set(test, f"skipped: {reason}")
+
+    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
+        self._set(test, " ".join(f"{err[0].__name__}: {err[1]}".split()))
+
+    addFailure = addError  # noqa: N815
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
+        if err is not None:
+            self.addError(test, err)
+
+
+def run(module: str) -> dict[str, str]:
+    """Return the outcome of each test of gensim.test.MODULE; see `Results`. This process is then of no other use."""
+    importlib.import_module("gensim.models")
+    for name, replacement in REPLACEMENTS[module].items():
+        home, _, attribute = name.rpartition(".")
+        setattr(importlib.import_module(home), attribute, replacement())
+    results = Results()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tempfile.tempdir = folder  # where gensim's tests put their files
+        unittest.defaultTestLoader.loadTestsFromName(f"gensim.test.{module}").run(results)
+        tempfile.tempdir = None
+    return results.outcomes
+
+
+def surprises(outcomes: dict[str, str], module: str) -> Iterator[str]:
+    """Yield a line for each test of a module whose outcome is not the expected one."""
+    expected = {name for name in EXPECTED if name.startswith(f"{module}.")}
+    failed = {name for name, outcome in outcomes.items() if outcome and not outcome.startswith("skipped: ")}
+    yield from (f"{name} fails: {outcomes[name]}" for name in sorted(failed - expected))
+    yield from (f"{name} does not fail: remove it from EXPECTED" for name in sorted(expected - failed))
+
+
+def main() -> int:
+    """Run the modules that the command line names, or all, and print the failures and the number of passes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("modules", nargs="*", metavar="MODULE", default=list(REPLACEMENTS), choices=list(REPLACEMENTS))
+    modules = parser.parse_args().modules
+    if len(modules) > 1:  # each needs a process of its own
+        return max(subprocess.run([sys.executable, __file__, module], check=False).returncode for module in modules)
+    (module,) = modules
+    outcomes = run(module)
+    for name, outcome in outcomes.items():
+        if outcome:
+            print(f"{name}: {outcome}" + (f" [{EXPECTED[name]}]" if name in EXPECTED else ""))
+    print(f"{module}: {sum(not outcome for outcome in outcomes.values())} of {len(outcomes)} tests passed")
+    found = list(surprises(outcomes, module))
+    print(*found, sep="\n", end="\n" * bool(found))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""KeyedVectors: vectors by key, with the names, signatures and results of gensim's class of this name.
+
+The parts are in key_table.py (keys and attributes), vector_table.py (vectors), queries.py, comparisons.py and
+keyed_evaluation.py, keyed_storage.py (files). This module adds conversion to and from gensim, and hints for what gensim
+4 has removed.
+"""
+
+import warnings
+from typing import Any, Self
+
+from w2vtrain.embeddings.keyed_storage import StoredVectors
+
+NEEDS_GENSIM = "this needs gensim, which has no release for Python 3.14 or later: pip install 'gensim>=4.4,<5'"
+
+
+class _Removed:
+    """An attribute of gensim 3 that was removed: reading or setting it raises an error that names its successor."""
+
+    def __init__(self, successor: str) -> None:
+        self.successor = successor
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise AttributeError(f"{self.name} was removed in gensim 4.0: use {self.successor}")
+
+    def __set__(self, instance: object, value: object) -> None:
+        raise AttributeError(f"{self.name} was removed in gensim 4.0: use {self.successor}")
+
+
+class KeyedVectors(StoredVectors):
+    """Vectors by key, such as words: lookups, similarity queries, evaluation and files.
+
+    Names, signatures, results and the built-in classes of errors are those of gensim's ``KeyedVectors``.
+
+    Parameters
+    ----------
+    vector_size : int
+        The number of dimensions, d.
+    count : int, default 0
+        The number of rows to allocate. `add_vector` fills them before it adds rows.
+    dtype : dtype, default float32
+        The type of the values.
+    mapfile_path : None
+        Has no effect in gensim, and is refused here.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (V, d)
+        One row per key. Call ``fill_norms(force=True)`` after changing it in place.
+    norms : ndarray, shape (V,), or None
+        The lengths of the rows, if they are known; see `fill_norms`.
+    index_to_key : list of str
+        The key of each row.
+    key_to_index : dict of str to int
+        The row of each key.
+    vector_size : int
+        The number of dimensions, d.
+    expandos : dict of str to ndarray
+        Attributes of keys, such as "count"; see `set_vecattr`.
+
+    Examples
+    --------
+    The examples of all methods begin with these vectors.
+
+    >>> import numpy as np
+    >>> import w2vtrain
+    >>> rows = np.array([[4, 0, 0], [0, 3, 0], [0, 2, 1], [4, 2, 1]], np.float32)
+    >>> vectors = w2vtrain.KeyedVectors.of(["king", "man", "woman", "queen"], rows, counts=[40, 30, 20, 10])
+    >>> vectors
+    KeyedVectors<vector_size=3, 4 keys>
+
+    """
+
+    vocab = _Removed("key_to_index, index_to_key, and get_vecattr(key, 'count') for counts")
+    index2word = _Removed("index_to_key")
+    index2entity = _Removed("index_to_key")
+    vectors_norm = _Removed("get_normed_vectors()")
+    syn0 = _Removed("vectors")
+    syn0norm = _Removed("get_normed_vectors()")
+    accuracy = _Removed("evaluate_word_analogies(path)")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
+
+    def to_gensim(self) -> Any:
+        """Return gensim's ``KeyedVectors`` over the same matrix.
+
+        Returns
+        -------
+        gensim.models.KeyedVectors
+
+        Raises
+        ------
+        ImportError
+            If gensim is not installed.
+
+        """
+        try:
+            from gensim.models import KeyedVectors as Theirs
+        except ImportError as error:
+            raise ImportError(NEEDS_GENSIM) from error
+        made = Theirs(self.vector_size, dtype=self.vectors.dtype)
+        made.index_to_key, made.key_to_index = list(self.index_to_key), dict(self.key_to_index)
+        made.vectors, made.expandos, made.next_index = self.vectors, dict(self.expandos), self.next_index
+        return made
+
+    @classmethod
+    def from_gensim(cls, keyed: Any) -> Self:
+        """Return an object over the matrix of gensim's ``KeyedVectors``, with its keys and attributes.
+
+        Parameters
+        ----------
+        keyed : gensim.models.KeyedVectors
+            The object to convert; it is not changed.
+
+        Returns
+        -------
+        KeyedVectors
+
+        Raises
+        ------
+        ValueError
+            If the keys are not distinct, or not one per row.
+
+        """
+        made = cls.of(keyed.index_to_key, keyed.vectors)
+        made.expandos.update(keyed.expandos)
+        return made
+
+    def init_sims(self, replace: bool = False) -> None:
+        """Do what `fill_norms` does or, with `replace`, what `unit_normalize_all` does; deprecated, as in gensim."""
+        warnings.warn("init_sims is deprecated: use fill_norms or unit_normalize_all", DeprecationWarning, stacklevel=2)
+        if replace:
+            self.unit_normalize_all()
+        else:
+            self.fill_norms()
+
+    def similarity_unseen_docs(self, *args: object, **kwargs: object) -> None:
+        """Refuse, as gensim does: only a Doc2Vec model can infer the vectors of documents."""
+        raise NotImplementedError("similarity_unseen_docs needs a Doc2Vec model, which w2vtrain does not have")

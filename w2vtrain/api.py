@@ -1,15 +1,17 @@
 """Train from Python: `train` does what `w2vtrain fit` does, and `continue_training` trains a model further.
 
-It prints nothing and writes no output file.
+It writes no output file and prints nothing but the progress bar, if it is requested.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
-from w2vtrain.config import validated
+from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
+from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
@@ -23,6 +25,7 @@ def train(
     vocabulary: Vocabulary | None = None,
     heldout: Texts = (),
     events: Events | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Model:
     """Train a model on text files, or on sentences from Python.
@@ -38,7 +41,9 @@ def train(
     heldout : as `corpus`, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
-        Callbacks that report progress; see `w2vtrain.training.events.Events`.
+        Callbacks that report progress.
+    progress : bool, default False
+        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed.
     **settings
         The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
         ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,
@@ -79,7 +84,7 @@ def train(
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events=events)
+    return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
 
 
 def continue_training(
@@ -90,6 +95,7 @@ def continue_training(
     grow_vocabulary: bool = False,
     heldout: Texts = (),
     events: Events | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Model:
     """Train a model further, with a new schedule: the learning rate falls from `alpha` again.
@@ -109,7 +115,7 @@ def continue_training(
         other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
         words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
         start like the words of a new model.
-    heldout, events, **settings
+    heldout, events, progress, **settings
         See `train`.
 
     Returns
@@ -141,7 +147,13 @@ def continue_training(
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     resolved, _ = effective(checked)
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
-    return fit(inputs, resolved, events=events)
+    return _fit(inputs, resolved, events, progress)
+
+
+def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
+    events = events or Events()
+    with progress_bar(events) if progress else nullcontext(events) as reported:
+        return fit(inputs, settings, events=reported)
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:

@@ -173,6 +173,10 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
     rows = [more.words.index(word) for word in model.words[:5]]
     np.testing.assert_allclose(more.input[rows], model.input[:5], atol=1e-5)
     assert more.record["init_from"]["parts"] == ["input"]
+    keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix)
+    assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-9, min_count=2, threads=1), more)
+    with pytest.raises(TypeError, match="cannot start from 'model.safetensors': pass a Model"):
+        w2vtrain.continue_training("model.safetensors", corpus)
 
 
 def test_a_model_cannot_name_code_to_run(model, corpus, tmp_path):

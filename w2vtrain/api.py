@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from w2vtrain.config import Settings, validated
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
@@ -88,7 +89,7 @@ def train(
 
 
 def continue_training(
-    model: Model | Vectors,
+    model: Model | KeyedVectors | Vectors,
     corpus: Texts,
     epochs: int = 5,
     *,
@@ -102,7 +103,7 @@ def continue_training(
 
     Parameters
     ----------
-    model : Model or Vectors
+    model : Model, KeyedVectors or Vectors
         What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
         and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
         else fits. With vectors, only these are taken, and the words are those of `corpus`.

@@ -372,10 +372,5 @@ def test_a_notebook_runs_nothing_that_a_file_names():
     text = named(settings=settings, record=record)._repr_html_()
     assert "<script" not in text
     ElementTree.fromstring(text)
-    for odd in (
-        {"epochs": 7},
-        {"epochs": [3]},
-        {"epochs": [{"loss": float("inf")}] * 2},
-        {"epochs": [{"loss": 1}] * 2},
-    ):
-        assert ("<svg" in named(record=odd)._repr_html_()) == (odd["epochs"] == [{"loss": 1}] * 2)
+    for odd in (7, [3], [{"loss": float("inf")}] * 2, [{"loss": None}] * 2):
+        assert "<svg" not in named(record={"epochs": odd})._repr_html_()

@@ -162,7 +162,7 @@ class Model:
         --------
         >>> import w2vtrain
         >>> vectors = w2vtrain.load_model("model.safetensors").to_keyed_vectors()
-        >>> vectors.similarity("water", "water") > 0.999
+        >>> bool(vectors.similarity("water", "water") > 0.999)
         True
 
         """

@@ -28,6 +28,16 @@ class Events:
     epoch(epoch, score): an epoch has been learned and, if there is held-out text, scored; otherwise score is None.
 
     By default, each callback does nothing.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> losses = []
+    >>> events = w2vtrain.Events(epoch=lambda epoch, score: losses.append(epoch.loss))
+    >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, epochs=2, events=events)
+    >>> losses[1] < losses[0]
+    True
+
     """
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, InvalidType, shown
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
@@ -46,11 +47,17 @@ class WarmStart:
     name: str = "the model"
 
     @classmethod
-    def of(cls, source: Model | Vectors, name: str = "") -> "WarmStart":
-        """Return the start from a model or from vectors in memory."""
+    def of(cls, source: Model | Vectors | KeyedVectors, name: str = "") -> "WarmStart":
+        """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
         if isinstance(source, Model):
             return cls(source.words, source.input, source, name or "the model")
-        return cls(source.words, np.asarray(source.matrix, np.float32), None, name or "the vectors")
+        if isinstance(source, KeyedVectors):
+            words, matrix = [str(key) for key in source.index_to_key], source.vectors
+        elif isinstance(source, Vectors):
+            words, matrix = source.words, source.matrix
+        else:
+            raise InvalidType(f"cannot start from {shown(source)}: pass a Model, KeyedVectors or Vectors")
+        return cls(words, np.asarray(matrix, np.float32), None, name or "the vectors")
 
     @classmethod
     def load(cls, path: str | Path) -> "WarmStart":

@@ -175,7 +175,7 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
     assert more.record["init_from"]["parts"] == ["input"]
     keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix)
     assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-9, min_count=2, threads=1), more)
-    with pytest.raises(TypeError, match="cannot start from 'model.safetensors': pass a Model"):
+    with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass a Model"):
         w2vtrain.continue_training("model.safetensors", corpus)
 
 

@@ -251,7 +251,7 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
             if not isinstance(options, Mapping) or name in options:
                 problems.append(f"{option(name)}: is given twice, also in options")
             else:
-                options = {**options, name: value}
+                options, spelled["options"] = {**options, name: value}, name
         elif known in values or (known != name and known in given):
             problems.append(f"{option(name)}: is another name of {option(known)}; give one of them")
         else:

@@ -263,6 +263,8 @@ def test_words_with_spaces_are_trained_and_saved_in_models_but_not_as_vectors(co
     with pytest.raises(DataError, match="'sky blue' contains white space"):
         Vocabulary(model.words, model.counts).save(tmp_path / "vocabulary.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    with pytest.raises(DataError, match="'sky blue' of the vocabulary cannot occur in text files, where white space"):
+        w2vtrain.train(renamed, heldout=corpus, **SMALL)
 
 
 def test_words_that_no_file_can_store_are_trained_and_refused_when_saved(tmp_path):

@@ -35,8 +35,9 @@ def train(
     ----------
     corpus : str, path, sequence of these, or iterable of lists of str
         Text files, directories, or glob patterns; or sentences, each a list of words, which may contain anything, such
-        as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do. The
-        words are used as they are: the settings `tokenizer`, `encoding_errors` and `allow_nul` apply only to files.
+        as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do; it
+        runs in other threads, one at a time. The words are used as they are: the settings `tokenizer`,
+        `encoding_errors` and `allow_nul` apply only to files.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
     heldout : as `corpus`, optional

@@ -135,3 +135,10 @@ def test_errors_name_the_problem(folder, tmp_path):
     for reader in (LineSentence(tmp_path / "nowhere"), Text8Corpus(tmp_path / "nowhere")):
         with pytest.raises(InputMissing, match="nowhere: No such file"):
             list(reader)
+
+
+def test_sentences_of_a_long_line_are_yielded_while_it_is_read():
+    read = []
+    pieces = (read.append(i) or ("a b ", False) for i in range(1000))
+    assert next(module._sentences(pieces, 3)) == ["a", "b", "a"]
+    assert read == [0, 1]

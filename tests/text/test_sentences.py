@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, TokenError, UsageError
 from w2vtrain.text import sentences as module
-from w2vtrain.text.corpus import MAX_TOKEN, SAMPLE, Corpus
+from w2vtrain.text.corpus import MAX_TOKEN, Corpus
 from w2vtrain.text.encoded import count, encode, read
 from w2vtrain.text.sentences import Sentences, escaped, unescaped
 from w2vtrain.text.source import Source
@@ -68,7 +68,8 @@ def test_files_and_lists_are_sources(tmp_path):
     assert isinstance(Sentences([["a"]]), Source)
     assert isinstance(Corpus([str(tmp_path / "text")]), Source)
     assert not isinstance([["a"]], Source)
-    assert not isinstance((tmp_path / "text").open("rb").close(), Source)
+    with (tmp_path / "text").open("rb") as file:
+        assert not isinstance(file, Source)  # although it can be read
 
 
 @settings(max_examples=150)
@@ -201,7 +202,7 @@ def test_a_generator_can_be_read_once_only():
 
 
 def test_sentences_without_words_are_reported():
-    with pytest.raises(DataError, match=r"^no tokens in the sentences \(2 bytes\)$"):
+    with pytest.raises(DataError, match=r"^no tokens in the corpus \(2 bytes\)$"):
         encode(Sentences([[], []]))
 
 
@@ -234,14 +235,22 @@ def test_a_type_error_inside_a_sentence_reaches_the_caller_unchanged():
         encode(Sentences([["a"], words()]))
 
 
-def test_memory_holds_only_a_block_of_sentences():
-    made = ([f"word{i % 100}"] * 20 for i in range(20_000))
+@pytest.mark.parametrize(("sentence", "sentences", "most"), [(["word"] * 20, 5000, 2_500_000), ([], 50_000, 1_500_000)])
+def test_memory_holds_only_a_block_of_text_and_a_batch_of_words(sentence, sentences, most):
+    """All the words of this text would take 6 MB, and all the empty lists 4 MB."""
+    made = ([word + str(i) for word in sentence] for i in range(sentences))
     tracemalloc.start()
-    largest = max(map(len, Sentences(made, block_bytes=1 << 15).read()))
+    lines = sum(block.count(b"\n") for block in Sentences(made, block_bytes=1 << 18).read())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 1 << 15 <= largest < (1 << 15) + 200
-    assert peak < 10 * (1 << 15) + SAMPLE * 2  # 3 MB of text
+    assert lines == sentences
+    assert peak < most
+
+
+def test_blocks_have_about_the_requested_size():
+    sizes = [len(block) for block in Sentences([["word"] * 20] * 9000, block_bytes=1 << 18).read()]
+    assert all(1 << 18 <= size < (1 << 18) + (1 << 16) + 200 for size in sizes[:-1])
+    assert sum(sizes) == 900_000
 
 
 def test_words_and_counts_are_in_order_of_first_appearance_for_any_number_of_threads():
@@ -279,7 +288,7 @@ def test_a_source_is_encoded_with_any_vocabulary_after_it_was_read(tmp_path):
         assert counted.encode(counted.vocabulary(1), max_sentence=1).stats.cut == 2
         with pytest.raises(DataError, match="the vocabulary contains a word twice"):
             counted.encode(Vocabulary(["a", "b", "a"], np.ones(3, np.int64)))
-        with pytest.raises(DataError, match="none of the 5 tokens of the sentences is in the vocabulary"):
+        with pytest.raises(DataError, match="none of the 5 tokens of the corpus is in the vocabulary"):
             counted.encode(Vocabulary(["x", "y"], np.ones(2, np.int64)))
     assert ids.tokens.tolist() == [1, -1]
     assert counted.words == ["a", "new york", "b", "c"]

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
-from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.compression import HEAD, decompressed
 from w2vtrain.text.source import File
 
@@ -78,8 +77,15 @@ class Corpus:
         return Reader(self)
 
     def tokens(self, words: Sequence[str]) -> list[bytes]:
-        """Return the words in UTF-8. Raise DataError for one that text cannot contain, such as one with white space."""
-        return encode_words(words, "the vocabulary").split(b"\n") if words else []
+        """Return the words in UTF-8. Raise DataError for a word that is empty or contains ASCII white space."""
+        tokens = [word.encode("utf-8", "surrogatepass") for word in words]
+        if b"\n".join(tokens).split() != tokens:
+            word = next(word for word, token in zip(words, tokens, strict=True) if token.split() != [token])
+            raise DataError(
+                f"the word {word[:60]!r} of the vocabulary cannot occur in text files, where white space separates"
+                " words: pass lists of words instead"
+            )
+        return tokens
 
     def words(self, tokens: list[bytes]) -> list[bytes]:
         """Return the tokens, which are words."""

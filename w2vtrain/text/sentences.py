@@ -3,7 +3,7 @@
 It reads no files and counts nothing.
 
 Words are joined by spaces and sentences end with newlines, so that the tokenizer of text files splits them again on all
-threads. Whole blocks are checked at once for words that it would split, merge or skip. Only sentences with such words
+threads. Whole batches are checked at once for words that it would split, merge or skip. Only sentences with such words
 are escaped, in a way that `Sentences.words` reverses: a space becomes byte 1F (unit separator); byte 10 (data link
 escape) is followed by the four hexadecimal digits of one of the other characters in ESCAPES, and alone it is the empty
 word.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from w2vtrain.errors import DataError, TokenError, shown
-from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE
+from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE, blocks
 from w2vtrain.text.source import File
 
 TokenLists = Iterable[Iterable[str]]
@@ -27,6 +27,7 @@ ESCAPES: dict[int, str] = {
 } | {32: SPACE}
 """For str.translate: what to write for each character that must be escaped."""
 REMEMBERED = 1 << 16  # words whose escaped form is remembered
+BATCH_TEXT, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many characters or sentences
 
 _ODD = re.compile("[\x10\x1f\ud800-\udfff]")
 _MARKS = (b"\t", b"\v", b"\f", b"\r", ESCAPE.encode(), SPACE.encode(), b"  ", b" \n", b"\n ")
@@ -55,7 +56,7 @@ class Sentences:
     size: int | None = None
     errors = "replace"  # without effect, because everything is valid UTF-8
 
-    def __init__(self, sentences: TokenLists, name: str = "the sentences", block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, sentences: TokenLists, name: str = "the corpus", block_bytes: int = BLOCK_BYTES) -> None:
         if not _is_iterable(sentences):
             raise TokenError(f"expected an iterable of sentences, each of them a list of words, got {shown(sentences)}")
         self.sentences, self.name, self.block_bytes = sentences, name, max(1, block_bytes)
@@ -83,7 +84,8 @@ class JoinedSentences(Iterator[bytes]):
         self.bytes_read = self.text_bytes = self.invalid = self.nul = self.grown = 0
         self.sample = bytearray()
         self._escaped = lru_cache(REMEMBERED)(escaped)
-        self._blocks = self._joined(sentences, block_bytes)  # a generator, so that an exception ends the pass
+        pieces = self._joined(sentences, min(block_bytes, BATCH_TEXT))
+        self._blocks = blocks(pieces, block_bytes)  # a generator, so that an exception ends the pass
 
     def __next__(self) -> bytes:
         """Return the next block. Raise what the iterable raises, TokenError, or DataError."""
@@ -93,6 +95,7 @@ class JoinedSentences(Iterator[bytes]):
         return block
 
     def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:
+        """Yield batches of sentences of at least `size` characters as bytes. Only one batch of words is in memory."""
         batch: list[list[str]] = []
         lines: list[str] = []
         total, number = 0, -1
@@ -105,8 +108,8 @@ class JoinedSentences(Iterator[bytes]):
             batch.append(words)
             lines.append(line)
             total += len(line) + 1
-            if total >= size:
-                yield _block(batch, lines, self._escaped)
+            if total >= size or len(batch) == BATCH_SENTENCES:
+                yield _encoded(batch, lines, self._escaped)
                 batch, lines, total = [], [], 0
         if number < 0:
             raise DataError(
@@ -114,7 +117,7 @@ class JoinedSentences(Iterator[bytes]):
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:
-            yield _block(batch, lines, self._escaped)
+            yield _encoded(batch, lines, self._escaped)
 
 
 def escaped(word: str) -> str:
@@ -157,7 +160,7 @@ def _not_a_word(words: list[str], number: int) -> TokenError:
     )
 
 
-def _block(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
+def _encoded(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
     """Return sentences as bytes. lines: the words of each sentence, joined by spaces."""
     try:
         data = "\n".join(["", *lines, ""]).encode()

@@ -23,6 +23,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
@@ -33,7 +34,18 @@ from wordnet_files import write_wordnet
 
 from w2vtrain import aliases, config, parsers
 from w2vtrain.commands import request, resume
-from w2vtrain.embeddings import analogies, datasets, intervals, model, similarity
+from w2vtrain.embeddings import (
+    analogies,
+    datasets,
+    intervals,
+    key_container,
+    key_files,
+    keyed_evaluation,
+    keyed_storage,
+    keyed_vectors,
+    model,
+    similarity,
+)
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.formats import describe, model_file, safetensors, sniff, vector_formats, vectors, wordnet
@@ -50,8 +62,9 @@ MEMORY = 256 << 20  # bytes that an input may take in addition to the memory use
 SLOWEST = 20  # seconds per input
 MODULES = (
     aliases, analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
-    intervals, json_text, model, model_file, parsers, predictor, reading, report, request, resume, run_folder,
-    safetensors, similarity, sniff, trees, vector_rows, vectors, vocab, word2vec, word_files, wordnet,
+    intervals, json_text, key_container, key_files, keyed_evaluation, keyed_storage, model, model_file, parsers,
+    predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees, vector_rows,
+    vectors, vocab, word2vec, word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -105,6 +118,20 @@ def read_model(path):
     read_vectors(path)
     if found := refused(model.load_model, path):
         refused(predictor.model_predictor, found)
+
+
+def read_keyed(path):
+    """Read a file as keys and vectors, in every way that KeyedVectors has."""
+    read, load = keyed_vectors.KeyedVectors.load, keyed_vectors.KeyedVectors.load_word2vec_format
+    for mmap in (None, "r"):
+        if found := refused(read, path, mmap):
+            assert len(found.vectors) == len(found) == len(found.key_to_index)
+            assert all(len(values) == len(found) for values in found.expandos.values())
+    for options in ({"binary": True}, {"limit": 1}, {"unicode_errors": "replace"}, {"no_header": True}):
+        with suppress(UnicodeDecodeError):
+            if found := refused(load, path, **options):
+                assert 0 < len(found.vectors) == len(found) == len(found.key_to_index)
+                assert np.isfinite(found.vectors).all()
 
 
 def read_state(path):
@@ -255,6 +282,17 @@ def model_seeds(folder):
     yield from models(folder)
 
 
+def keyed_seeds(folder):
+    keyed = keyed_vectors.KeyedVectors.of(WORDS[:3], ROWS[:3], COUNTS[:3])
+    keyed.set_vecattr("king", "tag", "x")
+    keyed.save(folder / "keyed")
+    yield (folder / "keyed").read_bytes()
+    for binary in (False, True):
+        keyed.save_word2vec_format(folder / "keyed", binary=binary)
+        yield (folder / "keyed").read_bytes()
+    yield b"3 1\nx 1\n\xe9 2\nx 3\n"
+
+
 def state_of(folder):
     arrays = {"input": ROWS, "codes": np.array([1, 0], np.uint8), "stream": np.array([7], np.uint64)}
     return made(folder, safetensors.write_safetensors, arrays, {"about": '{"epochs": [], "best": false}'})
@@ -356,6 +394,7 @@ LOADERS = {
     "binary": Loader(read_vectors, binary_seeds),
     "vocabulary": Loader(vocab.Vocabulary.load, vocabulary_seeds),
     "model": Loader(read_model, model_seeds),
+    "keyed": Loader(read_keyed, keyed_seeds),
     "state": Loader(read_state, state_seeds),
     "manifest": Loader(read_manifest, manifest_seeds),
     "settings": Loader(read_settings, settings_seeds),

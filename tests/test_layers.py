@@ -125,11 +125,12 @@ def test_modules_behind_help_import_no_slow_packages(name):
     assert not {top for _, top in imports(PACKAGE / f"{name}.py", top_level=True)} & HEAVY
 
 
-def test_only_the_benchmark_uses_gensim():
+def test_only_the_benchmark_and_the_conversion_to_gensim_use_gensim():
     """gensim is not available for every Python version."""
-    users = {module_of(path) for path in modules() if "gensim" in {top for _, top in imports(path)}}
-    assert users == {"evaluation.systems"}
-    assert "gensim" not in {top for _, top in imports(PACKAGE / "evaluation/systems.py", top_level=True)}
+    users = {path for path in modules() if "gensim" in {top for _, top in imports(path)}}
+    assert set(map(module_of, users)) == {"evaluation.systems", "embeddings.keyed_vectors"}
+    for path in users:
+        assert "gensim" not in {top for _, top in imports(path, top_level=True)}
 
 
 def test_only_the_jit_module_calls_numbas_compilers():

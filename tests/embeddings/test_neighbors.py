@@ -1,55 +1,40 @@
-"""Nearest neighbors and analogies, compared with gensim, and errors for unknown words."""
-
-import math
+"""Ranking of rows by cosine in blocks of bounded memory, and words of similar spelling."""
 
 import numpy as np
 import pytest
-from word_vectors import in_gensim, structured, vectors_of
 
 from w2vtrain.embeddings import neighbors
-from w2vtrain.embeddings.neighbors import NearestWords, close_words
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.embeddings.neighbors import close_words, largest, nearest_rows, row_norms
 
 
-def test_neighbors_and_analogies_are_the_nearest_words():
-    nearest = NearestWords(
-        vectors_of(
-            ["man", "king", "woman", "queen", "zero", "Kings"],
-            [[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0], [5, 0.1, 0]],
-        )
-    )
-    assert [word for word, _ in nearest.neighbors("king", 2)] == ["queen", "Kings"]
-    assert nearest.neighbors("king", 1)[0][1] == pytest.approx(2 / math.sqrt(6), abs=1e-6)
-    assert nearest.analogy("king", "man", "woman", 1)[0][0] == "queen"
-    assert "zero" not in dict(nearest.neighbors("king", 100))
-    assert len(nearest.neighbors("king", 100)) == 4
+@pytest.mark.parametrize("shape", [(1, 3), (70_000, 1), (3_000, 33)])
+def test_norms_by_blocks_equal_those_of_the_whole_matrix_bit_for_bit(shape, rng):
+    padded = rng.standard_normal((shape[0], shape[1] + 7)).astype(np.float32)
+    matrix = padded[:, : shape[1]]
+    np.testing.assert_array_equal(row_norms(matrix), np.linalg.norm(matrix, axis=1))
 
 
-def test_topn_below_one_is_refused():
-    with pytest.raises(UsageError, match="topn"):
-        NearestWords(vectors_of("ab", np.eye(2))).neighbors("a", 0)
+def test_largest_values_come_first_and_nan_last():
+    assert largest(np.array([1, np.nan, 3, 2]), 2).tolist() == [2, 3]
+    assert largest(np.array([1, np.nan, 3, 2]), 9).tolist() == [2, 3, 0, 1]
 
 
-@pytest.mark.parametrize("topn", [1, 10, 10_000])
-def test_answers_equal_gensims_bit_for_bit(topn):
-    words, matrix = structured(0.5)
-    matrix[100:110] = matrix[99]  # equal cosines
-    vectors = vectors_of(words, matrix)
-    nearest, keyed = NearestWords(vectors), in_gensim(vectors)
-    for a, b, c in np.random.default_rng(0).choice(words, (50, 3)).tolist():
-        assert nearest.neighbors(a, topn) == keyed.most_similar(a, topn=topn)
-        assert nearest.analogy(a, b, c, topn) == keyed.most_similar([a, c], [b], topn=topn)
-    assert nearest.neighbors(words[99], topn) == keyed.most_similar(words[99], topn=topn)
-
-
-def test_the_error_for_an_unknown_word_suggests_similar_words():
-    nearest = NearestWords(vectors_of(["the", "Greece", "greek", "KING", "kingdom"], np.eye(5)))
-    with pytest.raises(DataError, match="'greece' is not in the vocabulary; similar words: 'Greece', 'greek'"):
-        nearest.neighbors("greece")
-    with pytest.raises(DataError, match="'king' is not in the vocabulary; similar words: 'KING'"):
-        nearest.analogy("the", "king", "greek")
-    with pytest.raises(DataError, match=r"'xyzzy' is not in the vocabulary$"):
-        nearest.neighbors("xyzzy")
+@pytest.mark.parametrize("cosines", [1, 50, 1 << 22])
+def test_nearest_rows_do_not_depend_on_the_size_of_blocks(cosines, monkeypatch, rng):
+    monkeypatch.setattr(neighbors, "COSINES", cosines)
+    monkeypatch.setattr(neighbors, "QUERIES", 3)
+    matrix = rng.standard_normal((40, 5)).astype(np.float32)
+    matrix[7] = 0
+    units = matrix[[1, 2, 3, 4]] / np.linalg.norm(matrix[[1, 2, 3, 4]], axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        exact = units @ matrix.T / np.linalg.norm(matrix, axis=1)
+    found = list(nearest_rows(matrix, row_norms(matrix), units, 6))
+    assert len(found) == 4
+    for (rows, values), cosine in zip(found, exact, strict=True):
+        order = np.argsort(np.where(np.isnan(cosine), -9, -cosine) * np.where(np.isnan(cosine), -1, 1))
+        assert rows.tolist() == order[:6].tolist()
+        np.testing.assert_allclose(values, cosine[rows], atol=1e-6)
+    assert [len(rows) for rows, _ in nearest_rows(matrix, row_norms(matrix), units, 99)] == [39] * 4  # without row 7
 
 
 def test_finding_similar_words_is_cheap_in_a_large_vocabulary(monkeypatch):
@@ -61,6 +46,5 @@ def test_finding_similar_words_is_cheap_in_a_large_vocabulary(monkeypatch):
         return compare(word, possibilities, **more)
 
     monkeypatch.setattr(neighbors.difflib, "get_close_matches", counted)
-    vectors = vectors_of([f"word{i}" for i in range(300_000)], np.zeros((300_000, 1)))
-    assert close_words(vectors.words, "wrod77")
+    assert close_words([f"word{i}" for i in range(300_000)], "wrod77")
     assert 0 < len(compared) <= 5_000

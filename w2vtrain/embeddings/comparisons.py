@@ -65,8 +65,8 @@ class Comparisons(Queries):
 
         Examples
         --------
-        >>> vectors.similarity("king", "queen")
-        np.float32(0.8728716)
+        >>> round(float(vectors.similarity("king", "queen")), 3)
+        0.873
 
         """
         return cosine(self[w1], self[w2])
@@ -208,8 +208,8 @@ class Comparisons(Queries):
 
         Examples
         --------
-        >>> vectors.n_similarity(["king", "woman"], ["man", "queen"])
-        np.float32(0.9759001)
+        >>> round(float(vectors.n_similarity(["king", "woman"], ["man", "queen"])), 3)
+        0.909
 
         """
         if not (len(ws1) and len(ws2)):
@@ -267,8 +267,8 @@ class Comparisons(Queries):
 
         Examples
         --------
-        >>> vectors.rank_by_centrality(["king", "queen", "man"])[0]
-        (np.float32(0.98407245), 'queen')
+        >>> [key for _, key in vectors.rank_by_centrality(["king", "queen", "man"])]
+        ['queen', 'king', 'man']
 
         """
         known: list[Any] = [word for word in words if word in self]

@@ -73,26 +73,26 @@ class Evaluations(Comparisons):
 
         """
         fold = case_folding(case_insensitive)
-        words = [str(word) for word in self.index_to_key[:restrict_vocab]]
-        first = first_indices(words, fold)
+        vocabulary = [str(word) for word in self.index_to_key[:restrict_vocab]]
+        first = first_indices(vocabulary, fold)
         sections: list[Section] = []
-        known: list[tuple[Section, Question]] = []
+        asked: list[tuple[Section, Question, bool]] = []
         for name, question in _questions(analogies, fold):
             if question is None:
                 sections.append({"section": name, "correct": [], "incorrect": []})
-            elif all(word in first for word in question):
-                known.append((sections[-1], question))
-            elif dummy4unknown:
-                sections[-1]["incorrect"].append(question)
-        rows = np.array([[first[word] for word in question] for _, question in known], np.int64).reshape(-1, 4)
-        same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-        if similarity_function == "most_similar":
-            found = nearest_to_analogies(self.vectors[: len(words)], rows[:, :3], same, None) if len(rows) else rows
+            elif (known := all(word in first for word in question)) or dummy4unknown:
+                asked.append((sections[-1], question, known))
+        rows = np.array([[first[word] for word in words] for _, words, known in asked if known], int).reshape(-1, 4)
+        same = np.fromiter((first[fold(word)] for word in vocabulary), np.int64, len(vocabulary))
+        if not len(rows):
+            found = np.empty(0, np.int64)
+        elif similarity_function == "most_similar":
+            found = nearest_to_analogies(self.vectors[: len(vocabulary)], rows[:, :3], same, None)
         else:
             found = self._answers_of(getattr(self, similarity_function), rows, same, restrict_vocab)
-        for (section, question), answer, row in zip(known, found.tolist(), rows.tolist(), strict=True):
-            correct = answer >= 0 and same[answer] == row[3]
-            section["correct" if correct else "incorrect"].append(question)
+        correct = iter(((found >= 0) & (same[found] == rows[:, 3])).tolist())
+        for section, question, known in asked:
+            section["correct" if known and next(correct) else "incorrect"].append(question)
         parts = ("correct", "incorrect")
         total = {"section": "Total accuracy", **{part: [q for s in sections for q in s[part]] for part in parts}}
         return _log_evaluate_word_analogies(total) or 0.0, [*sections, total]

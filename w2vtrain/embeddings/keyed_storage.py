@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from w2vtrain.embeddings.approximate import ApproximateQueries
 from w2vtrain.embeddings.key_container import load_keys, save_keys
 from w2vtrain.embeddings.key_files import (
     Coding,
@@ -19,12 +20,11 @@ from w2vtrain.embeddings.key_files import (
     read_key_file,
     write_key_file,
 )
-from w2vtrain.embeddings.keyed_evaluation import Evaluations
 from w2vtrain.errors import InvalidValue
 from w2vtrain.system.files import atomic_write
 
 
-class StoredVectors(Evaluations):
+class StoredVectors(ApproximateQueries):
     """Keyed vectors that can be read and written."""
 
     @classmethod

@@ -1,8 +1,8 @@
 """KeyedVectors: vectors by key, with the names, signatures and results of gensim's class of this name.
 
-The parts are in key_table.py (keys and attributes), vector_table.py (vectors), queries.py, comparisons.py and
-keyed_evaluation.py, keyed_storage.py (files). This module adds conversion to and from gensim, and hints for what gensim
-4 has removed.
+The parts are in key_table.py (keys and attributes), vector_table.py, vector_edits.py, queries.py, comparisons.py,
+keyed_evaluation.py, approximate.py and keyed_storage.py (files). This module adds conversion to and from gensim, and
+hints for what gensim 4 has removed.
 """
 
 import warnings

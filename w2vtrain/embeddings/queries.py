@@ -3,8 +3,9 @@
 Two given keys are compared in comparisons.py. Ranking is in neighbors.py.
 """
 
+import typing  # not "from": tests tell this overload from Numba's by its name
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,12 +27,12 @@ COSMUL_EPSILON = 0.000001  # as in Levy and Goldberg (2014)
 class Queries(VectorEdits):
     """Nearest-key queries. All of them compute cosines with one matrix product and the norms, without a copy."""
 
-    @overload
+    @typing.overload
     def most_similar(
         self, positive: Parts = None, negative: Parts = None, topn: int = 10, clip_start: int = 0,
         clip_end: int | None = None, restrict_vocab: int | None = None, indexer: Any = None,
     ) -> Answers: ...  # fmt: skip
-    @overload
+    @typing.overload
     def most_similar(
         self, positive: Parts = None, negative: Parts = None, *, topn: None, clip_start: int = 0,
         clip_end: int | None = None, restrict_vocab: int | None = None, indexer: Any = None,
@@ -76,10 +77,10 @@ class Queries(VectorEdits):
 
         Examples
         --------
-        >>> vectors.most_similar("king", topn=1)
-        [('queen', 0.8728715777397156)]
-        >>> vectors.most_similar(positive=["king", "woman"], negative=["man"], topn=1)
-        [('queen', 0.9621404409408569)]
+        >>> [(key, round(cosine, 3)) for key, cosine in vectors.most_similar("king", topn=2)]
+        [('queen', 0.873), ('man', 0.0)]
+        >>> vectors.most_similar(positive=["king", "woman"], negative=["man"], topn=1)[0][0]
+        'queen'
 
         """
         if _none_requested(topn):
@@ -138,7 +139,7 @@ class Queries(VectorEdits):
         Examples
         --------
         >>> [answers[0][0] for answers in vectors.most_similar_batch(["king", "woman"], topn=1)]
-        ['queen', 'queen']
+        ['queen', 'man']
 
         """
         queries, own = self._batch(keys)
@@ -165,26 +166,39 @@ class Queries(VectorEdits):
             units = np.divide(found, lengths[:, None], dtype=np.float32)
         return units, own
 
-    @overload
+    @typing.overload
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
-    @overload
+    @typing.overload
     def similar_by_key(self, key: Key, topn: None, restrict_vocab: int | None = None) -> Vector: ...
     def similar_by_key(self, key: Key, topn: int | None = 10, restrict_vocab: int | None = None) -> Answers | Vector:
         """Return the keys nearest to a key; parameters and errors are those of `most_similar`.
 
         Examples
         --------
-        >>> vectors.similar_by_key("man", topn=1) == vectors.similar_by_word("man", topn=1)
-        True
+        >>> vectors.similar_by_key("man", topn=1)[0][0]
+        'woman'
 
         """
         return self.most_similar(positive=[key], topn=topn, restrict_vocab=restrict_vocab)
 
-    similar_by_word = similar_by_key
+    @typing.overload
+    def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
+    @typing.overload
+    def similar_by_word(self, word: Key, topn: None, restrict_vocab: int | None = None) -> Vector: ...
+    def similar_by_word(self, word: Key, topn: int | None = 10, restrict_vocab: int | None = None) -> Answers | Vector:
+        """Do what `similar_by_key` does.
 
-    @overload
+        Examples
+        --------
+        >>> vectors.similar_by_word("king", topn=1)[0][0]
+        'queen'
+
+        """
+        return self.similar_by_key(word, topn, restrict_vocab)
+
+    @typing.overload
     def similar_by_vector(self, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
-    @overload
+    @typing.overload
     def similar_by_vector(self, vector: ArrayLike, topn: None, restrict_vocab: int | None = None) -> Vector: ...
     def similar_by_vector(
         self, vector: ArrayLike, topn: int | None = 10, restrict_vocab: int | None = None
@@ -199,11 +213,11 @@ class Queries(VectorEdits):
         """
         return self.most_similar(positive=[np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
 
-    @overload
+    @typing.overload
     def most_similar_cosmul(
         self, positive: Parts = None, negative: Parts = None, topn: int = 10, restrict_vocab: int | None = None
     ) -> Answers: ...
-    @overload
+    @typing.overload
     def most_similar_cosmul(
         self, positive: Parts = None, negative: Parts = None, *, topn: None, restrict_vocab: int | None = None
     ) -> Vector: ...

@@ -114,7 +114,7 @@ class VectorTable(KeyTable):
         Examples
         --------
         >>> vectors.get_mean_vector(["king", "man"], weights=[1, 3], pre_normalize=False)
-        array([1. , 0.5, 0. ], dtype=float32)
+        array([1.  , 2.25, 0.  ], dtype=float32)
 
         """
         if not len(keys):

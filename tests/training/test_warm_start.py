@@ -6,7 +6,7 @@ import pytest
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build, objectives
 from w2vtrain.text.corpus import Corpus
@@ -42,7 +42,7 @@ def engine_of(settings, words=WORDS, counts=None):
     return make_engine(architecture_of(settings, words), objective, problem, text, windows, schedule)
 
 
-def trained(settings, **changes):
+def trained(settings, /, **changes):
     """Return a model in which every learned number is random."""
     engine, rng = engine_of(settings), np.random.default_rng(3)
     for name, array in engine.state().items():
@@ -195,6 +195,33 @@ def test_the_settings_of_the_model_apply_unless_others_are_given():
     assert (other.architecture, other.objective, other.alpha, other.options) == ("cbow", "nce", None, {})
     assert start.resolve({"objective": "softmax"}, {})[0].options == {}
     assert start.resolve({"negative": 3}, {})[0].options["negative"] == 3
+
+
+@pytest.mark.parametrize("bad", [{"options": "abc"}, {"alpha": "high"}, {"unknown": 1}, {"window": [3]}])
+def test_invalid_settings_of_a_model_are_data_errors_that_name_it(bad):
+    model = trained(settings_of(), settings={"objective": "neg", **bad})
+    with pytest.raises(DataError, match=r"m\.safetensors: the model's settings: "):
+        WarmStart.of(model, "m.safetensors").resolve({}, {})
+
+
+def test_a_model_without_an_array_of_its_architecture_is_damaged():
+    settings = settings_of()
+    model = trained(settings)
+    del model.arrays["context_weights"]
+    with pytest.raises(DataError, match="has no array context_weights"):
+        WarmStart.of(model).copy_to(engine_of(settings), settings, WORDS)
+
+
+def test_a_model_without_settings_gives_its_words_and_input_vectors():
+    start, settings = WarmStart.of(trained(settings_of(), settings={})), settings_of()
+    assert start.settings == {"vector_size": 6}
+    assert start.copy_to(engine_of(settings), settings, WORDS)["parts"] == ["input"]
+
+
+def test_older_names_of_architectures_are_understood():
+    start = WarmStart.of(trained(settings_of(), settings={"model": "cbow", "context_weights": True}))
+    assert start.settings["architecture"] == "vlbl"
+    assert start.resolve({}, {})[0].architecture == "vlbl"
 
 
 def test_a_union_has_the_sums_of_both_counts_in_descending_order():

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.aliases import translated
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
-from w2vtrain.config import FIELDS, Settings, resolve
+from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.errors import ConfigError, InvalidType, shown
+from w2vtrain.errors import ConfigError, DataError, InvalidType, shown
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
@@ -47,7 +48,7 @@ class WarmStart:
     name: str = "the model"
 
     @classmethod
-    def of(cls, source: Model | Vectors | KeyedVectors, name: str = "") -> "WarmStart":
+    def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
         """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
         if isinstance(source, Model):
             return cls(source.words, source.input, source, name or "the model")
@@ -78,13 +79,21 @@ class WarmStart:
             found.update(np.ascontiguousarray(arrays[name]).data)
         return found.hexdigest()
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
-        """The settings that a run takes over unless others are given: for vectors, only their size."""
+        """The settings that a run takes over unless others are given: for vectors, only their size.
+
+        Raise DataError if those of the model are invalid.
+        """
+        size = {"vector_size": self.input.shape[1]}
         if self.model is None:
-            return {"vector_size": self.input.shape[1]}
-        known = {name: value for name, value in self.model.settings.items() if name in FIELDS and name not in NEW}
-        return {name: value for name, value in known.items() if value is not None}
+            return size
+        try:
+            known, checked = translated(self.model.settings), validated(self.model.settings)
+        except ConfigError as error:
+            raise DataError(f"{self.name}: the model's settings: {error}") from error
+        found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in NEW}
+        return {name: value for name, value in found.items() if value is not None} | size
 
     def resolve(
         self, flags: Mapping[str, Any], environment: Mapping[str, str], config: str | Path | None = None
@@ -108,7 +117,7 @@ class WarmStart:
         if composes(architecture_class(settings.architecture)) and not self._same("architecture", settings):
             raise ConfigError(
                 f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
-                f" {self.name} does not have; start from a model of the same architecture"
+                f" are not in {self.name}; start from a model of the same architecture"
             )
         if not grow:
             return
@@ -126,7 +135,7 @@ class WarmStart:
 
     def _same(self, name: str, settings: Settings) -> bool:
         """Return whether the model has this setting in common with a run; False for vectors."""
-        return self.model is not None and self.model.settings.get(name) == getattr(settings, name)
+        return self.model is not None and self.settings.get(name) == getattr(settings, name)
 
     def _can_grow(self, settings: Settings) -> bool:
         """Return whether the learned arrays stay valid if words get other ids; True if only vectors are taken over."""
@@ -217,20 +226,26 @@ class _Taking:
 
     def architecture(self) -> None:
         """Copy the input rows and, with the same architecture, what it learns besides these."""
-        arrays = self.start.model.arrays if self.start.model else {}
         if composes(self.engine.architecture):
-            self._rows(self.weights.arrays["input_rows"], arrays["input_rows"])
+            self._rows(self.weights.arrays["input_rows"], self._theirs("input_rows"))
         else:
             self.weights.input[self.new] = self.start.input[self.old]
         self.parts.append("input")
         if self.start._same("architecture", self.settings):
             for name in self.engine.architecture.learned():
-                self._all(name, self.weights.arrays[name], arrays[name])
+                self._all(name, self.weights.arrays[name], self._theirs(name))
+
+    def _theirs(self, name: str) -> np.ndarray:
+        """Return an array of the model that every model with its settings has."""
+        model = self.start.model
+        if model is None or name not in model.arrays:
+            raise DataError(f"{self.start.name}: has no array {name}, which its settings require: the file is damaged")
+        return model.arrays[name]
 
     def _rows(self, mine: np.ndarray, theirs: np.ndarray) -> None:
         """Copy the rows of words, and the other rows, from which an architecture computes the vectors of words."""
         V, U = self.sizes
-        if mine[V:].shape != theirs[U:].shape:
+        if len(theirs) < U or mine[V:].shape != theirs[U:].shape:
             raise self._misfit("input_rows", mine, theirs)
         mine[self.new], mine[V:] = theirs[self.old], theirs[U:]
 

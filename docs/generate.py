@@ -98,7 +98,7 @@ def settings() -> str:
     for name, row in ROWS.items():
         if name == "options" or name in ALIASES:
             continue
-        also = f" Also: {', '.join(code(flag) for flag in row.flags)}." if row.flags else ""
+        also = f" Also: {', '.join(code(f'--{option(other)}') for other in row.names)}." if row.names else ""
         text += f"## `--{option(name)}`\n\n{escaped(COMPUTED.sub('', row.text))}\n\n"
         text += f"*Values: {values_of(row)}. Default: {default_of(name)}.{also}*\n\n"
     return text

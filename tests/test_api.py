@@ -1,5 +1,7 @@
 """The Python API: training, saving and reading without the command line."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,103 @@ def test_fit_trains_an_encoded_corpus_from_prepared_weights(corpus):
     np.testing.assert_allclose(model.input, 0.25, atol=1e-5)
     assert "rare" in model.words  # min_count 5 would have dropped it
     assert np.shares_memory(views[0], model.input)
+
+
+@pytest.fixture(scope="module")
+def grown(corpus, tmp_path_factory):
+    """Return the corpus of another day, in which a new word is frequent."""
+    path = tmp_path_factory.mktemp("grown") / "corpus.txt"
+    path.write_text(corpus.read_text() + "red novel green novel blue novel\nnovel red novel\n")
+    return path
+
+
+def test_continued_training_with_a_tiny_rate_returns_the_model(model, corpus):
+    before = model.input.copy()
+    again = w2vtrain.continue_training(model, corpus, epochs=1, alpha=1e-9, threads=1)
+    assert again.words == model.words
+    np.testing.assert_array_equal(again.counts, model.counts)
+    np.testing.assert_allclose(again.input, model.input, atol=1e-5)
+    np.testing.assert_allclose(again.output, model.output, atol=1e-5)
+    assert again.settings["vector_size"] == 8
+    assert again.record["init_from"]["parts"] == ["input", "output"]
+    last = model.record["epochs"][-1]["loss"]
+    assert again.record["epochs"][0]["loss"] == pytest.approx(last, rel=0.02)  # that of new weights is 45% higher
+    np.testing.assert_array_equal(model.input, before)
+
+
+def test_continued_training_has_a_schedule_of_its_own(model, corpus):
+    rates = []
+    events = Events(training=lambda at: rates.append(at.alpha))
+    again = w2vtrain.continue_training(model, corpus, epochs=3, threads=1, events=events)
+    assert len(again.record["epochs"]) == again.settings["epochs"] == 3
+    assert again.settings["alpha"] == model.settings["alpha"] >= rates[0] > 0.9 * model.settings["alpha"]
+    assert rates[-1] < 0.1 * model.settings["alpha"]
+    assert again.record["epochs"][-1]["loss"] < again.record["epochs"][0]["loss"]
+
+
+def test_a_growing_vocabulary_keeps_the_rows_of_its_words(model, grown):
+    fixed = w2vtrain.continue_training(model, grown, epochs=1, alpha=1e-9, threads=1)
+    assert "novel" not in fixed.words
+    more = w2vtrain.continue_training(model, grown, epochs=1, alpha=1e-9, threads=1, grow_vocabulary=True)
+    assert set(more.words) - set(model.words) == {"novel"}
+    assert more.counts[more.words.index("novel")] == 5
+    rows = [more.words.index(word) for word in model.words]
+    np.testing.assert_allclose(more.input[rows], model.input, atol=1e-5)
+    np.testing.assert_allclose(more.output[rows], model.output, atol=1e-5)
+    assert more.counts[rows].sum() == 2 * model.counts.sum() + 4
+    facts = more.record["init_from"]
+    assert (facts["words"], facts["new_words"]) == (15, 1)
+
+
+def test_vectors_of_another_program_can_start_a_run(model, corpus):
+    vectors = w2vtrain.Vectors(model.words[:5], model.input[:5])
+    more = w2vtrain.continue_training(vectors, corpus, epochs=1, alpha=1e-9, min_count=2, threads=1)
+    rows = [more.words.index(word) for word in model.words[:5]]
+    np.testing.assert_allclose(more.input[rows], model.input[:5], atol=1e-5)
+    assert more.record["init_from"]["parts"] == ["input"]
+    keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix)
+    assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-9, min_count=2, threads=1), more)
+    with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass a Model"):
+        w2vtrain.continue_training("model.safetensors", corpus)
+
+
+def test_a_model_cannot_name_code_to_run(model, corpus, tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit('was run')")
+    about = {**model.settings, "objective": str(tmp_path / "mine.py")}
+    with pytest.raises(ConfigError, match=r"mine\.py"):
+        w2vtrain.continue_training(replace(model, settings=about), corpus)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"workers": 1, "size": 8, "iter": 2, "lr": 0.1, "ws": 3}, {"threads": 1, "window": 3, "alpha": 0.1}),
+        ({"threads": 1, "dim": 8, "negative": 2}, {"vector_size": 8}),
+    ],
+)
+def test_settings_have_the_same_names_as_on_the_command_line(corpus, given, expected):
+    found = w2vtrain.train(corpus, **{"epochs": 1, **given} if "iter" not in given else given).settings
+    assert {name: found[name] for name in expected} == expected
+    assert found["options"]["negative"] == given.get("negative", 5)
+
+
+def test_options_of_objectives_are_refused_by_name(corpus):
+    with pytest.raises(ConfigError, match="objective softmax has no option 'negative'"):
+        w2vtrain.train(corpus, objective="softmax", negative=5)
+    with pytest.raises(ConfigError, match=r"has no option 'negativ'.*did you mean 'negative'"):
+        w2vtrain.train(corpus, options={"negativ": 5})
+    with pytest.raises(ConfigError, match="negative: is given twice, also in options"):
+        w2vtrain.train(corpus, options={"negative": 5}, negative=5)
+    with pytest.raises(ConfigError, match="size: is another name of vector-size; give one of them"):
+        w2vtrain.train(corpus, vector_size=5, size=5)
+    with pytest.raises(ConfigError, match=r"'worker' .did you mean 'workers'"):
+        w2vtrain.train(corpus, worker=5)
+
+
+def test_the_package_lists_its_public_names():
+    assert set(w2vtrain.__all__) <= set(dir(w2vtrain))
+    for name in w2vtrain.__all__:
+        assert getattr(w2vtrain, name).__doc__
 
 
 def sentences_of(path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.config import ROWS, Settings, broken_rules, check_rules, read_toml, resolve, validated
+from w2vtrain.config import ROWS, SYNONYMS, Settings, broken_rules, check_rules, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
 from w2vtrain.system import machine
 from w2vtrain.system.machine import automatic_threads, peak_memory, versions
@@ -226,3 +226,42 @@ def test_peak_memory_and_versions_are_those_of_this_process():
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 1 << 20 < int(said) < held.nbytes
     assert versions()["numba"][0].isdigit()
+
+
+@pytest.mark.parametrize(("other", "name"), SYNONYMS.items())
+def test_a_setting_has_the_same_other_names_in_every_source(tmp_path, other, name):
+    (tmp_path / "s.toml").write_text(f"{other} = 3\n")
+    for flags, environment, config, origin in (
+        ({other: "3"}, {}, None, "command line"),
+        ({}, {f"W2VTRAIN_{other.upper()}": "3"}, None, f"W2VTRAIN_{other.upper()}"),
+        ({}, {}, tmp_path / "s.toml", str(tmp_path / "s.toml")),
+    ):
+        settings, origins = resolve(flags, environment, config)
+        assert (getattr(settings, name), origins[name]) == (3, origin)
+    assert getattr(validated({other: 3}), name) == 3
+
+
+def test_options_of_objectives_can_be_given_like_settings_in_every_source(tmp_path):
+    (tmp_path / "s.toml").write_text('negative = 3\n[objective]\nname = "nce"\noptions = {ns_exponent = 0.5}\n')
+    settings, origins = resolve({}, {"W2VTRAIN_LEARN_Z": "true"}, tmp_path / "s.toml")
+    assert settings.options == {"negative": 3, "ns_exponent": 0.5, "learn_z": "true"}
+    assert origins["options"] == "W2VTRAIN_LEARN_Z"
+    assert resolve({"objective": "neg"}, {}, tmp_path / "s.toml")[0].options == {}  # they belong to nce
+    assert resolve({"negative": 4}, {}, tmp_path / "s.toml")[0].options["negative"] == 4
+
+
+def test_a_value_given_by_two_names_is_refused_within_a_source_and_overridden_by_another(tmp_path):
+    for values in ({"epochs": 3, "iter": 4}, {"size": 5, "dim": 5}, {"negative": 3, "options": {"negative": 3}}):
+        for refuse in (validated, lambda values: resolve(values, {})):
+            with pytest.raises(ConfigError, match=r"give one of them|is given twice"):
+                refuse(values)
+    (tmp_path / "s.toml").write_text("iter = 3\n")
+    assert resolve({"epochs": "4"}, {}, tmp_path / "s.toml")[0].epochs == 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("worker", "workers"), ("negativ", "negative"), ("vectorsize", "vector_size")]
+)
+def test_a_wrong_name_gets_the_nearest_name_of_any_kind(wrong, right):
+    with pytest.raises(ConfigError, match=f"unknown setting '{wrong}' .did you mean '{right}'"):
+        validated({wrong: 3})

@@ -27,6 +27,7 @@ ORDER = [
     "permission",
     "engines",
     "training",
+    "progress_bar",
     "api",
     "evaluation",
     "compat",

@@ -9,10 +9,13 @@ TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-
 if TYPE_CHECKING:
     from typing import Any
 
+    from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import train as train
+    from w2vtrain.compat.callbacks import CallbackAny2Vec as CallbackAny2Vec
     from w2vtrain.compat.sentences import LineSentence as LineSentence
     from w2vtrain.compat.sentences import PathLineSentences as PathLineSentences
     from w2vtrain.compat.sentences import Text8Corpus as Text8Corpus
+    from w2vtrain.compat.word2vec import Word2Vec as Word2Vec
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "train": "api",
+    "continue_training": "api",
     "Events": "training.events",
     "W2VError": "errors",
     "KeyedVectors": "embeddings.keyed_vectors",
@@ -34,6 +38,8 @@ _HOMES = {
     "Vectors": "formats.vectors",
     "read_vectors": "formats.vectors",
     "write_vectors": "formats.vectors",
+    "Word2Vec": "compat.word2vec",
+    "CallbackAny2Vec": "compat.callbacks",
     "LineSentence": "compat.sentences",
     "PathLineSentences": "compat.sentences",
     "Text8Corpus": "compat.sentences",

@@ -1,18 +1,23 @@
-"""Train from Python: `train` does what `w2vtrain fit` does.
+"""Train from Python: `train` does what `w2vtrain fit` does, and `continue_training` trains a model further.
 
-It prints nothing and writes no output file.
+It writes no output file and prints nothing but the progress bar, if it is requested.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
-from w2vtrain.config import validated
+from w2vtrain.config import Settings, validated
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import DataError
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
+from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs, Texts, sources_of
+from w2vtrain.training.warm_start import WarmStart
 
 
 def train(
@@ -21,6 +26,7 @@ def train(
     vocabulary: Vocabulary | None = None,
     heldout: Texts = (),
     events: Events | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Model:
     """Train a model on text files, or on sentences from Python.
@@ -37,11 +43,14 @@ def train(
     heldout : as `corpus`, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
-        Callbacks that report progress; see `w2vtrain.training.events.Events`.
+        Callbacks that report progress.
+    progress : bool, default False
+        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed.
     **settings
-        The settings that `w2vtrain fit --help` lists, with underscores instead of hyphens. Options of the objective
-        are a dictionary: ``options={"negative": 10}``. If the objective or architecture is a file or module, its code
-        is run.
+        The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
+        ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,
+        ``options={"negative": 10}``; those with an option of their own in `fit --help`, such as `negative`, can also be
+        given like settings. If the objective or architecture is a file or module, its code is run.
 
     Returns
     -------
@@ -77,7 +86,76 @@ def train(
     resolved, _ = effective(checked)
     if vocabulary is not None:
         vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
-    return fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events=events)
+    return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
+
+
+def continue_training(
+    model: Model | KeyedVectors | Vectors,
+    corpus: Texts,
+    epochs: int = 5,
+    *,
+    grow_vocabulary: bool = False,
+    heldout: Texts = (),
+    events: Events | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> Model:
+    """Train a model further, with a new schedule: the learning rate falls from `alpha` again.
+
+    Parameters
+    ----------
+    model : Model, KeyedVectors or Vectors
+        What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
+        and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
+        else fits. With vectors, only these are taken, and the words are those of `corpus`.
+    corpus : as in `train`
+        Text files or sentences.
+    epochs : int, default 5
+        Number of passes over the corpus.
+    grow_vocabulary : bool, default False
+        If False, the words and their counts stay those of the model, and with them the tree, the noise and subsampling;
+        other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
+        words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
+        start like the words of a new model.
+    heldout, events, progress, **settings
+        See `train`.
+
+    Returns
+    -------
+    Model
+        A new model. ``record["init_from"]`` has the digest of `model` as "sha256", the numbers of words that it knew
+        ("words") and that are new ("new_words"), and the names of the arrays that were taken ("parts").
+
+    Raises
+    ------
+    ConfigError
+        If a setting is invalid, if what was learned does not fit these settings (another `vector_size`, for example),
+        or if new words would join an objective whose arrays do not belong to single words: ``hs``, ``class-softmax``,
+        ``adaptive-softmax`` and ``dsoftmax``.
+    W2VError
+        If anything else goes wrong, as in `train`.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, epochs=1)
+    >>> more = w2vtrain.continue_training(model, "data/simplewiki.txt", epochs=1, alpha=0.01)
+    >>> more.words == model.words
+    True
+
+    """
+    start = WarmStart.of(model)
+    checked, _ = start.resolve({**settings, "epochs": epochs}, {})
+    Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
+    resolved, _ = effective(checked)
+    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
+    return _fit(inputs, resolved, events, progress)
+
+
+def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
+    events = events or Events()
+    with progress_bar(events) if progress else nullcontext(events) as reported:
+        return fit(inputs, settings, events=reported)
 
 
 def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:

@@ -35,11 +35,11 @@ from w2vtrain.commands.options import (
     vectors_option,
 )
 from w2vtrain.commands.shell import execute
+from w2vtrain.config import SHORT
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.system.terminal import NAME, interrupts_end_imports
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
-SHORT = ("negative", "ns_exponent", "learn_z", "tree")
 
 
 class Catalogue(click.Group):
@@ -76,6 +76,16 @@ def cli() -> None:
     "--read-vocab", metavar="FILE",
     help="Read the vocabulary from a file of `word count` lines instead of counting the corpus; --min-count and"
     " --max-vocab reduce it only if given.",
+)  # fmt: skip
+@click.option(
+    "--init-from", metavar="FILE",
+    help="Start from a model, as --save-model writes it: train its words further, with its settings unless given. From"
+    " vectors in any format, take only the input vectors.",
+)  # fmt: skip
+@click.option(
+    "--grow-vocabulary/--no-grow-vocabulary", default=None,
+    help="With --init-from MODEL: add the corpus's counts to the model's, and train new words that occur --min-count"
+    " times in the corpus.  [default: off]",
 )  # fmt: skip
 @click.option(
     "--heldout", multiple=True, metavar="FILE",

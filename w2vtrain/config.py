@@ -29,9 +29,9 @@ MOST_PROBLEMS = 10
 """Maximum number of unknown settings that one message names."""
 
 
-def setting(default: Any, parser: Parser, text: str, *flags: str) -> Any:
+def setting(default: Any, parser: Parser, text: str, *names: str) -> Any:
     """Return a field of Settings with its table row. None is a valid value only if it is the default."""
-    return field(default=default, metadata={"row": Row(parser, text, flags)})
+    return field(default=default, metadata={"row": Row(parser, text, names)})
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Settings:
     objective: str = setting(
         "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."
     )
-    vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "--size", "--dim")
-    window: int = setting(5, Whole(1, 50), "Maximum number of context words on each side of the target word.", "--ws")
+    vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
+    window: int = setting(5, Whole(1, 50), "Maximum number of context words on each side of the target word.", "ws")
     shrink_windows: bool | None = setting(
         None, Truth(),
         "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl]",
@@ -63,7 +63,7 @@ class Settings:
     )
     alpha: float | None = setting(
         None, Real(0.0),
-        "Initial learning rate.  [default: the best measured for the architecture and objective]", "--lr",
+        "Initial learning rate.  [default: the best measured for the architecture and objective]", "lr",
     )  # fmt: skip
     min_alpha: float | None = setting(
         None, Real(0.0), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
@@ -78,7 +78,7 @@ class Settings:
         None, Whole(1, 65_536),
         "Examples per step, for objectives that score blocks of examples.  [default: depends on the objective]",
     )  # fmt: skip
-    epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "--iter")
+    epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
     seconds: float | None = setting(
         None, Real(0.0),
         "Stop after this many seconds of training unless --epochs is reached first; the learning rate follows"
@@ -112,7 +112,7 @@ class Settings:
         "auto",
         Whole(1, 1024, ("auto",)),
         "Number of threads; auto uses all cores available to the process.",
-        "--workers",
+        "workers",
     )
     stall_timeout: float = setting(
         600.0, Real(1.0, 1e9), "End the run with an error if a thread finishes no chunk of text for this many seconds."
@@ -122,12 +122,23 @@ class Settings:
 
 FIELDS = {f.name: f for f in dataclasses.fields(Settings)}
 ROWS: dict[str, Row] = {name: f.metadata["row"] for name, f in FIELDS.items()} | ALIASES
+SYNONYMS = {other: name for name, row in ROWS.items() for other in row.names}
+"""The other names of settings, such as those of word2vec.c, gensim and fastText."""
+SHORT = ("negative", "ns_exponent", "learn_z", "tree")
+"""Options of objectives that may be given like settings."""
+NAMES = (*ROWS, *SYNONYMS, *SHORT)
+"""All names that are accepted wherever settings are."""
 
 
 def resolve(
-    flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ, config: str | Path | None = None
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+    config: str | Path | None = None,
+    start: Mapping[str, Any] | None = None,
 ) -> tuple[Settings, dict[str, str]]:
     """Return the settings and the origin of each: "command line", "W2VTRAIN_X", the file's name, or "default".
+
+    start: settings of the model that a run starts from, in place of the defaults; their origin is "--init-from".
 
     If a later source names another objective, the options given for the earlier one are dropped. Raise ConfigError,
     which names every problem at once, and InputMissing if the file cannot be read.
@@ -136,11 +147,19 @@ def resolve(
     origins = dict.fromkeys(FIELDS, "default")
     options: dict[str, Any] = {}
     layers: tuple[tuple[dict[str, Any], Callable[[str], str]], ...] = (
+        (dict(start or {}), lambda _: "--init-from"),
         (read_toml(config) if config else {}, lambda _: str(config)),
         (_environment(environment), lambda name: ENVIRONMENT + name.upper()),
         (dict(flags), lambda _: "command line"),
     )
-    for layer, origin in layers:
+    for given, origin_of in layers:
+        layer, spelled, problems = canonical(given)
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+        def origin(name: str, origin_of: Any = origin_of, spelled: dict[str, str] = spelled) -> str:
+            return str(origin_of(spelled.get(name, name)))
+
         if "objective" in values and layer.get("objective", values["objective"]) != values["objective"]:
             options = {}  # they belong to the objective that is replaced
         if more := layer.pop("options", {}):
@@ -155,7 +174,7 @@ def resolve(
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    known = {ENVIRONMENT + name.upper(): name for name in ROWS if name != "options"}
+    known = {ENVIRONMENT + name.upper(): name for name in NAMES if name != "options"}
     given = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT)}
     if unknown := [name for name in given if name not in known]:
         raise ConfigError(_unknown(unknown, known))
@@ -186,8 +205,8 @@ def read_toml(path: str | Path) -> dict[str, Any]:
             data["objective"] = objective["name"]
         else:
             del data["objective"]
-    if unknown := [name for name in data if name not in ROWS]:
-        raise ConfigError(f"{path}: {_unknown(unknown, ROWS)}")
+    if unknown := [name for name in data if name not in NAMES]:
+        raise ConfigError(f"{path}: {_unknown(unknown, NAMES)}")
     return {**data, "options": _table(path, data)}
 
 
@@ -218,10 +237,36 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     return "; ".join(problems)
 
 
+def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Return the values by the names of Settings, the names by which they were given, and the problems.
+
+    Other names of settings are replaced, and options of objectives are moved to "options". A value that is given by two
+    names is a problem.
+    """
+    values, spelled, problems = dict[str, Any](), dict[str, str](), list[str]()
+    options = given.get("options", {})
+    for name, value in given.items():
+        known = SYNONYMS.get(name, name)
+        if name in SHORT:
+            if not isinstance(options, Mapping) or name in options:
+                problems.append(f"{option(name)}: is given twice, also in options")
+            else:
+                options, spelled["options"] = {**options, name: value}, name
+        elif known in values or (known != name and known in given):
+            problems.append(f"{option(name)}: is another name of {option(known)}; give one of them")
+        else:
+            values[known], spelled[known] = value, name
+    if options or "options" in given:
+        values["options"] = options
+    return values, spelled, problems
+
+
 def validated(values: Mapping[str, Any]) -> Settings:
     """Return settings with every value converted and checked and aliases translated; ConfigError names all problems."""
-    unknown = [name for name in values if name not in ROWS]
-    problems, good = [_unknown(unknown, ROWS)] if unknown else [], {}
+    values, _, problems = canonical(values)
+    good = {}
+    if unknown := [name for name in values if name not in ROWS]:
+        problems.insert(0, _unknown(unknown, NAMES))
     for name, value in values.items():
         try:
             if name in ROWS:

@@ -29,11 +29,11 @@ class Parser(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the settings table: the parser, the help text, and additional names of the option."""
+    """A row of the settings table: the parser, the help text, and other names of the setting."""
 
     parser: Parser
     text: str
-    flags: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

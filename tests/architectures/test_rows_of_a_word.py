@@ -18,6 +18,7 @@ from w2vtrain.engines.scratch import Extent, make_scratch
 from w2vtrain.engines.step import Matrices
 from w2vtrain.engines.window_engine import train_chunks
 from w2vtrain.engines.windows import Windows
+from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.sampling import keep_thresholds
@@ -146,3 +147,25 @@ def test_a_saved_model_keeps_all_rows_and_scores_the_same(tmp_path, name, object
     found = Checkpoint(1, {"input": np.pad(rows, ((0, 0), (0, 6)))}, {}, [])
     exported = _vectors(found, False, validated({**settings, "architecture": name}), model.words)
     np.testing.assert_allclose(exported, model.input, atol=1e-6)
+
+
+def test_a_trained_model_gives_all_rows_to_a_run_that_starts_from_it(tmp_path, name):
+    settings = {"vector_size": DIM, "epochs": 1, "min_count": 1, "sample": 0, "window": 2, "threads": 1}
+    texts = {"old": "apple ant bee bear\n", "new": "apple bat bee ape\n", "letter": "apple cow bee\n"}
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text * 40)
+    model = w2vtrain.train(tmp_path / "old", architecture=name, **settings)
+    same = w2vtrain.continue_training(model, tmp_path / "old", 1, alpha=1e-9, threads=1)
+    np.testing.assert_allclose(same.arrays["input_rows"], model.arrays["input_rows"], atol=1e-5)
+    more = w2vtrain.continue_training(model, tmp_path / "new", 1, alpha=1e-9, threads=1, grow_vocabulary=True)
+    assert set(more.words) == {*model.words, "bat", "ape"}
+    for word in model.words:
+        np.testing.assert_allclose(more[word], model[word], atol=1e-5)
+    np.testing.assert_allclose(more.arrays["input_rows"][-2:], model.arrays["input_rows"][-2:], atol=1e-5)
+    with pytest.raises(ConfigError, match="its array input_rows has shape"):
+        w2vtrain.continue_training(model, tmp_path / "letter", 1, threads=1, grow_vocabulary=True)
+    vectors = w2vtrain.Vectors(model.words, model.input)
+    with pytest.raises(ConfigError, match="from other rows, which are not in the vectors"):
+        w2vtrain.continue_training(vectors, tmp_path / "old", architecture=name, **{**settings, "epochs": 1})
+    plain = w2vtrain.continue_training(model, tmp_path / "old", 1, alpha=1e-9, threads=1, architecture="skipgram")
+    np.testing.assert_allclose(plain["bee"], model["bee"], atol=1e-5)

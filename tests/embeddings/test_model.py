@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -287,3 +288,89 @@ def test_no_reader_unpickles():
         text = Path(module.__file__).read_text()
         assert "import pickle" not in text
         assert "allow_pickle" not in text
+
+
+def named(**changes):
+    """Return a model of four words with a record of three epochs."""
+    rows = np.array([[4, 0, 0], [0, 3, 0], [0, 2, 1], [4, 2, 1]], np.float32)
+    about = {"architecture": "skipgram", "objective": "neg", "epochs": 3, "options": {"negative": 5}}
+    record = {"epochs": [{"loss": loss} for loss in (3.0, 2.0, 1.5)], "corpus": {"tokens": 12_345}}
+    given = {"settings": about, "record": record, "output": rows[::-1].copy(), **changes}
+    return Model(["king", "man", "woman", "queen"], np.array([4, 3, 2, 1]), rows, **given)
+
+
+def test_a_model_answers_for_its_words():
+    model = named()
+    np.testing.assert_array_equal(model["woman"], [0, 2, 1])
+    np.testing.assert_array_equal(model[["queen", "man"]], [[4, 2, 1], [0, 3, 0]])
+    assert "king" in model
+    assert "kings" not in model
+    assert (len(model), list(model)) == (4, model.words)
+    assert model.most_similar(["king", "woman"], ["man"], topn=1)[0][0] == "queen"
+    assert [word for word, _ in model.most_similar("king")] == ["queen", "man", "woman"]
+
+
+def test_an_unknown_word_is_a_key_error_that_names_similar_words():
+    for ask in (named().__getitem__, named().most_similar):
+        with pytest.raises(KeyError, match=r"'quen'.*'queen'") as caught:
+            ask("quen")
+        assert isinstance(caught.value, DataError)
+
+
+def test_queries_use_the_vectors_that_the_record_names():
+    model = named(record={"vectors": "in+out"})
+    np.testing.assert_array_equal(model["king"], model.input[0] + model.output[0])
+    np.testing.assert_array_equal(model.to_keyed_vectors().vectors, model.vectors())
+    np.testing.assert_array_equal(model.to_keyed_vectors("in").vectors, model.input)
+
+
+def test_keyed_vectors_of_a_model_are_independent_of_it():
+    model = named()
+    keyed = model.to_keyed_vectors()
+    keyed.vectors[0] = 9
+    np.testing.assert_array_equal(model["king"], [4, 0, 0])
+    assert keyed.get_vecattr("queen", "count") == 1
+
+
+def test_a_model_saves_itself(tmp_path):
+    named().save(tmp_path / "m")
+    assert load_model(tmp_path / "m").words == named().words
+    with pytest.raises(OutputError, match="exists"):
+        named().save(tmp_path / "m")
+    named().save(tmp_path / "m", force=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "record", "expected"),
+    [
+        (None, None, "Model(4 words x 3, skipgram neg, 3 epochs)"),
+        ({}, {}, "Model(4 words x 3)"),
+        ({"objective": "hs", "epochs": 1}, {"epochs": "many"}, "Model(4 words x 3, hs, 1 epoch)"),
+        ({"objective": "a\nb", "epochs": None}, {"epochs": [{"loss": None}]}, "Model(4 words x 3, a?b)"),
+    ],
+)
+def test_the_repr_is_one_line(settings, record, expected):
+    given = {"settings": settings, "record": record}
+    assert repr(named(**{name: value for name, value in given.items() if value is not None})) == expected
+
+
+def test_a_notebook_shows_facts_and_the_curve_of_the_loss():
+    text = named()._repr_html_()
+    tree = ElementTree.fromstring(text)
+    assert [row.findtext("td") for row in tree.iter("tr")][:2] == ["skipgram", "neg negative 5"]
+    assert "12,345 words" in text
+    points = tree.find("svg/polyline").get("points").split()
+    places = np.array([point.split(",") for point in points], float)
+    np.testing.assert_allclose(places[:, 0], [4, 160, 316])
+    np.testing.assert_allclose(places[:, 1], [4, 52, 76], atol=0.1)  # from the top: 3.0, 2.0, 1.5
+
+
+def test_a_notebook_runs_nothing_that_a_file_names():
+    bad = "<script>alert(1)</script>"
+    settings = dict.fromkeys(("architecture", "objective", "window", "alpha"), bad) | {"options": {bad: bad}}
+    record = {"init_from": {"name": bad}, "epochs": [{"loss": bad}], "corpus": [bad], "best_epoch": {bad: bad}}
+    text = named(settings=settings, record=record)._repr_html_()
+    assert "<script" not in text
+    ElementTree.fromstring(text)
+    for odd in (7, [3], [{"loss": float("inf")}] * 2, [{"loss": None}] * 2):
+        assert "<svg" not in named(record={"epochs": odd})._repr_html_()

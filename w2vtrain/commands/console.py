@@ -145,6 +145,7 @@ class Console:
             read=self._read,
             kept=self._kept,
             warning=self.warning,
+            started=self._started,
             ready=self._ready,
             training=self._training,
             epoch=self._epoch,
@@ -238,6 +239,11 @@ class Console:
 
     def _kept(self, words: int, share: float) -> None:
         self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")
+
+    def _started(self, facts: dict[str, Any]) -> None:
+        self._log("started_from", **facts)
+        new, parts = facts["new_words"], ", ".join(facts["parts"])
+        self.say(f"started     from {facts['name']}: {facts['words']:,} words known, {new:,} new; took {parts}")
 
     def _ready(self, seconds: float) -> None:
         self._unexpect()

@@ -19,7 +19,7 @@ from w2vtrain.commands.preflight import check_apart, check_begun, check_folders,
 from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
-from w2vtrain.errors import ConfigError, InputMissing, Stopped, W2VError
+from w2vtrain.errors import ConfigError, InputMissing, Stopped, UsageError, W2VError
 from w2vtrain.objectives import engine_of
 from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
@@ -31,6 +31,7 @@ from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as train
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run, listening
+from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.training.writer import SLOW
 
 NOBODY = Named()
@@ -45,7 +46,8 @@ def fit(
     comes from a run folder, not from the command line.
     """
     named.allow()
-    asked, origins = resolve(request.flags, environment, request.config)
+    start = WarmStart.load(request.init_from) if request.init_from else None
+    asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
     for name, why in without_effect(asked).items():
         if origins[name] == "command line":
             raise ConfigError(why)
@@ -54,6 +56,7 @@ def fit(
         origins["min_count"] = "--read-vocab"
     check_rules(asked, heldout=bool(request.heldout))
     settings, reason = effective(asked)
+    check_start(request, settings, start)
     if request.print_config:
         print_settings(asked, settings, origins)
         return
@@ -61,13 +64,13 @@ def fit(
     folder = run_folder(request)
     check_apart(request, folder)
     if folder is None:
-        _fit_locked(request, settings, reason, None)
+        _fit_locked(request, settings, reason, None, start)
         return
     with locked(folder):
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
             with listening(run):  # from here on, every signal stops or saves the run
-                _fit_locked(request, settings, reason, run, resumed)
+                _fit_locked(request, settings, reason, run, start, resumed)
                 run.finish()
         except Exception:
             run.settle(SLOW)
@@ -85,7 +88,21 @@ def without_effect(settings: Settings) -> dict[str, str]:
     return {}
 
 
-def _fit_locked(request: FitRequest, settings: Settings, reason: str, run: Run | None, resumed: bool = False) -> None:
+def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
+    """Raise UsageError or ConfigError if the run cannot start from what --init-from names."""
+    if start is None:
+        if request.grow_vocabulary is not None:
+            raise UsageError("grow-vocabulary: has no effect without --init-from")
+        return
+    if start.model and request.read_vocab:
+        raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
+    start.check(settings, bool(request.grow_vocabulary))
+
+
+def _fit_locked(
+    request: FitRequest, settings: Settings, reason: str, run: Run | None, start: WarmStart | None,
+    resumed: bool = False,
+) -> None:  # fmt: skip
     """Begin or continue a run: determine its outputs, lock them, train with a log, and write the results."""
     found = None
     if run:
@@ -115,14 +132,14 @@ def _fit_locked(request: FitRequest, settings: Settings, reason: str, run: Run |
                 if complete:
                     console.complete(files)
                 else:
-                    _train(request, settings, console, files, run, found)
+                    _train(request, settings, console, files, run, found, start)
         finally:
             console.close()
 
 
 def _train(
     request: FitRequest, settings: Settings, console: Console, files: list[str], run: Run | None,
-    found: Checkpoint | None,
+    found: Checkpoint | None, start: WarmStart | None,
 ) -> None:  # fmt: skip
     vocabulary = None
     if request.read_vocab:
@@ -130,7 +147,8 @@ def _train(
     if run:
         run.prepare()
     cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
-    inputs = Inputs(request.sources, request.heldout, vocabulary, cache)
+    grow = bool(request.grow_vocabulary)
+    inputs = Inputs(request.sources, request.heldout, vocabulary, cache, start=start, grow=grow)
     events, changed = console.events(), request.allow_changed
     model = train(inputs, settings, events=events, run=run, found=found, allow_changed=changed)
     started = time.monotonic()

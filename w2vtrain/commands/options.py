@@ -100,7 +100,7 @@ def setting_option(name: str) -> Decorator:
     if default is not None:
         text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
     return click.option(
-        flag, *row.flags, name, default=None, metavar=row.parser.metavar, help=text,
+        flag, *(f"--{option(other)}" for other in row.names), name, default=None, metavar=row.parser.metavar, help=text,
         shell_complete=completion(row.parser),
     )  # fmt: skip
 

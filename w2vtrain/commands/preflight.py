@@ -86,7 +86,8 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
         corpus += [file.path for file in corpus_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
-    inputs = {os.path.realpath(file) for file in [*corpus, request.read_vocab, request.config] if file and file != "-"}
+    read = [*corpus, request.read_vocab, request.init_from, request.config]
+    inputs = {os.path.realpath(file) for file in read if file and file != "-"}
     if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
         raise UsageError(f"{lost[0]}: is both input and output; choose another name")
     for file in all_files:

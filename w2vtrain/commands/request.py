@@ -31,6 +31,8 @@ class FitRequest:
     save_model: str | None = None
     save_vocab: str | None = None
     read_vocab: str | None = None
+    init_from: str | None = None
+    grow_vocabulary: bool | None = None
     heldout: Sequence[str] = ()
     log_json: str | None = None
     config: str | None = None

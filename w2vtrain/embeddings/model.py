@@ -3,13 +3,17 @@
 This module does not train or resume (checkpoint.py keeps the state of a run), and it never unpickles anything.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats.model_file import FIXED, settings_and_record, which_vectors
 from w2vtrain.formats.safetensors import (
@@ -24,7 +28,7 @@ from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A trained model.
 
@@ -47,11 +51,20 @@ class Model:
         Facts about the run: versions, corpus, loss of each epoch, scores. JSON has no NaN: a NaN in `settings` or
         `record` is None after saving and loading.
 
+    Notes
+    -----
+    ``model[word]`` is the word's row of `vectors`, or a matrix for a list of words; an unknown word is a KeyError that
+    names similar words. ``word in model`` and ``len(model)`` ask for words, and iteration yields them. Queries use the
+    weights of the first query: call `to_keyed_vectors` again if `input` or `output` changed since.
+
     Examples
     --------
     >>> import w2vtrain
     >>> model = w2vtrain.load_model("model.safetensors")
-    >>> model.vectors()[:][model.words.index("water")]  # the vector of a word
+    >>> model["water"].shape == (model.input.shape[1],)
+    True
+    >>> "water" in model, len(model) == len(model.words)
+    (True, True)
 
     """
 
@@ -62,6 +75,110 @@ class Model:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._keyed.key_to_index
+
+    def __getitem__(self, word_or_words: str | Sequence[str]) -> NDArray[np.float32]:
+        return self._keyed[word_or_words]
+
+    def __repr__(self) -> str:
+        return summary(len(self.words), self.input.shape[1], self.settings, self.record)
+
+    def _repr_html_(self) -> str:
+        return html(repr(self), self.settings, self.record)
+
+    @cached_property
+    def _keyed(self) -> KeyedVectors:
+        """What answers queries. It shares memory with `input` if these are the vectors."""
+        return KeyedVectors.of(self.words, self._exported("auto"), self.counts)
+
+    def _exported(self, export: str) -> NDArray[np.float32]:
+        return exported(self.input, self.output, which_vectors(self.record, export), "model")[:]
+
+    def most_similar(
+        self,
+        positive: str | Sequence[str] | NDArray[np.float32] = (),
+        negative: str | Sequence[str] = (),
+        topn: int = 10,
+    ) -> list[tuple[str, float]]:
+        """Return the words nearest to a word, a vector or a combination of words, by cosine.
+
+        Parameters
+        ----------
+        positive, negative : str, sequence of str, or ndarray
+            What to add and what to subtract, as unit vectors. `to_keyed_vectors` has all of gensim's queries.
+        topn : int, default 10
+            The number of answers.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and cosines, nearest first, without the words of the query.
+
+        Raises
+        ------
+        KeyError
+            If a word is unknown; the message names similar words. It is also a DataError.
+        ValueError
+            If there is neither a word nor a vector.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> model = w2vtrain.load_model("model.safetensors")
+        >>> len(model.most_similar("water", topn=3))
+        3
+        >>> answers = model.most_similar(positive=["king", "woman"], negative=["man"])
+
+        """
+        return self._keyed.most_similar(positive, negative, topn)
+
+    def to_keyed_vectors(self, export: str = "auto") -> KeyedVectors:
+        """Return the vectors as `KeyedVectors`, which have all queries, and gensim's names and results.
+
+        Parameters
+        ----------
+        export : str, default "auto"
+            As for `vectors`.
+
+        Returns
+        -------
+        KeyedVectors
+            It has the counts as the attribute "count", and shares no memory with the model.
+
+        Raises
+        ------
+        UsageError, DataError
+            As for `vectors`.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> vectors = w2vtrain.load_model("model.safetensors").to_keyed_vectors()
+        >>> bool(vectors.similarity("water", "water") > 0.999)
+        True
+
+        """
+        return KeyedVectors.of(self.words, self.vectors(export), self.counts)
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the model to a safetensors file: see `save_model`.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> model = w2vtrain.train("data/simplewiki.txt", epochs=1)
+        >>> model.save("model.safetensors", force=True)
+
+        """
+        save_model(path, self, force)
 
     def vectors(self, export: str = "auto") -> NDArray[np.float32]:
         """Return the vectors that ``w2vtrain fit`` writes, one row per word, as a new array.
@@ -90,7 +207,7 @@ class Model:
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
-        return exported(self.input, self.output, which_vectors(self.record, export), "model")[:].copy()
+        return self._exported(export).copy()
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:

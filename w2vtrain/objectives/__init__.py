@@ -7,6 +7,7 @@ options that the command line offers. Lists of objectives show the first sentenc
 heading that the optional attribute `GROUP` selects.
 """
 
+import difflib
 import inspect
 import re
 from typing import Any
@@ -97,7 +98,9 @@ def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     for key, value in given.items():
         if key not in options:
             has = ", ".join(options) or "none"
-            raise ConfigError(f"objective {name} has no option {key!r} (it has: {has})")
+            close = difflib.get_close_matches(key, options, 1, 0.5)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(f"objective {name} has no option {shown(key)} (it has: {has}){hint}")
         options[key] = _like(options[key], value, f"option {key} of objective {name}")
     return options
 

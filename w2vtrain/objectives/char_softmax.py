@@ -147,6 +147,11 @@ class CharSoftmax(CharScorer):
         """Return all learned arrays by name. Their size does not depend on the number of words."""
         return self.theta
 
+    @classmethod
+    def can_grow(cls, options: dict[str, Any]) -> bool:
+        """Return True: the network belongs to letters, not to words."""
+        return True
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the network for the model file. Its letters need not be stored, because the words determine them."""
         return {f"char.{name}": array for name, array in self.theta.items()}

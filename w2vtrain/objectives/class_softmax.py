@@ -163,6 +163,11 @@ class ClassSoftmax(ClassScorer):
         """Return the rows of words and classes: weight decay shrinks both."""
         return [self.output, self.rows]
 
+    @classmethod
+    def can_grow(cls, options: dict[str, Any]) -> bool:
+        """Return False: new words change the classes, and rows learned what distinguishes words within a class."""
+        return False
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the classes and their rows, which the model file stores in addition to `output`.
 

@@ -113,6 +113,15 @@ class Objective(Protocol):
         """Return the arrays that the model file stores besides the output rows, by name. Default: none."""
         return {}
 
+    @classmethod
+    def can_grow(cls, options: dict[str, Any]) -> bool:
+        """Return True if what was learned fits a vocabulary to which words are added, and whose order has changed.
+
+        Each learned array must have one row per word, or no row that belongs to a word. Default: True if there is one
+        output row per word.
+        """
+        return has_word_rows(cls)
+
     def optimum(self, P: np.ndarray) -> np.ndarray | None:
         """Return the probabilities that training converges to, (C, V), or None if they are unknown. Default: P itself.
 
@@ -214,6 +223,9 @@ class BlockObjective(Objective, Protocol):
     def output(self) -> np.ndarray:
         """The output rows for the model file, (rows, width); zero rows if there are none. May be a plain attribute."""
         raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Recompute what depends on the parameters, after they were replaced by those of a model. Default: nothing."""
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Train on one block; return its summed loss and -dL/dH (B, width), both computed from the old parameters.

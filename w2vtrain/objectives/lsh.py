@@ -334,13 +334,17 @@ class Lsh(RowObjective):
             self._grow_old(len(H))
         return loss, dH
 
+    def refresh(self) -> None:
+        """Rebuild the tables from the current rows."""
+        self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
+
     def _grow_old(self, examples: int) -> None:
         """Age the tables, and rebuild them when due. One thread does so; the others continue with the old tables."""
         self.age[0] += examples
         if self.age[0] >= self.rebuild and self.lock.acquire(blocking=False):
             try:
                 self.age[0] = 0
-                self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
+                self.refresh()
             finally:
                 self.lock.release()
 

@@ -160,6 +160,11 @@ class NoiseContrastive(NamedTuple):
         """One target and its noise words."""
         return self.negative + 1
 
+    @classmethod
+    def can_grow(cls, options: dict[str, Any]) -> bool:
+        """Return whether a learned log Z, if any, belongs to words rather than to hashes of word ids."""
+        return not options["z_table"]
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the alias table of the noise distribution, log kQ, and log Z if it is learned."""
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}

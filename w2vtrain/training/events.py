@@ -5,6 +5,7 @@ Callbacks do not control the run: their return values are ignored. An exception 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.text.encoded import EncodedCorpus
@@ -18,6 +19,7 @@ class Events:
     reading(bytes read, total bytes or None if unknown, tokens): several times per second while the corpus is read.
     read(corpus, seconds): the corpus has been read and encoded.
     kept(words, share): the words that subsampling is expected to keep per epoch, and their share of all words, 0 to 1.
+    started(facts): the weights were copied from a trained model; the facts are the new model's ``record["init_from"]``.
     warning(sentence): something looks wrong, but may be intended.
     resumed(state): training continues from a checkpoint.
     ready(seconds): the weights are initialized and the kernels compiled, which took this long.
@@ -26,12 +28,23 @@ class Events:
     epoch(epoch, score): an epoch has been learned and, if there is held-out text, scored; otherwise score is None.
 
     By default, each callback does nothing.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> losses = []
+    >>> events = w2vtrain.Events(epoch=lambda epoch, score: losses.append(epoch.loss))
+    >>> model = w2vtrain.train("data/simplewiki.txt", vector_size=50, epochs=2, events=events)
+    >>> losses[1] < losses[0]
+    True
+
     """
 
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None
     read: Callable[[EncodedCorpus, float], None] = lambda ids, seconds: None
     kept: Callable[[int, float], None] = lambda words, share: None
     warning: Callable[[str], None] = lambda sentence: None
+    started: Callable[[dict[str, Any]], None] = lambda facts: None
     resumed: Callable[[State], None] = lambda state: None
     ready: Callable[[float], None] = lambda seconds: None
     training: Callable[[Progress], None] = lambda progress: None

@@ -33,7 +33,9 @@ def vocabulary_checksum(vocabulary: Vocabulary) -> int:
 
 
 def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise CorpusChanged if the tokens or the vocabulary differ from `before`; name the files that have changed."""
+    """Raise CorpusChanged if tokens, vocabulary or initial model differ from `before`; name what has changed."""
+    if (start := now.get("init_from")) and start["sha256"] != before.get("init_from", {}).get("sha256"):
+        raise CorpusChanged(f"{start['name']}, which the run started from, changed since the run began")
     if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
         return
     old = {file["path"]: file for file in before.get("files", [])}

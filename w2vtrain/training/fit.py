@@ -21,7 +21,7 @@ from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
-from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.source import Source
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import compile_engine
@@ -38,6 +38,7 @@ from w2vtrain.training.run_folder import Run
 from w2vtrain.training.suspicions import suspicions, thinned
 from w2vtrain.training.trainer import Engine, check_finite, make_engine, train
 from w2vtrain.training.units import Interrupted, Watch
+from w2vtrain.training.warm_start import WarmStart
 
 
 def effective(settings: Settings) -> tuple[Settings, str]:
@@ -74,16 +75,19 @@ def fit(
 ) -> Model:
     """Train a model on text, with settings from `effective`.
 
-    `prepare` is called with the engine before training: it may change the initial values in `engine.state()`, and keep
-    the views `engine.weights()`, which training updates. With `run`, checkpoints are saved in the run folder, and
-    training resumes from the checkpoint `found`. If the corpus has changed since then, training starts over if
-    `allow_changed` is true; otherwise CorpusChanged is raised. With held-out text, the model has the weights of the
-    epoch that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
-    learned, and how long it took. All errors are subclasses of W2VError, except those that an
-    iterable in `inputs` raises; DataError is raised if there is no example to learn from.
+    With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
+    it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
+    With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
+    has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
+    held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
+    epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
+    W2VError, except those that an iterable in `inputs` raises; DataError is raised if there is no example to learn
+    from.
     """
     events, record = events or Events(), Record()
     check_rules(settings, heldout=bool(inputs.heldout))
+    if inputs.start:
+        inputs.start.check(settings, inputs.grow)
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record)
@@ -92,15 +96,18 @@ def fit(
     has_blocks = engine_of(settings.objective) == "blocks"
     more = architecture.input_rows(words) if composes(architecture) else 0
     hot = 0 if has_blocks else replicas(words, int(settings.threads))
-    check_memory(words, width, 2 if inputs.heldout else 1, more, hot)  # the best weights are kept, too
+    copies = 1 + bool(inputs.heldout) + bool(inputs.start)  # the best weights and the initial model are kept, too
+    check_memory(words, width, copies, more, hot)
     if run:
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
         learner = _Learner(inputs, settings, ids, events, record, run, probe)
+        if inputs.start:
+            learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
         if run:
-            learner.identity = fingerprint(corpus, ids)
+            learner.identity |= fingerprint(corpus, ids)
         if found:
             learner.resume(found, allow_changed)
         if run:
@@ -112,17 +119,7 @@ def fit(
 def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    ids = inputs.encoded or encode(
-        corpus,
-        min_count=settings.min_count,
-        max_vocab=settings.max_vocab,
-        vocabulary=inputs.vocabulary,
-        max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end,
-        threads=int(settings.threads),
-        folder=inputs.folder,
-        progress=events.reading,
-    )
+    ids = inputs.encoded or (_grown if inputs.grow else _encoded)(inputs, corpus, settings, events)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -130,6 +127,30 @@ def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) ->
     for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
         events.warning(sentence)
     return corpus, ids
+
+
+def _encoded(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+    """Encode the corpus with the given words, those of the model that the run starts from, or its own."""
+    return encode(
+        corpus,
+        min_count=settings.min_count,
+        max_vocab=settings.max_vocab,
+        vocabulary=inputs.vocabulary or (inputs.start.vocabulary() if inputs.start else None),
+        max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end,
+        threads=int(settings.threads),
+        folder=inputs.folder,
+        progress=events.reading,
+    )
+
+
+def _grown(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+    """Encode the corpus with the words of the model that the run starts from, and the corpus's frequent new words."""
+    assert inputs.start
+    end = settings.sentence_end
+    with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
+        words = inputs.start.grown(counted, settings)
+        return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
 
 
 class _Learner:
@@ -155,6 +176,12 @@ class _Learner:
         windows = windows_of(settings, ids.vocabulary)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
         self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
+
+    def start(self, start: WarmStart) -> None:
+        """Start from the weights of a trained model, and record it."""
+        self.record.init_from = start.copy_to(self.engine, self.settings, self.ids.vocabulary.words)
+        self.identity["init_from"] = {"name": start.name, "sha256": start.sha256}
+        self.events.started(self.record.init_from)
 
     def train(self) -> None:
         """Train all remaining epochs."""
@@ -239,7 +266,7 @@ class _Learner:
             self._restore(found)
         except CorpusChanged as error:
             if not self.run or not allow_changed:
-                raise CorpusChanged(f"{error}; restore the corpus, or use --allow-changed to start over") from None
+                raise CorpusChanged(f"{error}; restore it, or use --allow-changed to start over") from None
             self.run.warn(f"{error}; the run starts over")
             self.run.forget()
         except (AttributeError, KeyError, TypeError, ValueError) as error:

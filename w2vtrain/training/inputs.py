@@ -16,6 +16,7 @@ from w2vtrain.text.encoded import EncodedCorpus, encode
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.warm_start import WarmStart
 
 CHUNK = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
@@ -32,9 +33,10 @@ Texts = Files | TokenLists | Source | HasSource
 class Inputs:
     """The text that a run reads.
 
-    sources: the corpus; heldout: held-out text; vocabulary: used instead of
-    counting the corpus's words; folder: holds the encoded corpus during training, by default the system's folder for
-    temporary files; encoded: the corpus if it is encoded already, so that `sources` are not read.
+    sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds
+    the encoded corpus during training, by default the system's folder for temporary files; encoded: the corpus if it is
+    encoded already, so that `sources` are not read; start: a trained model or vectors that the run starts from, whose
+    words are trained; grow: whether new words join those of `start`.
     """
 
     sources: Sources
@@ -42,6 +44,8 @@ class Inputs:
     vocabulary: Vocabulary | None = None
     folder: Path | None = None
     encoded: EncodedCorpus | None = None
+    start: WarmStart | None = None
+    grow: bool = False
 
 
 def sources_of(texts: Texts) -> Sources:

@@ -35,7 +35,7 @@ SEALED = ("run", "cwd", "request", "settings")
 """Fields that the digest covers."""
 FREE = ("threads", "stall_timeout")
 """Settings that may change when a run is resumed."""
-DECIDING = ("sources", "heldout", "read_vocab")
+DECIDING = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
 """Fields of the request that affect the result, in addition to the settings."""
 
 

@@ -16,11 +16,13 @@ from w2vtrain.training.perplexity import PerplexityScore
 class Record:
     """The record of a run while it is being built.
 
-    epochs: one entry per epoch in JSON types, at most schedule.MOST_EPOCHS; seconds: time by phase, in order.
+    epochs: one entry per epoch in JSON types, at most schedule.MOST_EPOCHS; seconds: time by phase, in order;
+    init_from: what the run started from, see `WarmStart.copy_to`; empty for new weights.
     """
 
     epochs: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    init_from: dict[str, Any] = field(default_factory=dict)
 
     def add(self, epoch: Epoch, spent: float, heldout: PerplexityScore | None) -> None:
         """Add an epoch. spent: seconds of training so far; heldout: the epoch's score, or None."""
@@ -49,6 +51,8 @@ class Record:
             "peak_memory_bytes": peak_memory(),
             "versions": versions(),
         }
+        if self.init_from:
+            record["init_from"] = self.init_from
         return record if best_epoch is None else {**record, "best_epoch": best_epoch}
 
 

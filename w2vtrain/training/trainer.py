@@ -30,9 +30,14 @@ STALLED = (
 
 
 class Engine(Protocol):
-    """The interface of WindowEngine and BlockEngine, which learn chunks. slice: chunks per call of `learn`."""
+    """The interface of WindowEngine and BlockEngine, which learn chunks.
+
+    slice: chunks per call of `learn`; architecture, objective: what is trained.
+    """
 
     slice: int
+    architecture: Any
+    objective: Any
 
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""

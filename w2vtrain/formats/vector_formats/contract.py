@@ -37,7 +37,9 @@ class Vectors:
     --------
     >>> import w2vtrain
     >>> vectors = w2vtrain.read_vectors("vectors.txt")
-    >>> dict(zip(vectors.words, vectors.matrix))["water"]  # the vector of a word
+    >>> vector = dict(zip(vectors.words, vectors.matrix))["water"]
+    >>> vector.shape == (vectors.matrix.shape[1],)
+    True
 
     """
 

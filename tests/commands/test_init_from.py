@@ -1,0 +1,135 @@
+"""`fit --init-from` starts from a model or from vectors, and a run that was killed resumes with the same start."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from w2vtrain import load_model, read_vectors, save_model
+from w2vtrain.training.run_folder import Run
+
+SMALL = ["--vector-size", "8", "--min-count", "2", "--sample", "0"]
+MORE = ["--threads", "1", "--epochs", "2"]
+
+
+@pytest.fixture
+def folder(tmp_path, w2vtrain_here):
+    """Return a folder with a model, its vectors, and another text that has one more word."""
+    rng = np.random.default_rng(5)
+    for name, words in (("first", 12), ("second", 13)):
+        lines = [" ".join(f"w{k}" for k in rng.integers(0, words, 9)) for _ in range(400)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    words = ["fit", "first.txt", "-o", "first.vec", "--save-model", "first.model", *SMALL, *MORE]
+    assert w2vtrain_here(words, tmp_path)[0] == 0
+    return tmp_path
+
+
+def start(output, *more, model="first.model"):
+    saved = f"{output}.model"
+    return ["fit", "second.txt", "-o", output, "--save-model", saved, "--init-from", model, *MORE, *more]
+
+
+def test_a_model_gives_its_words_settings_and_weights(folder, w2vtrain_here):
+    code, _, said = w2vtrain_here(start("more.vec", "--alpha", "1e-9"), folder)
+    assert code == 0, said
+    assert "started     from first.model: 12 words known, 0 new; took input, output" in said
+    before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
+    assert after.words == before.words
+    np.testing.assert_array_equal(after.counts, before.counts)
+    np.testing.assert_allclose(after.input, before.input, atol=1e-5)
+    np.testing.assert_allclose(after.output, before.output, atol=1e-5)
+    assert (after.settings["vector_size"], after.settings["alpha"]) == (8, 1e-9)
+    facts = json.loads((folder / "more.vec.json").read_text())["record"]["init_from"]
+    assert (facts["name"], facts["words"], facts["new_words"]) == ("first.model", 12, 0)
+    assert len(facts["sha256"]) == 64
+
+
+def test_new_words_join_only_with_grow_vocabulary(folder, w2vtrain_here):
+    code, _, said = w2vtrain_here(start("more.vec", "--grow-vocabulary", "--alpha", "1e-9"), folder)
+    assert code == 0, said
+    assert "12 words known, 1 new" in said
+    before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
+    assert set(after.words) - set(before.words) == {"w12"}
+    assert after.counts.sum() == 2 * before.counts.sum()
+    rows = [after.words.index(word) for word in before.words]
+    np.testing.assert_allclose(after.input[rows], before.input, atol=1e-5)
+
+
+def test_vectors_give_input_rows_and_the_corpus_the_words(folder, w2vtrain_here):
+    words = start("more.vec", "--alpha", "1e-9", *SMALL[2:], model="first.vec")
+    code, _, said = w2vtrain_here(words, folder)
+    assert code == 0, said
+    assert "12 words known, 1 new; took input" in said
+    before, after = read_vectors(folder / "first.vec"), load_model(folder / "more.vec.model")
+    for word, vector in zip(before.words, before.matrix, strict=True):
+        np.testing.assert_allclose(after.input[after.words.index(word)], vector, atol=1e-5)
+    assert len(after.words) == 13
+
+
+def stopped_after(slices, monkeypatch, run):
+    """Let `run` save a checkpoint and stop after this many slices."""
+    calls, due = itertools.count(1), Run.due
+
+    def stopping(self):
+        self.stopping = self.stopping or next(calls) == slices
+        return due(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "due", stopping)
+        code, _, said = run()
+    assert code == 75, said
+
+
+@pytest.mark.parametrize("command", ["fit", "resume"])
+def test_a_stopped_run_ends_with_the_same_bytes(folder, w2vtrain_here, monkeypatch, command):
+    more = ["--grow-vocabulary", "--checkpoint-every", "0"]
+    assert w2vtrain_here(start("whole.vec", *more), folder)[0] == 0
+    words = start("more.vec", *more)
+    stopped_after(5, monkeypatch, lambda: w2vtrain_here(words, folder))
+    code, _, said = w2vtrain_here(words if command == "fit" else ["resume", "more.vec.run"], folder)
+    assert code == 0, said
+    assert "resumed     from a checkpoint" in said
+    assert (folder / "more.vec").read_bytes() == (folder / "whole.vec").read_bytes()
+    whole, more = load_model(folder / "whole.vec.model"), load_model(folder / "more.vec.model")
+    np.testing.assert_array_equal(more.output, whole.output)
+    assert more.record["init_from"] == whole.record["init_from"]
+
+
+def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_here, monkeypatch):
+    words = start("more.vec", "--checkpoint-every", "0")
+    stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
+    other = load_model(folder / "first.model")
+    other.input[3, 1] += 1
+    save_model(folder / "first.model", other, force=True)
+    code, _, said = w2vtrain_here(words, folder)
+    assert code == 65
+    assert "first.model, which the run started from, changed since the run began; restore it, or use" in said
+    assert w2vtrain_here([*words, "--allow-changed"], folder)[0] == 0
+
+
+def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
+    words = start("more.vec", "--checkpoint-every", "0")
+    stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
+    code, _, said = w2vtrain_here([*words, "--grow-vocabulary"], folder)
+    assert code == 78
+    assert "belongs to another run (grow_vocabulary None, not True)" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--init-from", "first.model", "--vector-size", "9"], 78, "vectors of 8 dimensions, not 9"),
+        (["--init-from", "first.model", "--read-vocab", "v"], 2, "the model has the vocabulary; leave out --read-v"),
+        (["--init-from", "first.vec", "--grow-vocabulary"], 78, "has no counts to add to"),
+        (["--init-from", "nowhere"], 66, "nowhere cannot be opened"),
+        (["--init-from", "first.txt"], 65, "first.txt"),
+        (["--grow-vocabulary"], 2, "has no effect without --init-from"),
+        (["--init-from", "first.model", "--save-model", "first.model", "--force"], 2, "is both input and output"),
+    ],
+)
+def test_mistakes_are_reported_before_anything_is_written(folder, w2vtrain_here, more, code, message):
+    found, _, said = w2vtrain_here(["fit", "second.txt", "-o", "x.vec", *more], folder)
+    assert found == code
+    assert message in said.splitlines()[-1]
+    assert not list(folder.glob("x.vec*"))

@@ -1,0 +1,81 @@
+"""Describe a model in one line and, for notebooks, as HTML with the curve of its loss.
+
+The facts are those of the model's settings and record, which may come from any file: nothing is trusted, and a fact
+that is missing or odd is left out. Nothing is computed from the weights.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+WIDTH, HEIGHT, EDGE = 320, 80, 4
+"""Size of the curve, and the space around it, in pixels."""
+LONGEST = 60
+"""Characters of a name or an option that are shown."""
+
+
+def summary(words: int, size: int, settings: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Return one line such as ``Model(253,854 words x 200, skipgram neg, 3 epochs)``."""
+    names = " ".join(shown(settings[name]) for name in ("architecture", "objective") if settings.get(name))
+    epochs = len(losses(record)) or settings.get("epochs")
+    trained = f"{epochs:,} epoch{'s' * (epochs != 1)}" if isinstance(epochs, int) else ""
+    return f"Model({', '.join(filter(None, [f'{words:,} words x {size:,}', names, trained]))})"
+
+
+def html(title: str, settings: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Return a table of the main facts and, if at least two epochs have a loss, its curve as SVG, without scripts."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+        for name, text in facts(settings, record)
+    )
+    found = losses(record)
+    return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{curve(found) if len(found) > 1 else ''}</div>"
+
+
+def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the main facts as pairs of a name and a text."""
+    found, options, values = losses(record), settings.get("options"), []
+    if isinstance(options, Mapping):
+        values = [f"{shown(name)} {shown(value)}" for name, value in list(options.items())[:10]]
+    corpus, start = record.get("corpus"), record.get("init_from")
+    rows = [
+        ("architecture", settings.get("architecture")),
+        ("objective", " ".join(filter(None, [shown(settings.get("objective") or ""), ", ".join(values)]))),
+        ("window", settings.get("window")),
+        ("learning rate", settings.get("alpha")),
+        ("corpus", corpus.get("tokens") if isinstance(corpus, Mapping) else None),
+        ("started from", start.get("name") if isinstance(start, Mapping) else None),
+        ("best epoch", record.get("best_epoch")),
+        ("loss", f"{found[0]:.4f} to {found[-1]:.4f} in {len(found):,} epochs" if found else None),
+    ]
+    units = {"corpus": " words"}
+    return [(name, shown(value) + units.get(name, "")) for name, value in rows if value not in (None, "")]
+
+
+def shown(value: Any) -> str:
+    """Return a value as one line of at most LONGEST characters; whole numbers have thousands separators."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        text = "".join(c if c.isprintable() else "?" for c in str(value)[: LONGEST + 1])
+        return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**18 else f"{float(value):g}"
+
+
+def losses(record: Mapping[str, Any]) -> list[float]:
+    """Return the mean loss of each epoch in a record, if all are numbers; otherwise none."""
+    epochs = record.get("epochs")
+    found = [epoch.get("loss") for epoch in epochs if isinstance(epoch, Mapping)] if isinstance(epochs, list) else []
+    numbers = [float(loss) for loss in found if isinstance(loss, int | float) and math.isfinite(loss)]
+    return numbers if len(numbers) == len(found) else []
+
+
+def curve(values: Sequence[float]) -> str:
+    """Return a line through n >= 2 values as SVG; it takes the color of the text around it."""
+    low, high = min(values), max(values)
+    step, scale = (WIDTH - 2 * EDGE) / (len(values) - 1), (HEIGHT - 2 * EDGE) / ((high - low) or 1)
+    points = " ".join(f"{EDGE + i * step:.1f},{EDGE + (high - value) * scale:.1f}" for i, value in enumerate(values))
+    title = f"loss by epoch: {values[0]:.4f} to {values[-1]:.4f}"
+    return (
+        f'<svg role="img" aria-label="{title}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">'
+        f'<title>{title}</title><polyline points="{points}" fill="none" stroke="currentColor" stroke-width="2"/></svg>'
+    )

@@ -1,0 +1,47 @@
+"""A progress bar for Python: a widget in notebooks, a line on standard error elsewhere.
+
+The bar of the command line is in commands/console.py.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from w2vtrain.engines.schedule import Progress
+from w2vtrain.training.events import Events
+
+
+@contextmanager
+def progress_bar(events: Events) -> Iterator[Events]:
+    """Yield events that also draw a bar for reading the corpus, and one for training; both end with the block."""
+    bars: dict[str, Any] = {}
+
+    def draw(name: str, done: int, total: int | None, unit: str, facts: str) -> None:
+        if name not in bars:
+            from tqdm.auto import tqdm
+
+            close()
+            bars[name] = tqdm(total=total, desc=name, unit=unit, unit_scale=True, leave=name == "training")
+        bar = bars[name]
+        bar.total = total
+        bar.set_postfix_str(facts, refresh=False)
+        bar.update(done - bar.n)
+
+    def close() -> None:
+        for bar in bars.values():
+            bar.close()
+
+    def reading(done: int, total: int | None, tokens: int) -> None:
+        events.reading(done, total, tokens)
+        draw("reading", done, total, "B", f"{tokens:,} words")
+
+    def training(at: Progress) -> None:
+        events.training(at)
+        loss = at.loss / max(1, at.examples)
+        draw("training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, loss {loss:.4f}")
+
+    try:
+        yield replace(events, reading=reading, training=training)
+    finally:
+        close()

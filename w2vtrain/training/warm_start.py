@@ -1,0 +1,314 @@
+"""Start a run from a trained model or from word vectors: take over words, settings, and all that was learned.
+
+Nothing is trained or written here. To continue an interrupted run exactly is another task: see checkpoint.py.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.aliases import translated
+from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import composes
+from w2vtrain.config import FIELDS, Settings, resolve, validated
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.model import Model, load_model
+from w2vtrain.errors import ConfigError, DataError, InvalidType, shown
+from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.objectives import objective_class
+from w2vtrain.system.json_text import json_text
+from w2vtrain.text.encoded import Counted
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.training.trainer import Engine
+
+NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout")
+"""Settings that a run does not take over from the model: they belong to its own schedule and machine."""
+TUNED = ("alpha", "shuffle", "block", "shrink_windows", "options")
+"""Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """What a run starts from: a trained model, or word vectors alone.
+
+    words: V distinct words; input: (V, d) float32, their vectors; model: the model, or None for vectors; name: what
+    messages call it.
+    """
+
+    words: list[str]
+    input: NDArray[np.float32]
+    model: Model | None = None
+    name: str = "the model"
+
+    @classmethod
+    def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
+        """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
+        if isinstance(source, Model):
+            return cls(source.words, source.input, source, name or "the model")
+        if isinstance(source, KeyedVectors):
+            words, matrix = [str(key) for key in source.index_to_key], source.vectors
+        elif isinstance(source, Vectors):
+            words, matrix = source.words, source.matrix
+        else:
+            raise InvalidType(f"cannot start from {shown(source)}: pass a Model, KeyedVectors or Vectors")
+        return cls(words, np.asarray(matrix, np.float32), None, name or "the vectors")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "WarmStart":
+        """Read a model, or vectors in any format. Raise the errors of `load_model` and `read_vectors`."""
+        is_model = sniff(path).kind == "model"
+        return cls.of(load_model(path) if is_model else read_vectors(path), str(path))
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the words and of all that is taken over: a resumed run must find the same."""
+        found, model = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass")), self.model
+        arrays: dict[str, NDArray[Any]] = {"input": self.input}
+        if model:
+            found.update(json_text(model.settings).encode())
+            arrays |= {"counts": model.counts, "output": model.output, **model.arrays}
+        for name in sorted(arrays):
+            found.update(f"\n{name} {arrays[name].shape} {arrays[name].dtype}\n".encode())
+            found.update(np.ascontiguousarray(arrays[name]).data)
+        return found.hexdigest()
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings that a run takes over unless others are given: for vectors, only their size.
+
+        Raise DataError if those of the model are invalid.
+        """
+        size = {"vector_size": self.input.shape[1]}
+        if self.model is None:
+            return size
+        try:
+            known, checked = translated(self.model.settings), validated(self.model.settings)
+        except ConfigError as error:
+            raise DataError(f"{self.name}: the model's settings: {error}") from error
+        found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in NEW}
+        return {name: value for name, value in found.items() if value is not None} | size
+
+    def resolve(
+        self, flags: Mapping[str, Any], environment: Mapping[str, str], config: str | Path | None = None
+    ) -> tuple[Settings, dict[str, str]]:
+        """Return a run's settings and their origins, as `config.resolve` does; what is not given is taken over."""
+        mine = self.settings
+        settings, origins = resolve(flags, environment, config, mine)
+        if any(getattr(settings, name) != mine.get(name) for name in ("objective", "architecture") if name in mine):
+            rest = {name: value for name, value in mine.items() if name not in TUNED}
+            settings, origins = resolve(flags, environment, config, rest)
+        return settings, origins
+
+    def check(self, settings: Settings, grow: bool) -> None:
+        """Raise ConfigError if a run with these effective settings cannot start here. grow: whether new words join."""
+        size = self.input.shape[1]
+        if settings.vector_size != size:
+            raise ConfigError(
+                f"vector-size: {self.name} has vectors of {size} dimensions, not {settings.vector_size}; leave out"
+                " --vector-size"
+            )
+        if composes(architecture_class(settings.architecture)) and not self._same("architecture", settings):
+            raise ConfigError(
+                f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
+                f" are not in {self.name}; start from a model of the same architecture"
+            )
+        if not grow:
+            return
+        if self.model is None:
+            raise ConfigError(
+                f"grow-vocabulary: {self.name} has no counts to add to, so the corpus alone decides which words are"
+                " trained; leave out --grow-vocabulary"
+            )
+        if not self._can_grow(settings):
+            raise ConfigError(
+                f"grow-vocabulary: what objective {settings.objective} has learned does not fit other words; leave out"
+                f" --grow-vocabulary, choose another objective, or start from the vectors alone, as `w2vtrain convert`"
+                " writes them"
+            )
+
+    def _same(self, name: str, settings: Settings) -> bool:
+        """Return whether the model has this setting in common with a run; False for vectors."""
+        return self.model is not None and self.settings.get(name) == getattr(settings, name)
+
+    def _can_grow(self, settings: Settings) -> bool:
+        """Return whether the learned arrays stay valid if words get other ids; True if only vectors are taken over."""
+        other = not self._same("objective", settings)
+        return other or bool(objective_class(settings.objective).can_grow(settings.options))
+
+    def vocabulary(self) -> Vocabulary | None:
+        """Return the words and counts of the model, in the order of a vocabulary; None for vectors.
+
+        With these, the tree, the noise and subsampling are those of the model.
+        """
+        if self.model is None:
+            return None
+        mine = Vocabulary(self.model.words, self.model.counts)
+        return mine if (np.diff(mine.counts) <= 0).all() else _sorted(mine.words, mine.counts)
+
+    def grown(self, corpus: Counted, settings: Settings) -> Vocabulary:
+        """Return the words of the model with the sums of the counts in both, and the corpus's frequent new words.
+
+        Words join that occur at least `settings.min_count` times in the corpus, the most frequent first, until there
+        are `settings.max_vocab` words. No word of the model is dropped.
+        """
+        assert self.model
+        counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
+        if settings.sentence_end:
+            counts.setdefault(SENTENCE_END, corpus.lines)
+        return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+
+    def copy_to(self, engine: Engine, settings: Settings, words: list[str]) -> dict[str, Any]:
+        """Replace the initial weights of a run with what was learned; return the facts for the run's record.
+
+        words: the run's vocabulary. New words keep their initial rows. With another objective or architecture, its own
+        arrays keep their initial values. Raise ConfigError if a learned array does not fit the run.
+        """
+        index = {word: row for row, word in enumerate(words)}
+        old = np.array([row for row, word in enumerate(self.words) if word in index], np.int64)
+        new = np.array([index[self.words[row]] for row in old.tolist()], np.int64)
+        taken = _Taking(self, engine, settings, words, old, new)
+        if len(old):
+            taken.architecture()
+            if self.model and self._same("objective", settings):
+                taken.objective(self._can_grow(settings))
+        elif self.words:
+            raise ConfigError(f"{self.name} has none of the {len(words):,} words of the corpus")
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "words": len(old),
+            "new_words": len(words) - len(old),
+            "parts": taken.parts,
+        }
+
+
+def union(mine: Vocabulary, found: Mapping[str, int], min_count: int, max_vocab: int | None = None) -> Vocabulary:
+    """Return a vocabulary with the sums of both counts, and with the words of `found` that `mine` lacks.
+
+    Of these, only words with `min_count` join, the most frequent first, while there are fewer than `max_vocab` words.
+    """
+    sums = [number + found.get(word, 0) for word, number in zip(mine.words, mine.counts.tolist(), strict=True)]
+    new = {word: number for word, number in found.items() if number >= min_count and word not in mine.index}
+    joining = _sorted(list(new), np.array(list(new.values()), np.int64))
+    room = len(joining) if max_vocab is None else max(0, max_vocab - len(mine))
+    counts = np.concatenate([np.array(sums, np.int64), joining.counts[:room]])
+    return _sorted([*mine.words, *joining.words[:room]], counts)
+
+
+def _sorted(words: list[str], counts: NDArray[np.int64]) -> Vocabulary:
+    """Return a vocabulary in its order: by count, then by the UTF-8 bytes of the words."""
+    order = sorted(range(len(words)), key=lambda i: (-int(counts[i]), words[i].encode("utf-8", "surrogatepass")))
+    return Vocabulary([words[i] for i in order], counts[order])
+
+
+class _Taking:
+    """The copying of learned arrays to one engine. parts: the names of the arrays copied so far.
+
+    old, new (n,) int64: the rows of the n known words in the model, and in the engine.
+    """
+
+    def __init__(
+        self, start: WarmStart, engine: Engine, settings: Settings, words: list[str], old: NDArray[np.int64],
+        new: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        self.start, self.engine, self.settings, self.old, self.new = start, engine, settings, old, new
+        self.weights, self.state = engine.weights(), engine.state()
+        self.sizes = len(words), len(start.words)
+        self.unchanged = words == start.words
+        self.parts: list[str] = []
+
+    def architecture(self) -> None:
+        """Copy the input rows and, with the same architecture, what it learns besides these."""
+        if composes(self.engine.architecture):
+            self._rows(self.weights.arrays["input_rows"], self._theirs("input_rows"))
+        else:
+            self.weights.input[self.new] = self.start.input[self.old]
+        self.parts.append("input")
+        if self.start._same("architecture", self.settings):
+            for name in self.engine.architecture.learned():
+                self._all(name, self.weights.arrays[name], self._theirs(name))
+
+    def _theirs(self, name: str) -> np.ndarray:
+        """Return an array of the model that every model with its settings has."""
+        model = self.start.model
+        if model is None or name not in model.arrays:
+            raise DataError(f"{self.start.name}: has no array {name}, which its settings require: the file is damaged")
+        return model.arrays[name]
+
+    def _rows(self, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Copy the rows of words, and the other rows, from which an architecture computes the vectors of words."""
+        V, U = self.sizes
+        if len(theirs) < U or mine[V:].shape != theirs[U:].shape:
+            raise self._misfit("input_rows", mine, theirs)
+        mine[self.new], mine[V:] = theirs[self.old], theirs[U:]
+
+    def objective(self, can_grow: bool) -> None:
+        """Copy the output rows and all other arrays that the objective learns."""
+        model = self.start.model
+        assert model
+        if not can_grow:
+            self._check_structure(model)
+        output = self.weights.output
+        if output.size and self._learned(output):
+            self._by_word("output", output, model.output)
+        architecture = {*self.engine.architecture.learned(), "input_rows"}
+        for name, array in self.weights.arrays.items():
+            if name in architecture or name not in model.arrays or not array.size:
+                continue
+            mine = array if self._learned(array) else self.state.get(f"learned.{name}")
+            if mine is not None:
+                self._by_word(name, mine, model.arrays[name])
+            elif self.unchanged and self._is_kept(array):  # other words: the engine's own arrays fit their counts
+                self._all(name, array, model.arrays[name])
+        if self.engine.objective.engine == "blocks":
+            self.engine.objective.refresh()
+
+    def _learned(self, array: np.ndarray) -> bool:
+        return any(
+            np.may_share_memory(array, mine) for name, mine in self.state.items() if not name.startswith("kept.")
+        )
+
+    def _is_kept(self, array: np.ndarray) -> bool:
+        return any(np.may_share_memory(array, mine) for mine in self.state.values())
+
+    def _check_structure(self, model: Model) -> None:
+        """Raise ConfigError unless the words and what the rows stand for, such as a tree, are those of the model."""
+        changed = None if self.unchanged else "words"
+        for name, array in self.weights.arrays.items():
+            fixed = not self._is_kept(array) and array.size and not name.startswith("noise.")
+            if fixed and name in model.arrays and not np.array_equal(array, model.arrays[name]):
+                changed = changed or name
+        if changed:
+            raise ConfigError(
+                f"objective {self.settings.objective}: its {changed} differ from those of {self.start.name}, so that"
+                " its output rows have another meaning; use the words and options of the model, or start from its"
+                " vectors alone, as `w2vtrain convert` writes them"
+            )
+
+    def _by_word(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Copy the rows of words, or the whole array if its rows belong to no words."""
+        if self.unchanged or (len(mine), len(theirs)) != self.sizes or mine.shape[1:] != theirs.shape[1:]:
+            self._all(name, mine, theirs)
+            return
+        mine[self.new] = theirs[self.old]
+        self.parts.append(name)
+
+    def _all(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> None:
+        if mine.shape != theirs.shape:
+            raise self._misfit(name, mine, theirs)
+        mine[...] = theirs
+        self.parts.append(name)
+
+    def _misfit(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> ConfigError:
+        return ConfigError(
+            f"{self.start.name}: its array {name} has shape {list(theirs.shape)}, and this run needs"
+            f" {list(mine.shape)}; use the settings and options of the model, and no words with new letters, or start"
+            " from its vectors alone, as `w2vtrain convert` writes them"
+        )

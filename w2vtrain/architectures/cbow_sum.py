@@ -26,8 +26,8 @@ class CbowSum(NamedTuple):
 
     @staticmethod
     def like() -> str:
-        """Use the default learning rates of CBOW, if an objective has none for sums."""
-        return "cbow"
+        """Use the default learning rates of skip-gram, since those of CBOW are too high for a sum."""
+        return "skipgram"
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CbowSum":

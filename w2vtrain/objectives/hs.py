@@ -42,6 +42,9 @@ NEAR = 1000
 
 TREES = ("huffman", "balanced", "cluster")
 
+MISFIT = "the model's tree does not fit its words and output vectors: the file is damaged; train the model again"
+"""The message of the DataError for a damaged model."""
+
 
 def check_tree(objective: str, tree: str, vectors: str) -> None:
     """Raise ConfigError if the options of an objective contradict each other. No file is opened."""
@@ -217,9 +220,7 @@ def checked_links(tree: Tree, inner: int) -> tuple[np.ndarray, np.ndarray]:
         parent, code = tree.links()
         if np.all(parent[:-1] > np.arange(2 * inner)):
             return parent, code
-    raise DataError(
-        "the model's tree does not fit its words and output vectors: the file is damaged; train the model again"
-    )
+    raise DataError(MISFIT)
 
 
 OBJECTIVE = Hierarchical

@@ -1,23 +1,24 @@
-"""Hierarchical softmax and negative sampling on the same hidden vector, as word2vec.c with -hs 1 -negative 5 trains.
+"""Hierarchical softmax and negative sampling at once, on the same hidden vectors (Mikolov et al. 2013).
 
-Only the hierarchical softmax gives probabilities; negative sampling contributes to the word vectors alone.
+Only the hierarchical softmax gives probabilities.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from w2vtrain.errors import DataError
 from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.objectives.hs import Hierarchical, TreeScorer, check_tree, check_tree_files
+from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
 from w2vtrain.probability.pools import AUTOMATIC
 from w2vtrain.probability.problem import Problem
 
 GROUP = "discrimination"
 DEFAULTS = {
-    "skipgram": {"alpha": 0.025, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.1, "shuffle": True},
+    "skipgram": {"alpha": 0.0375, "shuffle": True},
+    "cbow": {"alpha": 0.075, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
     "vlbl": {"alpha": 0.05, "shuffle": True},
 }
 
@@ -26,17 +27,15 @@ class HierarchicalNegative(NamedTuple):
     """L = L_hs + L_neg, the losses of `hs` and `neg`: g_n = 1 - c_n - σ(o_n·h) of a node, g_v = label - σ(s_v).
 
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
-    compositionality"; their program word2vec trains with both losses if both are selected, and so does gensim.
+    compositionality". Their program word2vec.c trains like this with -hs 1 -negative 5, and gensim with hs=1.
 
-    The inner nodes of the tree and the words have output rows of their own: first one per node, then one per word. All
-    coefficients are computed from the same hidden vector, which then changes by the sum of both gradients. P(w|h) is
-    that of the tree, so the rows of the words have no influence on perplexity, except through h.
-
-    tree: the objective `hs`; noise: the objective `neg`. See there for their options.
+    Each inner node of the tree has an output row, and so has each word; the rows of the nodes come first. The input
+    rows change by the sum of both gradients, as in word2vec.c; gensim changes them after each of the two losses. P(w|h)
+    is the tree's, so the rows of the words affect perplexity only through the input rows that they train.
     """
 
-    tree: Hierarchical
-    noise: Negative
+    tree: Hierarchical  # the objective hs
+    noise: Negative  # the objective neg
 
     @classmethod
     def build(
@@ -70,8 +69,11 @@ class HierarchicalNegative(NamedTuple):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> TreeScorer:
-        """Return the scorer of `hs` for the rows of the nodes. Raise DataError if the tree is damaged."""
-        return Hierarchical.scorer(problem, options, output[: len(output) // 2], arrays)
+        """Return the scorer of `hs` over the rows of the nodes. Raise DataError if the rows or the tree are damaged."""
+        nodes = len(problem.counts) - 1
+        if len(output) != 2 * nodes + 1:
+            raise DataError(MISFIT)
+        return Hierarchical.scorer(problem, options, output[:nodes], arrays)
 
     def output_rows(self, size: int) -> int:
         """Return the number of inner nodes plus the number of words."""

@@ -27,6 +27,21 @@ objectives()
 LAYOUT = Layout(5, 16, 16)
 ARCHITECTURES = {name: cls for name, cls in architectures().items() if not cls.build(LAYOUT, {}).learned()}
 
+SPARED = {"cbow-sum": {"hs", "nce", "bigram-nce"}, "hs-neg": {"cbow-corrected", "corrected", "vlbl", "language"}}
+"""Pairs of architecture and objective that only slow tests compile.
+
+cbow-sum differs from cbow in a factor, and hs-neg calls the methods of hs and neg.
+"""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        names = {value for value in values if isinstance(value, str)}
+        if any(one in names and names & {*others, *SPARED} - {one} for one, others in SPARED.items()):
+            item.add_marker("slow")
+
 
 @pytest.fixture
 def rng():

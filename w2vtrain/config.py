@@ -41,7 +41,8 @@ class Settings:
     architecture: str = setting(
         "skipgram", Text(words=tuple(members("architectures"))),
         "What predicts the target word: each context word (skipgram), their mean (cbow; cbow-corrected uses its exact"
-        " gradient), or their sum with a learned weight vector per position (vlbl). May also be a file or module.",
+        " gradient), their sum (cbow-sum), or their sum with a learned weight vector per position (vlbl). May also be a"
+        " file or module.",
     )  # fmt: skip
     objective: str = setting(
         "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."

@@ -34,7 +34,11 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 """
 
 
-@pytest.fixture(scope="module", params=sorted(name for name in objectives() if engine_of(name) == "windows"))
+WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
+MADE_OF_OTHERS = {"hs-neg": pytest.param("hs-neg", marks=pytest.mark.slow)}
+
+
+@pytest.fixture(scope="module", params=[MADE_OF_OTHERS.get(name, name) for name in WINDOWS])
 def llvm(request):
     """Return the LLVM code of the window kernel for one objective, once per architecture."""
     codes = []

@@ -117,7 +117,7 @@ def test_every_objective_documents_its_method_its_formula_and_its_paper(name):
     assert set(ARCHITECTURES) <= set(objectives.objective_defaults(name)) <= set(architectures())
     built = cls.build(problem_of(COUNTS))
     if name in WINDOWS:
-        assert built.output_rows(SIZE) in (SIZE, SIZE - 1)
+        assert built.output_rows(SIZE) in (SIZE, SIZE - 1, 2 * SIZE - 1)
     assert all(isinstance(a, np.ndarray) for a in built.arrays().values())
 
 

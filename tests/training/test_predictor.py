@@ -40,7 +40,10 @@ from w2vtrain.training.trainer import make_engine
 SIZE, DIM, WINDOW = 11, 5, 3
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TABLE = {"negative": 2, "learn_z": True, "z_table": 7}
-VARIANTS = {"nce": [{"negative": 4}, {"negative": 2, "learn_z": True}, TABLE]}
+VARIANTS = {
+    "nce": [{"negative": 4}, {"negative": 2, "learn_z": True}, TABLE],
+    "hs-neg": [{"negative": 7, "pool": 8}],
+}
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
 MODELS = list(architectures())
@@ -464,7 +467,8 @@ def test_model_that_does_not_fit_its_settings_is_refused(changes):
 def test_options_of_a_model_pass_the_same_checks_as_settings(name):
     """An option that the command line refuses is refused in a model, too; the message names it."""
     wrong = {**dict.fromkeys(objectives.option_defaults(name), -7), "nonsense": 1}
-    files = {"hs": {"tree": ""}, "class-softmax": {"classes": ""}}  # any other value may name a file
+    tree = {"tree": ""}  # any other value may name a file
+    files = {"hs": tree, "hs-neg": tree, "class-softmax": {"classes": ""}}
     wrong |= files.get(name, {})
     for option, value in wrong.items():
         asked = Settings(objective=name, options={option: value})

@@ -42,17 +42,33 @@ NEAR = 1000
 
 TREES = ("huffman", "balanced", "cluster")
 
+MISFIT = "the model's tree does not fit its words and output vectors: the file is damaged; train the model again"
+"""The message of the DataError for a damaged model."""
 
-def check_names(tree: str, vectors: str) -> None:
-    """Raise ConfigError if the options contradict each other. No file is opened."""
+
+def check_tree(objective: str, tree: str, vectors: str) -> None:
+    """Raise ConfigError if the options of an objective contradict each other. No file is opened."""
+    of = f"of objective {objective}"
     if not tree:
-        raise ConfigError(f"option tree of objective hs: expected {', '.join(TREES)} or a file name")
+        raise ConfigError(f"option tree {of}: expected {', '.join(TREES)} or a file name")
     if tree == "classes":
-        raise ConfigError("option tree of objective hs: classes are not a binary tree: use --objective class-softmax")
+        raise ConfigError(f"option tree {of}: classes are not a binary tree: use --objective class-softmax")
     if tree == "cluster" and not vectors:
-        raise ConfigError("option vectors of objective hs: tree cluster needs a file of word vectors: -O vectors=FILE")
+        raise ConfigError(f"option vectors {of}: tree cluster needs a file of word vectors: -O vectors=FILE")
     if vectors and tree != "cluster":
-        raise ConfigError(f"option vectors of objective hs: only tree cluster uses vectors, not {tree}")
+        raise ConfigError(f"option vectors {of}: only tree cluster uses vectors, not {tree}")
+
+
+def check_tree_files(objective: str, tree: str, vectors: str) -> None:
+    """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
+    if vectors:
+        read_vectors(vectors)
+    if tree not in TREES:
+        try:
+            read_paths(tree)
+        except InputMissing as error:
+            expected = f"{', '.join(TREES)} or a file"
+            raise InputMissing(f"{error} (option tree of objective {objective}: {expected})") from error
 
 
 class Hierarchical(NamedTuple):
@@ -78,7 +94,7 @@ class Hierarchical(NamedTuple):
     @classmethod
     def build(cls, problem: Problem, *, tree: str = "huffman", vectors: str = "") -> "Hierarchical":
         """Build the tree over the words of the problem."""
-        check_names(tree, vectors)
+        check_tree("hs", tree, vectors)
         if tree == "huffman":
             return cls.of(huffman(problem.counts))
         if tree == "balanced":
@@ -90,19 +106,12 @@ class Hierarchical(NamedTuple):
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
         """Raise ConfigError if the options contradict each other."""
-        check_names(options.get("tree", "huffman"), options.get("vectors", ""))
+        check_tree("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
         """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
-        tree, vectors = options.get("tree", "huffman"), options.get("vectors", "")
-        if vectors:
-            read_vectors(vectors)
-        if tree not in TREES:
-            try:
-                read_paths(tree)
-            except InputMissing as error:
-                raise InputMissing(f"{error} (option tree of objective hs: {', '.join(TREES)} or a file)") from error
+        check_tree_files("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def scorer(
@@ -211,9 +220,7 @@ def checked_links(tree: Tree, inner: int) -> tuple[np.ndarray, np.ndarray]:
         parent, code = tree.links()
         if np.all(parent[:-1] > np.arange(2 * inner)):
             return parent, code
-    raise DataError(
-        "the model's tree does not fit its words and output vectors: the file is damaged; train the model again"
-    )
+    raise DataError(MISFIT)
 
 
 OBJECTIVE = Hierarchical

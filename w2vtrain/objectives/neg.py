@@ -26,6 +26,12 @@ REDRAWS = 1000
 """How often a draw that hits the target is repeated, per window."""
 
 
+def check_noise(objective: str, negative: int, ns_exponent: float, pool: int) -> None:
+    """Raise ConfigError for an option of an objective that is out of range."""
+    check_ranges(objective, negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
+    check_pool(objective, pool)
+
+
 class Negative(NamedTuple):
     """L = -log σ(o_w·h) - Σ_k log σ(-o_v·h), v ~ Q: g = label - σ(s), Q = counts^0.75.
 
@@ -56,8 +62,7 @@ class Negative(NamedTuple):
         pool: the number of words that a chunk draws its noise words from, a power of 2; 0 means all words; -1 chooses
         by `negative` and the vocabulary: 512 or more words, but 0 for a small vocabulary.
         """
-        check_ranges("neg", negative=(negative, 1, 1000), ns_exponent=(ns_exponent, -2, 2))
-        check_pool("neg", pool)
+        check_noise("neg", negative, ns_exponent, pool)
         table = alias_table(noise_distribution(problem.counts, ns_exponent))
         return cls(*table, empty_pool(pool_size(pool, negative, len(problem.counts))), negative)
 

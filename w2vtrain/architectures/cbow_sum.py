@@ -1,0 +1,50 @@
+"""CBOW with a sum: the sum of the context words' input rows predicts the target word.
+
+The positions of the context words make no difference.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32
+
+from w2vtrain.architectures.contract import Layout
+from w2vtrain.kernels.hot_rows import HOT_INPUTS
+from w2vtrain.kernels.rows import add_to_rows, sum_rows
+
+
+class CbowSum(NamedTuple):
+    """h = Σ_c r_c over the context words; -dL/dr_c = -dL/dh.
+
+    Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space", with the sum in
+    place of the mean, as gensim with cbow_mean=0. A window with more context words has a longer hidden vector, and
+    takes a larger step.
+    """
+
+    window: int
+
+    @staticmethod
+    def like() -> str:
+        """Use the default learning rates of skip-gram, since those of CBOW are too high for a sum."""
+        return "skipgram"
+
+    @classmethod
+    def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CbowSum":
+        """Return an instance, which learns nothing but the input rows."""
+        return cls(layout.window)
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the most frequent words."""
+        return range(min(HOT_INPUTS, rows))
+
+    def forward(self, w_in, window, example, hidden):
+        """Write the sum of the context words' rows."""
+        sum_rows(hidden, w_in, window.context, window.n, float32(1))
+
+    def backward(self, w_in, window, example, gradient, step):
+        """Add the gradient to each context word's row."""
+        add_to_rows(w_in, window.context, window.n, gradient, step)
+
+
+ARCHITECTURE = CbowSum

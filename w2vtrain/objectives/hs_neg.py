@@ -1,0 +1,124 @@
+"""Hierarchical softmax and negative sampling at once, on the same hidden vectors (Mikolov et al. 2013).
+
+Only the hierarchical softmax gives probabilities.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from w2vtrain.errors import DataError
+from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
+from w2vtrain.objectives.neg import Negative, check_noise
+from w2vtrain.probability.pools import AUTOMATIC
+from w2vtrain.probability.problem import Problem
+
+GROUP = "discrimination"
+DEFAULTS = {
+    "skipgram": {"alpha": 0.0375, "shuffle": True},
+    "cbow": {"alpha": 0.075, "shuffle": True},
+    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
+    "vlbl": {"alpha": 0.05, "shuffle": True},
+}
+
+
+class HierarchicalNegative(NamedTuple):
+    """L = L_hs + L_neg, the losses of `hs` and `neg`: g_n = 1 - c_n - σ(o_n·h) of a node, g_v = label - σ(s_v).
+
+    Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
+    compositionality". Their program word2vec.c trains like this with -hs 1 -negative 5, and gensim with hs=1.
+
+    Each inner node of the tree has an output row, and so has each word; the rows of the nodes come first. The input
+    rows change by the sum of both gradients, as in word2vec.c; gensim changes them after each of the two losses. P(w|h)
+    is the tree's, so the rows of the words affect perplexity only through the input rows that they train.
+    """
+
+    tree: Hierarchical  # the objective hs
+    noise: Negative  # the objective neg
+
+    @classmethod
+    def build(
+        cls,
+        problem: Problem,
+        *,
+        tree: str = "huffman",
+        vectors: str = "",
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        pool: int = AUTOMATIC,
+    ) -> "HierarchicalNegative":
+        """tree, vectors: as for `hs`. negative, ns_exponent, pool: as for `neg`."""
+        check_tree("hs-neg", tree, vectors)
+        check_noise("hs-neg", negative, ns_exponent, pool)
+        noise = Negative.build(problem, negative=negative, ns_exponent=ns_exponent, pool=pool)
+        return cls(Hierarchical.build(problem, tree=tree, vectors=vectors), noise)
+
+    @classmethod
+    def check(cls, options: dict[str, Any]) -> None:
+        """Raise ConfigError for an option that is out of range or contradicts another."""
+        check_tree("hs-neg", options["tree"], options["vectors"])
+        check_noise("hs-neg", options["negative"], options["ns_exponent"], options["pool"])
+
+    @classmethod
+    def check_files(cls, options: dict[str, Any]) -> None:
+        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
+        check_tree_files("hs-neg", options["tree"], options["vectors"])
+
+    @classmethod
+    def scorer(
+        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> TreeScorer:
+        """Return the scorer of `hs` over the rows of the nodes. Raise DataError if the rows or the tree are damaged."""
+        nodes = len(problem.counts) - 1
+        if len(output) != 2 * nodes + 1:
+            raise DataError(MISFIT)
+        return Hierarchical.scorer(problem, options, output[:nodes], arrays)
+
+    def output_rows(self, size: int) -> int:
+        """Return the number of inner nodes plus the number of words."""
+        return 2 * size - 1
+
+    def hot_rows(self, rows: int) -> range:
+        """Return the nodes nearest the root, from the root on: it is in every path, so no row changes more often."""
+        return self.tree.hot_rows(rows // 2)
+
+    @property
+    def candidate_limit(self) -> int:
+        """Length of the longest path, one target and its noise words."""
+        return self.tree.candidate_limit + self.noise.candidate_limit
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the tree and the alias table of the noise distribution."""
+        return {**self.tree.arrays(), **self.noise.arrays()}
+
+    def for_threads(self, threads: int) -> "list[HierarchicalNegative]":
+        """Return an instance for each thread, with a pool of its own."""
+        return [self._replace(noise=noise) for noise in self.noise.for_threads(threads)]
+
+    def begin(self, rng):
+        """Draw the pool of a chunk."""
+        self.noise.begin(rng)
+
+    def candidates(self, sentence, position, rng, rows, labels, shifts):
+        """Write the nodes of the target's path, then the target and its noise words."""
+        nodes = self.tree.candidates(sentence, position, rng, rows, labels, shifts)
+        words = self.noise.candidates(sentence, position, rng, rows[nodes:], labels[nodes:], shifts[nodes:])
+        for j in range(nodes, nodes + words):
+            rows[j] += len(self.tree.start) - 2  # the rows of the nodes come first
+        return nodes + words
+
+    def in_turn(self):
+        """Return True, as for `hs`: updates of the nodes near the root from the old values overshoot."""
+        return True
+
+    def prefetch_from(self, rows, m):
+        """Return the index that `hs` returns for the path: nodes near the root are assumed to be in cache."""
+        return self.tree.prefetch_from(rows, m - self.noise.negative - 1)
+
+    def errors(self, logits, window, candidates, lr):
+        """Compute the coefficients of both losses, g = label - σ(s); the label of a node is 1 - c_n."""
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
+
+
+OBJECTIVE = HierarchicalNegative

@@ -77,6 +77,14 @@ class TokenError(DataError, TypeError):
     """Raised for text from Python of the wrong type, such as sentences that are not lists of words. Exit code 65."""
 
 
+class NoKnownWords(DataError):
+    """Raised if a text has none of the words of a vocabulary."""
+
+
+class NothingLearned(DataError):
+    """Raised if training found no example: no word has a context word."""
+
+
 class CorpusChanged(DataError):
     """Raised when a run resumes and its corpus is not the one it began with. Exit code 65."""
 

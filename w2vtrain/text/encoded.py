@@ -18,7 +18,7 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.errors import DataError, UsageError, WriteError
+from w2vtrain.errors import DataError, NoKnownWords, UsageError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, temporary
@@ -156,7 +156,7 @@ class Counted:
                 for _ in blocks:
                     pass
             if not second.words:
-                raise DataError(f"none of the {self.tokens} tokens of {name} is in the vocabulary")
+                raise NoKnownWords(f"none of the {self.tokens} tokens of {name} is in the vocabulary")
             sentences = second.written - second.words
             if sentence_end and SENTENCE_END not in vocabulary.index:
                 vocabulary, place = vocabulary.with_sentence_end(sentences)

@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
-from w2vtrain.errors import CorpusChanged, DataError
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned
 from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
@@ -234,11 +234,11 @@ class _Learner:
         return replace(state, epoch=self.schedule.epochs) if self.early_stopping.is_out_of_patience() else state
 
     def give_up(self) -> None:
-        """Delete the checkpoints and raise DataError, because there was no example to learn from."""
+        """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
         if self.run:
             self.run.settle()
             self.run.forget()
-        raise DataError(
+        raise NothingLearned(
             "there is nothing to learn from: no word has a context word; --sample 0 keeps frequent words, a lower"
             " --min-count keeps rare ones, and a line needs at least two words"
         )

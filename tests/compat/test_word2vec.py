@@ -1,0 +1,377 @@
+"""Tests of Word2Vec: it trains what `train` trains, and behaves as gensim's users expect."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import w2vtrain
+from w2vtrain import Word2Vec
+from w2vtrain.compat.learning import part, share, span
+from w2vtrain.config import validated
+from w2vtrain.errors import InputMissing, W2VError
+from w2vtrain.text.sentences import Sentences
+from w2vtrain.training.fit import effective, fit, perplexity
+from w2vtrain.training.inputs import Inputs
+
+LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
+RNG = np.random.default_rng(1)
+SENTENCES = [RNG.choice(LINES[i % 3].split(), 2 + i % 7).tolist() for i in range(900)]
+SMALL = {"vector_size": 8, "epochs": 3, "workers": 1, "sample": 0, "min_count": 1, "sg": 1}
+NEW = [["cat", "ape", "bird"], ["ape", "bird", "bird"]] * 20
+EMPTY = {name: value for name, value in SMALL.items() if name != "epochs"}
+
+
+@pytest.fixture
+def model():
+    return Word2Vec(SENTENCES, **SMALL)
+
+
+def vectors_by_word(model):
+    return {word: model.wv[word].tolist() for word in model.wv.index_to_key}
+
+
+def double(engine):
+    engine.state()["input"] *= 2  # gensim's initial vectors are uniform in ±1/d, not in ±1/(2d)
+
+
+@pytest.mark.parametrize(
+    "options, same",
+    [
+        ({}, {"objective": "neg"}),
+        ({"sg": 0}, {"objective": "neg", "architecture": "cbow"}),
+        ({"hs": 1, "negative": 0}, {"objective": "hs"}),
+        ({"hs": 1}, {"objective": "hs-neg"}),
+    ],
+)
+def test_word2vec_trains_the_same_weights_as_train(options, same):
+    mine = Word2Vec(SENTENCES, **{**SMALL, **options})
+    settings = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0, "min_count": 1, "min_alpha": 1e-4, **same}
+    theirs = fit(Inputs(Sentences(SENTENCES)), effective(validated(settings))[0], prepare=double)
+    np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
+    np.testing.assert_array_equal(mine.to_model().output, theirs.output)
+    losses = [epoch["loss"] * epoch["examples"] for epoch in theirs.record["epochs"]]
+    assert mine.get_latest_training_loss() == pytest.approx(sum(losses), rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"sg": 1}, {"sg": 0}], ids=str)
+def test_a_small_step_changes_the_vectors_as_gensims_does(options):
+    """Hierarchical softmax draws no random numbers, so only terms of the second order in the rate differ."""
+    gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
+    settings = {"vector_size": 6, "min_count": 1, "hs": 1, "negative": 0, "sample": 0, "workers": 1, **options}
+    text, models = [list("abacabadabacaba")], []  # counts of 8, 4, 2 and 1 have only one tree
+    for kind in (gensim.Word2Vec, Word2Vec):
+        model = kind(**settings, shrink_windows=False, window=2)
+        model.build_vocab(text)
+        models.append(model)
+    theirs, mine = models
+    before = np.random.default_rng(2).normal(size=(4, 6)).astype(np.float32)
+    for word, vector in zip("abcd", before, strict=True):
+        for model in models:
+            model.wv.vectors[model.wv.key_to_index[word]] = vector
+    # Nodes begin as zeros, and a second call moves the vectors: gensim numbers nodes and turns in another way.
+    for model in models:
+        model.train(text, total_examples=1, epochs=1, start_alpha=0.01, end_alpha=0.01)
+        model.train(text, total_examples=1, epochs=1, start_alpha=0.01, end_alpha=0.01)
+    for word, vector in zip("abcd", before, strict=True):
+        change = theirs.wv[word] - vector
+        np.testing.assert_allclose(mine.wv[word] - vector, change, rtol=0.05, atol=0.05 * np.abs(change).max())
+
+
+def test_building_and_training_in_steps_equals_the_constructor(model):
+    steps = Word2Vec(**SMALL)
+    steps.build_vocab(SENTENCES)
+    assert steps.wv.vectors.shape == steps.syn1neg.shape == (15, 8)
+    steps.train(SENTENCES, total_examples=steps.corpus_count, epochs=steps.epochs)
+    np.testing.assert_array_equal(steps.wv.vectors, model.wv.vectors)
+    np.testing.assert_array_equal(steps.syn1neg, model.syn1neg)
+
+
+def test_a_generator_a_file_and_a_list_train_the_same_vectors(model, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(map(" ".join, SENTENCES)) + "\n")
+    for corpus in ({"sentences": iter(SENTENCES)}, {"corpus_file": path}, {"sentences": w2vtrain.LineSentence(path)}):
+        np.testing.assert_array_equal(Word2Vec(**corpus, **SMALL).wv.vectors, model.wv.vectors)
+
+
+def test_a_generator_is_read_once_by_build_vocab_and_train(model):
+    generator = (sentence for sentence in SENTENCES)
+    steps = Word2Vec(**SMALL)
+    steps.build_vocab(generator)
+    assert next(generator, None) is None
+    steps.train(generator, total_examples=900, epochs=3)
+    np.testing.assert_array_equal(steps.wv.vectors, model.wv.vectors)
+
+
+def test_words_in_the_order_of_the_text_get_the_same_vectors(model):
+    unsorted = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
+    first = list(dict.fromkeys(word for sentence in SENTENCES for word in sentence))
+    assert unsorted.wv.index_to_key == first != model.wv.index_to_key
+    assert vectors_by_word(unsorted) == vectors_by_word(model)
+    again = {word: unsorted.syn1neg[unsorted.wv.key_to_index[word]].tolist() for word in first}
+    assert again == {word: model.syn1neg[i].tolist() for i, word in enumerate(model.wv.index_to_key)}
+
+
+def test_an_update_adds_words_and_counts_and_keeps_the_vectors(model):
+    before, count = vectors_by_word(model), model.wv.get_vecattr("cat", "count")
+    outputs = model.syn1neg.copy()
+    model.build_vocab(NEW, update=True)
+    assert model.wv.index_to_key[15:] == ["ape", "bird"]
+    assert {word: vector for word, vector in vectors_by_word(model).items() if word in before} == before
+    np.testing.assert_array_equal(model.syn1neg, np.vstack([outputs, np.zeros((2, 8))]))
+    assert model.wv.get_vecattr("cat", "count") == count + 20
+    assert model.wv.get_vecattr("bird", "count") == 60
+    assert 0 < np.abs(model.wv["ape"]).max() <= 1 / 8
+    words, total = model.train(NEW, total_examples=40, epochs=30, start_alpha=0.05)
+    assert (words, total) == (40 * 3 * 30, 40 * 3 * 30)
+    assert model.wv["red"].tolist() == before["red"]  # with 5 noise words, it would change: only without a gradient
+    assert model.wv.similarity("ape", "bird") > model.wv.similarity("ape", "red")
+
+
+def test_calls_of_train_draw_different_random_numbers(model):
+    first = Word2Vec(SENTENCES, **{**SMALL, "alpha": 1e-3})
+    rates = {"total_examples": 900, "epochs": 1, "start_alpha": 1e-3, "end_alpha": 1e-3}
+    moves = []
+    for _ in range(2):
+        before = first.wv.vectors.copy()
+        first.train(SENTENCES, **rates)
+        moves.append(first.wv.vectors - before)
+    assert not np.allclose(moves[0], moves[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("hs, negative", [(0, 5), (1, 0), (1, 5)])
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+def test_a_saved_model_is_loaded_and_trained_on(hs, negative, sorted_vocab, tmp_path):
+    options = {"hs": hs, "negative": negative, "sorted_vocab": sorted_vocab, "comment": "small"}
+    model, path = Word2Vec(SENTENCES, **{**SMALL, **options}), str(tmp_path / "model")
+    model.build_vocab(NEW, update=True)
+    model.save(path)
+    again = Word2Vec.load(path)
+    assert vectors_by_word(again) == vectors_by_word(model)
+    assert (again.wv.index_to_key, again.comment, again.alpha) == (model.wv.index_to_key, "small", model.alpha)
+    for each in (model, again):
+        each.train(NEW, total_examples=40, epochs=2)
+    assert vectors_by_word(again) == vectors_by_word(model)
+    assert w2vtrain.load_model(path).settings["objective"] in ("neg", "hs", "hs-neg")
+
+
+def test_a_model_of_fit_is_loaded(tmp_path):
+    path = tmp_path / "model.safetensors"
+    theirs = w2vtrain.train(
+        SENTENCES, architecture="cbow", vector_size=8, epochs=1, min_count=1, options={"negative": 7}
+    )
+    w2vtrain.save_model(path, theirs)
+    model = Word2Vec.load(path)
+    assert (model.sg, model.cbow_mean, model.hs, model.negative, model.window) == (0, 1, 0, 7, 5)
+    np.testing.assert_array_equal(model.wv.vectors, theirs.input)
+    model.train(SENTENCES, total_examples=900, epochs=1)
+
+
+def test_files_that_are_no_models_are_refused(tmp_path, model):
+    other = tmp_path / "other"
+    w2vtrain.save_model(other, w2vtrain.train(SENTENCES, objective="softmax", vector_size=4, epochs=1, min_count=1))
+    with pytest.raises(AttributeError, match="skipgram with softmax is no model of Word2Vec"):
+        Word2Vec.load(other)
+    model.wv.save(str(tmp_path / "vectors"))
+    with pytest.raises(AttributeError, match="vectors"):
+        Word2Vec.load(tmp_path / "vectors")
+    with pytest.raises(InputMissing):
+        Word2Vec.load(tmp_path / "missing")
+    with pytest.raises(AttributeError, match=r"Word2Vec.load\(path\)"):
+        model.load(str(other))
+    with pytest.raises(RuntimeError, match="no vocabulary"):
+        Word2Vec().save(str(tmp_path / "empty"))
+
+
+def test_callbacks_see_each_epoch_and_the_current_vectors():
+    class Recorder(w2vtrain.CallbackAny2Vec):
+        def __init__(self):
+            self.calls, self.vectors, self.losses = [], [], []
+
+        def on_train_begin(self, model):
+            self.calls.append("train")
+
+        def on_epoch_begin(self, model):
+            self.calls.append("begin")
+
+        def on_epoch_end(self, model):
+            self.calls.append("end")
+            self.vectors.append(model.wv["red"].copy())
+            self.losses.append(model.get_latest_training_loss())
+
+        def on_train_end(self, model):
+            self.calls.append("done")
+
+    for options in ({}, {"sorted_vocab": 0}):
+        seen = Recorder()
+        model = Word2Vec(SENTENCES, **SMALL, **options, callbacks=[seen])
+        assert seen.calls == ["train", "begin", "end", "begin", "end", "begin", "end", "done"]
+        assert (seen.vectors[0] != seen.vectors[1]).all()
+        np.testing.assert_array_equal(seen.vectors[2], model.wv["red"])
+        assert 0 < seen.losses[0] < seen.losses[1] < seen.losses[2] == model.get_latest_training_loss()
+
+
+def test_an_exception_in_a_callback_ends_training_and_keeps_the_weights():
+    class Enough(Exception):
+        pass
+
+    class Stopping:
+        def on_epoch_end(self, model):
+            raise Enough
+
+    for options in ({}, {"sorted_vocab": 0}):
+        model = Word2Vec(**SMALL, **options)
+        model.build_vocab(SENTENCES)
+        before = model.wv.vectors.copy()
+        with pytest.raises(Enough):
+            model.train(SENTENCES, total_examples=900, epochs=3, callbacks=[Stopping()])
+        assert not np.allclose(model.wv.vectors, before)
+
+
+def test_locked_vectors_do_not_change():
+    for options in ({}, {"sorted_vocab": 0, "hs": 1, "negative": 0}):
+        model = Word2Vec(**SMALL, **options)
+        model.build_vocab(SENTENCES)
+        before = vectors_by_word(model)
+        model.wv.vectors_lockf = np.ones(15, np.float32)
+        model.wv.vectors_lockf[model.wv.key_to_index["cow"]] = 0
+        model.train(SENTENCES, total_examples=900, epochs=2)
+        same = [word for word, vector in vectors_by_word(model).items() if vector == before[word]]
+        assert same == ["cow"]
+    model.wv.vectors_lockf[0] = 0.5
+    with pytest.raises(NotImplementedError, match="vectors_lockf"):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+
+
+def test_vectors_may_be_set_before_training():
+    model = Word2Vec(**SMALL)
+    model.build_vocab(SENTENCES)
+    model.wv.vectors[3] = 0.7
+    model.train(SENTENCES, total_examples=900, epochs=1, start_alpha=1e-7, end_alpha=1e-7)
+    np.testing.assert_allclose(model.wv.vectors[3], 0.7, atol=1e-4)
+
+
+def test_max_vocab_size_prunes_as_gensim_does():
+    """The counts are those that gensim's documentation of pruning implies: see its test_prune_vocab."""
+    text = [["graph", "system"], ["graph", "system"], ["system", "eps"], ["graph", "system"], ["m", "s", "m", "s", "m"]]
+    for corpus in (text, (sentence for sentence in text)):
+        model = Word2Vec(vector_size=4, min_count=0, max_vocab_size=2)
+        model.build_vocab(corpus, keep_raw_vocab=True)
+        assert model.raw_vocab == {"graph": 3, "system": 4, "m": 3}
+        assert sorted(model.wv.index_to_key) == ["graph", "m", "system"]
+
+
+def test_trim_rules_and_limits_choose_the_words(caplog):
+    def rule(word, count, min_count):
+        return {"red": 1, "rare": 2}.get(word, 0)  # discard, keep, default
+
+    model = Word2Vec(**{**SMALL, "min_count": 100})
+    model.build_vocab([*SENTENCES, ["rare"]], trim_rule=rule)
+    assert "rare" in model.wv
+    assert "red" not in model.wv
+    with pytest.raises(ValueError, match="trim_rule returned 7"):
+        model.build_vocab(SENTENCES, trim_rule=lambda word, count, min_count: 7)
+    limited = Word2Vec(**SMALL, max_final_vocab=4)
+    limited.build_vocab(SENTENCES)
+    assert len(limited.wv) <= 4
+    assert limited.effective_min_count > 1
+
+
+def test_predicted_words_follow_the_softmax_of_the_output_vectors(model):
+    found = model.predict_output_word(["red", 3, "unknown"], topn=15)
+    hidden = (model.wv["red"] + model.wv.vectors[3]) / 2
+    weights = np.exp(model.syn1neg @ hidden)
+    assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
+    np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
+    assert model.predict_output_word(["unknown"]) is None
+    with pytest.raises(RuntimeError, match="negative"):
+        Word2Vec(SENTENCES, **{**SMALL, "hs": 1, "negative": 0}).predict_output_word(["red"])
+
+
+@pytest.mark.parametrize("options", [{}, {"sg": 0}, {"sorted_vocab": 0}], ids=str)
+def test_scores_sum_to_the_log_probability_that_perplexity_measures(options, tmp_path):
+    model = Word2Vec(SENTENCES, **{**SMALL, **options, "hs": 1, "negative": 0})
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(map(" ".join, SENTENCES[:50])) + "\nred\n")
+    scores = model.score([*SENTENCES[:50], ["red"], ["unknown"]], total_sentences=52)
+    assert scores.shape == (52,)
+    assert scores[50] == scores[51] == 0
+    found, _ = perplexity(model.to_model(), [str(path)])
+    assert scores.sum() == pytest.approx(-np.log(found.perplexity) * found.examples, rel=1e-5)
+    with pytest.raises(RuntimeError, match="hs=1"):
+        Word2Vec(SENTENCES, **SMALL).score([["red"]])
+
+
+def test_a_corpus_can_be_a_part_of_a_schedule():
+    stats = w2vtrain.compat.corpora.source_of([["a", "b"]] * 5, None)
+    from w2vtrain.text.encoded import read
+
+    with read(stats) as counted:
+        assert span(counted.stats, 20, None, 0) == (0, 0.25)
+        assert span(counted.stats, None, 40, 20) == (0.5, 0.75)
+        assert span(counted.stats, 5, None, 0) == span(counted.stats, 1, None, 0) == (0, 1)
+    assert part(0.4, 0.2, 0.5, 0.75) == pytest.approx((0.3, 0.25))
+
+
+def test_large_subsampling_thresholds_are_occurrences():
+    assert share(None, 10) == share(0, 10) == 0
+    assert share(1e-3, 10) == 1e-3
+    assert share(100, 10_000) == 261 / 10_000
+
+
+@pytest.mark.parametrize(
+    "call, kind, words",
+    [
+        (lambda: Word2Vec(SENTENCES, hs=0, negative=0), ValueError, "nothing to train"),
+        (lambda: Word2Vec(null_word=1), NotImplementedError, "null_word"),
+        (lambda: Word2Vec([]), RuntimeError, "no sentences"),
+        (lambda: Word2Vec(SENTENCES, min_count=10_000), RuntimeError, "build vocabulary"),
+        (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
+        (lambda: Word2Vec("corpus.txt"), TypeError, "iterable of lists"),
+        (lambda: Word2Vec([(word for word in "ab")]), TypeError, "list of words"),
+        (lambda: Word2Vec([[1, 2]] * 9), TypeError, "str"),
+        (lambda: Word2Vec(corpus_file="missing.txt"), W2VError, "missing.txt"),
+        (lambda: Word2Vec().train(SENTENCES, total_examples=9, epochs=1), RuntimeError, "build vocabulary"),
+        (lambda: Word2Vec().build_vocab(SENTENCES, update=True), RuntimeError, "without update"),
+        (lambda: Word2Vec(**EMPTY).train(SENTENCES, epochs=1), ValueError, "total_examples"),
+        (lambda: Word2Vec(**EMPTY).train(SENTENCES, total_examples=9), ValueError, "epochs"),
+        (lambda: Word2Vec(**EMPTY).syn1neg, AttributeError, "output vectors"),
+    ],
+)
+def test_what_cannot_be_honored_is_refused_in_one_sentence(call, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_warnings_are_gensims(caplog):
+    with caplog.at_level(logging.WARNING):
+        Word2Vec(min_count=1).build_vocab(["ab", "bc"])
+        model = Word2Vec([["a", "b"]] * 40, **SMALL)
+        model.train([["a", "b"]], total_examples=1, epochs=1)
+        model.train([["x", "y"]], total_examples=1, epochs=1)
+    text = caplog.text
+    assert "Each 'sentences' item should be a list of words (usually unicode strings)." in text
+    assert "Effective 'alpha' higher than previous training cycles" in text
+    assert "nothing was trained: none of the 2 tokens" in text
+
+
+def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
+    counts = {"red": 5, "blue": 9, "rare": 1}
+    mine = Word2Vec(**{**SMALL, "min_count": 2})
+    mine.build_vocab_from_freq(counts, corpus_count=7)
+    assert mine.wv.index_to_key == ["blue", "red"]
+    assert (mine.corpus_count, mine.corpus_total_words) == (7, 15)
+    mine.reset_from(model)
+    assert mine.wv.key_to_index == model.wv.key_to_index
+    mine.train(SENTENCES, total_examples=900, epochs=3)
+    np.testing.assert_array_equal(mine.wv.vectors, model.wv.vectors)
+    mine.init_weights()
+    assert np.abs(mine.wv.vectors).max() <= 1 / 8
+    assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.05>"
+    assert model.estimate_memory()["total"] == 15 * (500 + 2 * 8 * 4)
+
+
+def test_a_window_may_be_longer_than_any_sentence(model):
+    wide = Word2Vec(SENTENCES, **SMALL, window=10_000, shrink_windows=False)
+    assert wide.wv.similarity("red", "blue") > wide.wv.similarity("red", "cow")

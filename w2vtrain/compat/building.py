@@ -1,0 +1,211 @@
+"""The part of `Word2Vec` that counts words, chooses among them, and gives them initial vectors.
+
+Nothing is trained here; word2vec.py has the constructor, training and queries.
+"""
+
+import logging
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.compat.corpora import repeats, source_of
+from w2vtrain.compat.learning import share
+from w2vtrain.compat.sentences import LineSentence
+from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, by_count, chosen, thinning
+from w2vtrain.compat.weights import Matrices, grown, initial_vectors
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.system.machine import automatic_threads
+from w2vtrain.text.encoded import Counted, EncodedCorpus, read
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocab import Vocabulary
+
+logger = logging.getLogger(__name__)
+
+Path = str | PathLike[str]
+
+
+class TrainableVocabulary:
+    """The words of a model, and the matrices that have a row for each. `Word2Vec` sets the parameters.
+
+    matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, with its
+    words as ids.
+    """
+
+    vector_size: int
+    min_count: int
+    effective_min_count: int
+    max_vocab_size: int | None
+    max_final_vocab: int | None
+    sorted_vocab: int
+    sample: float | None
+    seed: int
+    workers: int
+    hs: int
+    negative: int
+
+    def __init__(self) -> None:
+        self.corpus_count, self.corpus_total_words = 0, 0
+        self.raw_vocab: dict[Any, int] = {}
+        self.wv = KeyedVectors(self.vector_size)
+        self.matrices: Matrices | None = None
+        self._counted: tuple[Source, Counted] | None = None
+        self._read: tuple[Any, Source, EncodedCorpus] | None = None
+
+    def build_vocab(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
+        progress_per: int = 10_000, keep_raw_vocab: bool = False, trim_rule: Rule | None = None, **_: Any,
+    ) -> None:  # fmt: skip
+        """Read a corpus and choose the words of the model.
+
+        With `update`, words of this corpus join the model's, whose vectors stay as they are. An iterator, such as a
+        generator, can only be read once: its words are kept on disk for `train`.
+        """
+        self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
+
+    def _build(
+        self, sentences: Any, file: Path | None, update: bool = False, keep_raw_vocab: bool = False,
+        trim_rule: Rule | None = None, keep: bool = False,
+    ) -> None:  # fmt: skip
+        """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
+        total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)
+        self.corpus_count, self.corpus_total_words = count, total
+        assert self._counted
+        source, counted = self._counted
+        with counted:
+            self.prepare_vocab(update, keep_raw_vocab, trim_rule)
+            self.prepare_weights(update)
+            self._counted = self._read = None
+            if keep and len(self.wv) > 1:
+                self._read = (sentences if file is None else file, source, counted.encode(self._vocabulary()))
+
+    def build_vocab_from_freq(
+        self, word_freq: Mapping[Any, int], keep_raw_vocab: bool = False, corpus_count: int | None = None,
+        trim_rule: Rule | None = None, update: bool = False,
+    ) -> None:  # fmt: skip
+        """Choose the words of the model from a dictionary of words and counts."""
+        self.raw_vocab = dict(word_freq)
+        self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(word_freq.values())
+        self.prepare_vocab(update, keep_raw_vocab, trim_rule)
+        self.prepare_weights(update)
+
+    def scan_vocab(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, progress_per: int = 10_000,
+        workers: int | None = None, trim_rule: Rule | None = None,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
+        source, pruned = self._source(corpus_iterable, corpus_file, trim_rule)
+        counted = read(source, threads=self.threads())
+        self._counted = source, counted
+        self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
+        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.tokens, counted.lines)
+        return counted.tokens, counted.lines
+
+    def prepare_vocab(
+        self, update: bool = False, keep_raw_vocab: bool = False, trim_rule: Rule | None = None,
+        min_count: int | None = None, sample: float | None = None, dry_run: bool = False, **_: Any,
+    ) -> dict[str, int]:  # fmt: skip
+        """Choose the words of the model from those that `scan_vocab` counted. Return a report on what is kept.
+
+        With `dry_run`, the model does not change.
+        """
+        if update and not len(self.wv):
+            raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
+        least = self.min_count if min_count is None else min_count
+        choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
+        counts = np.array(choice.counts, np.int64)
+        thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
+        report = {
+            "drop_unique": len(self.raw_vocab) - len(counts),
+            "retain_total": int(counts.sum()),
+            "num_retained_words": len(counts),
+            "downsample_unique": thinned,
+            "downsample_total": left,
+        }
+        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, len(counts), len(self.raw_vocab))
+        if not dry_run:
+            self.effective_min_count = choice.min_count
+            self._join(choice) if update else self._replace(choice)
+            if sample is not None:
+                self.sample = sample
+            if min_count is not None:
+                self.min_count = min_count
+        if not keep_raw_vocab:
+            self.raw_vocab = {}
+        return report
+
+    def _replace(self, choice: Choice) -> None:
+        """Let the model have the words of a choice, without vectors."""
+        words, counts = choice.words, np.array(choice.counts, np.int64)
+        if self.sorted_vocab:
+            order = by_count(words, choice.counts)
+            words, counts = [words[i] for i in order.tolist()], counts[order]
+        self.matrices = None
+        self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+
+    def _join(self, choice: Choice) -> None:
+        """Add words to the model, with initial vectors, and the counts of words that it has already."""
+        counts = dict(zip(choice.words, choice.counts, strict=True))
+        new = [word for word in choice.words if word not in self.wv.key_to_index]
+        for word in counts.keys() - set(new):
+            self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + counts[word])
+        vectors = initial_vectors(len(new), self.vector_size, self.seed + len(self.wv))
+        self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
+
+    def prepare_weights(self, update: bool = False) -> None:
+        """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
+        rows, old = len(self.wv), self.matrices if update else None
+        if update and old is None:
+            raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
+        order = by_count(self.wv.index_to_key, self._counts().tolist())
+        if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
+            self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
+            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed)
+        words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
+        nodes = grown(old.nodes if old else None, max(0, rows - 1), self.vector_size, True) if self.hs else None
+        self.matrices = Matrices(words, nodes, None if (order == np.arange(rows)).all() else order)
+
+    def init_weights(self) -> None:
+        """Reset all vectors to their initial values, but keep the vocabulary."""
+        self.prepare_weights()
+
+    def reset_from(self, other_model: "TrainableVocabulary") -> None:
+        """Take over the vocabulary of another model, and reset all vectors to their initial values."""
+        words, wv = list(other_model.wv.index_to_key), other_model.wv
+        counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
+        self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+        self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
+        self.prepare_weights()
+
+    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
+        """Return the bytes that the words and the matrices of a vocabulary take, by name and in total."""
+        rows = vocab_size or len(self.wv)
+        found = dict(report or {}, vocab=rows * 500, vectors=rows * self.vector_size * 4)
+        found |= {name: found["vectors"] for name, used in (("syn1", self.hs), ("syn1neg", self.negative)) if used}
+        found["total"] = sum(found[name] for name in ("vocab", "vectors", "syn1", "syn1neg") if name in found)
+        return found
+
+    def _counts(self) -> NDArray[np.int64]:
+        """Return the words' counts (V,) in the order of the model."""
+        return np.asarray(self.wv.expandos["count"], np.int64)
+
+    def _vocabulary(self) -> Vocabulary:
+        """Return the words and counts in the trainer's order."""
+        words, counts = self.wv.index_to_key, self._counts()
+        order = self.matrices.order if self.matrices else None
+        if order is None:
+            return Vocabulary(list(words), counts)
+        return Vocabulary([words[i] for i in order.tolist()], counts[order])
+
+    def threads(self) -> int:
+        """Return the number of threads: `workers`, but not more than this process has cores."""
+        return max(1, min(self.workers, automatic_threads()[0]))
+
+    def _source(self, sentences: Any, file: Path | None, rule: Rule | None) -> tuple[Source, Pruned | None]:
+        """Return a corpus to read and, if max_vocab_size limits the words, the counts that reading it will make."""
+        if not self.max_vocab_size:
+            return source_of(sentences, file), None
+        pruned = Pruned(LineSentence(file) if file is not None else sentences, self.max_vocab_size, rule)
+        return source_of(pruned, None), pruned

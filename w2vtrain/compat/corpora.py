@@ -1,0 +1,86 @@
+"""Turn what gensim's users pass as a corpus into a source of text: any iterable of sentences, or the name of a file.
+
+Nothing is read here.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from w2vtrain.errors import DataError
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.source import Source
+
+MAX_SENTENCE = 10_000
+"""Maximum words per sentence; longer ones are split, as in gensim."""
+STRINGS = (
+    "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."
+)
+EMPTY = (
+    "there are no sentences to build the vocabulary from: the iterable is empty, or an iterator that was read before"
+)
+
+logger = logging.getLogger(__name__)
+
+
+def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
+    """Return the source for the arguments `corpus_iterable` and `corpus_file`.
+
+    Raise TypeError if they name no corpus or two, and InputMissing if there is no such file.
+    """
+    if (sentences is None) == (file is None):
+        raise TypeError(
+            "give one corpus: either corpus_iterable, an iterable of lists of words, or corpus_file, a path"
+        )
+    if file is not None:
+        if not isinstance(file, str | PathLike):
+            raise TypeError(
+                f"corpus_file must be a path, not {type(file).__name__}; pass lists of words as corpus_iterable"
+            )
+        return Corpus([fspath(file)], "unicode")
+    native = getattr(sentences, "as_source", None)
+    found: Source | None = native() if native else None
+    if found is not None:
+        return found
+    return Sentences(Listed(sentences))
+
+
+def repeats(sentences: Any) -> bool:
+    """Return whether a corpus can be read more than once: an iterator, such as a generator, cannot."""
+    return not isinstance(sentences, Iterator)
+
+
+class NoSentences(DataError, RuntimeError):
+    """Raised for a corpus without sentences, for which gensim raises RuntimeError."""
+
+
+class Listed:
+    """The sentences of an iterable, each a list of words; a string becomes its characters, with gensim's warning.
+
+    Raise TypeError if the iterable or a sentence cannot be one.
+    """
+
+    def __init__(self, sentences: Any) -> None:
+        if isinstance(sentences, str) or not isinstance(sentences, Iterable):
+            raise TypeError(f"corpus_iterable must be an iterable of lists of words, not {type(sentences).__name__}")
+        self.sentences = sentences
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        """Yield the sentences. Raise NoSentences if there are none."""
+        warned, sentence = False, None
+        for sentence in self.sentences:
+            if isinstance(sentence, str) and not warned:
+                logger.warning(STRINGS, type(sentence))
+                warned = True
+            yield sentence if isinstance(sentence, list | tuple) else _words(sentence)
+        if sentence is None:
+            raise NoSentences(EMPTY)
+
+
+def _words(sentence: Any) -> list[Any]:
+    """Return the words of a sentence that is neither a list, a tuple nor a string, such as a NumPy array."""
+    if isinstance(sentence, Iterator) or not isinstance(sentence, Iterable):
+        raise TypeError(f"each sentence must be a list of words, not {type(sentence).__name__}")
+    return list(sentence)

@@ -1,0 +1,166 @@
+"""Train a `Word2Vec` model with this package's trainer, whose settings follow from the model's parameters.
+
+The vocabulary is chosen elsewhere; nothing is read here.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+from w2vtrain.compat.callbacks import call
+from w2vtrain.config import Settings, validated
+from w2vtrain.engines.schedule import Epoch, Progress
+from w2vtrain.errors import NothingLearned
+from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.trainer import Engine
+
+logger = logging.getLogger(__name__)
+
+ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0): "cbow-sum"}
+"""The architecture for (sg, cbow_mean)."""
+OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
+"""The objective for (hs, whether negative is more than 0)."""
+MOST_WINDOW = 10_000
+"""Larger windows hold the whole sentence anyway, since a sentence has at most 10,000 words."""
+PASSES = 1_000_003
+"""Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One call of `train`: epochs over an encoded corpus, with a learning rate that falls from alpha to min_alpha."""
+
+    source: Source
+    encoded: EncodedCorpus
+    epochs: int
+    alpha: float
+    min_alpha: float
+    callbacks: tuple[Any, ...] = ()
+
+
+def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
+    """Return this package's settings for a model. total: words of the vocabulary's text. Raise ConfigError."""
+    settings = validated(
+        {
+            "architecture": ARCHITECTURES[(model.sg, model.cbow_mean)],
+            "objective": OBJECTIVES[(model.hs, model.negative > 0)],
+            "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative > 0 else {},
+            "vector_size": model.vector_size,
+            "shrink_windows": model.shrink_windows,
+            "sample": share(model.sample, total),
+            "alpha": alpha,
+            "min_alpha": min(alpha, min_alpha),
+            "epochs": epochs,
+            "min_count": 1,
+            "tokenizer": "unicode",
+            "seed": (int(model.seed) + PASSES * model.train_count) % 2**63,
+            "threads": model.threads(),
+        }
+    )
+    # The command line allows windows of 50 words, because other engines and scoring need memory in proportion.
+    return replace(effective(settings)[0], window=min(model.window, MOST_WINDOW))
+
+
+def default_rate(model: Any) -> float:
+    """Return the best measured learning rate for the architecture and the objective of a model."""
+    architecture, objective = ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
+    return float(effective(Settings(architecture=architecture, objective=objective))[0].alpha or 0.025)
+
+
+def share(sample: float | None, total: int) -> float:
+    """Return the subsampling threshold as a share of the text; from 1 on, `sample` is a number of occurrences."""
+    if not sample:
+        return 0.0
+    return sample if sample < 1 else min(1.0, int(sample * (3 + 5**0.5) / 2) / max(1, total))
+
+
+def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
+    """Return the part of a longer schedule that a corpus is, from 0 to 1: where it begins, and where it ends.
+
+    examples, words: sentences or words of the whole schedule; done: words before this corpus.
+    """
+    total = words or (examples or stats.lines) * stats.tokens / max(1, stats.lines)
+    return min(1.0, done / total), min(1.0, (done + stats.tokens) / total)
+
+
+def part(start: float, end: float, first: float, last: float) -> tuple[float, float]:
+    """Return the rates at the points `first` and `last` of a schedule that falls from `start` to `end`."""
+    return start + (end - start) * first, start + (end - start) * last
+
+
+def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
+    """Let an engine restore rows (n,) of `vectors` after each chunk: locked vectors end as they began.
+
+    Within a chunk of about 1,000 words, they follow their gradients as all others do.
+    """
+    learn, before = engine.learn, vectors[rows].copy()
+
+    def learn_and_restore(order: Any, rates: Any, epoch: int, thread: int) -> tuple[float, int]:
+        found: tuple[float, int] = learn(order, rates, epoch, thread)
+        vectors[rows] = before
+        return found
+
+    engine.slice, engine.learn = 1, learn_and_restore
+
+
+class Learner:
+    """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model."""
+
+    def __init__(self, model: Any, job: Pass) -> None:
+        self.model, self.job, self.loss, self.kept = model, job, 0.0, 0
+
+    def run(self) -> None:
+        """Train. Whatever ends the training, the model has the weights learned so far."""
+        events = Events(
+            kept=self.on_kept,
+            warning=logger.warning,
+            training=self.on_progress,
+            epoch=self.on_epoch,
+            ready=self.on_ready,
+        )
+        job = self.job
+        settings = settings_of(
+            self.model, job.epochs, job.alpha, job.min_alpha, int(job.encoded.vocabulary.counts.sum())
+        )
+        try:
+            fit(Inputs(job.source, encoded=job.encoded), settings, events=events, prepare=self.prepare)
+        except NothingLearned as error:
+            logger.warning("nothing was learned: %s", error)
+        finally:
+            self.model.matrices.fetch(self.model.wv)
+
+    def prepare(self, engine: Engine) -> None:
+        """Start from the model's weights, and let the model's arrays be views of those that training updates."""
+        self.model.matrices.adopt(self.model.wv, engine.weights())
+        locked = self.model.locked()
+        if len(locked):
+            keep_rows(engine, engine.weights().input, locked)
+
+    def on_kept(self, words: int, _: float) -> None:
+        """Remember the number of words that subsampling is expected to keep per epoch."""
+        self.kept = words
+
+    def on_ready(self, seconds: float) -> None:
+        """Call the callbacks before the first epoch: compilation has ended."""
+        logger.info("prepared training in %.1f s", seconds)
+        call(self.job.callbacks, "on_epoch_begin", self.model)
+
+    def on_progress(self, progress: Progress) -> None:
+        """Add to the loss of this call."""
+        self.model.running_training_loss += progress.loss
+
+    def on_epoch(self, epoch: Epoch, _: object) -> None:
+        """Call the callbacks at the end of an epoch and before the next one."""
+        logger.info(
+            "EPOCH %d: %d words in %.1f s, %.0f words/s, mean loss %.4f",
+            epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
+        )  # fmt: skip
+        if self.job.callbacks:
+            self.model.matrices.fetch(self.model.wv)
+            call(self.job.callbacks, "on_epoch_end", self.model)
+            if epoch.epoch < self.job.epochs:
+                call(self.job.callbacks, "on_epoch_begin", self.model)

@@ -1,0 +1,124 @@
+"""Save `Word2Vec` models as model files of this package, and load them. Nothing is pickled.
+
+A model file that `w2vtrain fit --save-model` wrote can be loaded, too, if its objective is neg, hs or hs-neg.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES
+from w2vtrain.compat.weights import Matrices
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.model import Model, load_model, save_model
+from w2vtrain.errors import DataError
+
+PARAMETERS = (
+    "alpha", "min_alpha", "min_alpha_yet_reached", "window", "shrink_windows", "min_count", "effective_min_count",
+    "max_vocab_size", "max_final_vocab", "sorted_vocab", "sample", "seed", "workers", "epochs", "sg", "hs", "negative",
+    "cbow_mean", "ns_exponent", "comment", "batch_words", "compute_loss", "corpus_count", "corpus_total_words",
+    "running_training_loss", "train_count", "total_train_time",
+)  # fmt: skip
+"""The attributes of a model, besides its vectors, that are saved."""
+ORDER = "word2vec.order"
+"""The array that has the model's row of each word, if the words are not ordered by count."""
+
+
+class NotAModel(DataError, AttributeError):
+    """Raised if a file has no Word2Vec model. gensim raises AttributeError."""
+
+
+class OnClass:
+    """`Word2Vec.load`, which is called on the class; on a model it is an AttributeError, as in gensim."""
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
+        """Return the function that loads a model of the class."""
+        if instance is not None:
+            raise AttributeError(f"load is called on the class: {owner.__name__}.load(path)")
+
+        def load(fname: str | PathLike[str], *_: Any, **__: Any) -> Any:
+            """Load a model from a file that `save` wrote; memory-mapping is not needed and ignored."""
+            return loaded(owner(), fspath(fname))
+
+        return load
+
+
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a model to a file. Raise RuntimeError if it has no vocabulary, and the errors of `save_model`."""
+    if model.matrices is None:
+        raise RuntimeError("there is nothing to save: the model has no vocabulary")
+    save_model(fspath(path), as_model(model), force=True)
+
+
+def as_model(model: Any) -> Model:
+    """Return a Word2Vec model as a Model of this package, which shares its matrices where the order of words agrees."""
+    matrices, words = model.matrices, model.wv.index_to_key
+    order = matrices.order
+    rows: Any = slice(None) if order is None else order
+    parts = [] if matrices.nodes is None else [matrices.nodes]
+    parts += [] if matrices.words is None else [matrices.words[rows]]
+    counts = np.asarray(model.wv.expandos["count"], np.int64)
+    settings, arrays = model.equivalent()
+    return Model(
+        words=list(words) if order is None else [words[i] for i in order.tolist()],
+        counts=counts[rows],
+        input=model.wv.vectors[rows],
+        output=parts[0] if len(parts) == 1 else np.concatenate(parts),
+        arrays=arrays if order is None else {**arrays, ORDER: order},
+        settings=asdict(settings),
+        record={"vectors": "in", "word2vec": {name: getattr(model, name) for name in PARAMETERS}},
+    )
+
+
+def loaded(model: Any, path: str) -> Any:
+    """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
+    try:
+        found = load_model(path)
+    except DataError as error:
+        raise NotAModel(str(error)) from error
+    _set_parameters(model, found, path)
+    size, order = len(found.words), found.arrays.get(ORDER)
+    if order is not None and not np.array_equal(np.sort(order), np.arange(size)):
+        raise NotAModel(f"{path}: the array {ORDER} is not an order of the words")
+    nodes, noise = size - 1 if model.hs else 0, size if model.negative else 0
+    if len(found.output) != nodes + noise:
+        raise NotAModel(f"{path}: {len(found.output):,} output rows; the model's parameters require {nodes + noise:,}")
+    rows: Any = slice(None) if order is None else np.argsort(order)
+    words = found.words if order is None else [found.words[i] for i in rows.tolist()]
+    model.wv = KeyedVectors.of(words, found.input[rows], found.counts[rows])
+    model.vector_size = model.layer1_size = found.input.shape[1]
+    model.matrices = Matrices(
+        found.output[nodes:][rows] if noise else None, found.output[:nodes] if nodes else None, order
+    )
+    return model
+
+
+def _set_parameters(model: Any, found: Model, path: str) -> None:
+    """Set a model's parameters from its record or, if `w2vtrain fit` trained it, from its settings."""
+    values = found.record.get("word2vec")
+    if values is None:
+        settings = found.settings
+        kinds = {name: kind for kind, name in OBJECTIVES.items()}
+        ways = {name: way for way, name in ARCHITECTURES.items()}
+        if settings.get("objective") not in kinds or settings.get("architecture") not in ways or settings.get("bias"):
+            raise NotAModel(
+                f"{path}: {settings.get('architecture')} with {settings.get('objective')} is no model of Word2Vec;"
+                " load it with w2vtrain.load_model"
+            )
+        hs, has_noise = kinds[settings["objective"]]
+        sg, mean = ways[settings["architecture"]]
+        options = settings.get("options", {})
+        values = {name: settings[name] for name in PARAMETERS if name in settings}
+        values |= {"hs": hs, "sg": sg, "cbow_mean": mean, "negative": options.get("negative", 5) if has_noise else 0}
+        values["ns_exponent"] = options.get("ns_exponent", 0.75)
+    if not isinstance(values, dict):
+        raise NotAModel(f"{path}: the record of the model is invalid")
+    for name in PARAMETERS:
+        default = getattr(model, name)
+        value = values.get(name, default)
+        if default is not None and value is not None and not isinstance(value, int | float | type(default)):
+            raise NotAModel(f"{path}: the parameter {name} is {value!r}")
+        setattr(model, name, value)

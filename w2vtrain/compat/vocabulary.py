@@ -1,0 +1,92 @@
+"""Choose the words of a `Word2Vec` model from counts, by gensim's rules. No text is read here.
+
+The rules are a minimum count, a maximum number of words, a limit on the memory of counting, and a function of the
+user, the trim rule.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.probability.sampling import keep_thresholds
+
+RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
+"""What a trim rule may return: let min_count decide, discard the word, or keep it. gensim.utils has the same values."""
+
+Rule = Callable[[Any, int, int], int]
+"""A trim rule: a function of a word, its count and the minimum count."""
+
+
+def is_kept(word: Hashable, count: int, min_count: int, rule: Rule | None) -> bool:
+    """Return whether a word is kept. Raise ValueError if the trim rule returns none of the three values."""
+    decision = rule(word, count, min_count) if rule else RULE_DEFAULT
+    if decision not in (RULE_DEFAULT, RULE_DISCARD, RULE_KEEP):
+        raise ValueError(f"trim_rule returned {decision!r} for {word!r}; expected 0 (default), 1 (discard) or 2 (keep)")
+    return decision == RULE_KEEP or (decision == RULE_DEFAULT and count >= min_count)
+
+
+def least_count(counts: Iterable[int], min_count: int, max_words: int | None) -> int:
+    """Return the minimum count that keeps at most `max_words` words, and is at least `min_count`."""
+    if max_words is None:
+        return min_count
+    largest = sorted(counts, reverse=True)
+    return max(min_count, largest[max_words] + 1) if max_words < len(largest) else min_count
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The words that are kept, in the order in which they occur, and the smallest count that keeps a word."""
+
+    words: list[Any]
+    counts: list[int]
+    min_count: int
+
+
+def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: Rule | None) -> Choice:
+    """Return the words that the rules keep. raw: the count of every word."""
+    least = least_count(raw.values(), min_count, max_words)
+    if rule is None:
+        words = [word for word, count in raw.items() if count >= least]
+    else:
+        words = [word for word, count in raw.items() if is_kept(word, count, least, rule)]
+    return Choice(words, [raw[word] for word in words], least)
+
+
+class Pruned:
+    """Sentences, counted while they are read; the counts are pruned whenever there are more than `limit` words.
+
+    As in gensim, each pruning raises the count that words need to survive by 1, so counts are lower bounds.
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[Any]], limit: int, rule: Rule | None) -> None:
+        self.sentences, self.limit, self.rule = sentences, limit, rule
+        self.counts: dict[Any, int] = {}
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        """Yield the sentences, and count their words."""
+        least, counts = 1, self.counts
+        for sentence in self.sentences:
+            for word in sentence:
+                counts[word] = counts.get(word, 0) + 1
+            if len(counts) > self.limit:
+                for word in [word for word, count in counts.items() if not is_kept(word, count, least, self.rule)]:
+                    del counts[word]
+                least += 1
+            yield sentence
+
+
+def by_count(words: Sequence[Any], counts: Sequence[int]) -> NDArray[np.int64]:
+    """Return the order (V,) of words by falling count; ties are ordered by their UTF-8 bytes, as in a Vocabulary."""
+    keys = [(-count, str(word).encode("utf-8", "surrogatepass")) for word, count in zip(words, counts, strict=True)]
+    return np.array(sorted(range(len(words)), key=keys.__getitem__), np.int64)
+
+
+def thinning(counts: NDArray[np.int64], sample: float) -> tuple[int, int]:
+    """Return how many words subsampling thins out, and how many occurrences it is expected to leave."""
+    if not len(counts):
+        return 0, 0
+    keep = keep_thresholds(counts, sample) / (2**32 - 1)
+    return int((keep < 1).sum()), round(float((counts * keep).sum()))

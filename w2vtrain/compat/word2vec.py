@@ -1,0 +1,305 @@
+"""`Word2Vec`, a class with the constructor and methods of gensim 4's, which trains with this package's trainer.
+
+The vocabulary, the way to the trainer, scoring and files are in the other modules of this folder.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.compat import scoring, storage
+from w2vtrain.compat.building import Path, TrainableVocabulary
+from w2vtrain.compat.callbacks import call
+from w2vtrain.compat.corpora import MAX_SENTENCE, repeats, source_of
+from w2vtrain.compat.learning import Learner, Pass, default_rate, part, settings_of, span
+from w2vtrain.compat.vocabulary import Rule
+from w2vtrain.compat.weights import grown
+from w2vtrain.config import Settings
+from w2vtrain.embeddings.model import Model
+from w2vtrain.errors import NoKnownWords
+from w2vtrain.objectives import build
+from w2vtrain.probability.problem import Problem
+from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.source import Source
+
+logger = logging.getLogger(__name__)
+
+NO_VOCABULARY = "you must first build vocabulary before training the model: call build_vocab, or pass sentences"
+
+
+class Word2Vec(TrainableVocabulary):
+    """A word2vec model that is trained from Python, with gensim's interface.
+
+    Parameters
+    ----------
+    sentences : iterable of lists of str, optional
+        The corpus. It is read once, also if there are several epochs. Without a corpus, the model is empty:
+        call `build_vocab` and `train`.
+    corpus_file : str or path, optional
+        A text file with one sentence per line, instead of `sentences`; may be compressed.
+    vector_size, window, min_count, sample, seed, epochs : numbers
+        As in gensim: dimensions, maximum distance between words, minimum count of a word, subsampling threshold (a
+        share of the text, or a number of occurrences from 1 on), seed, passes over the corpus.
+    alpha : float, optional
+        The learning rate at the beginning, from which it falls linearly; by default, the best measured for the
+        architecture and the objective, such as 0.05 for skip-gram and 0.075 for CBOW with negative sampling. gensim's
+        default is 0.025, with which it and this class score lower.
+    min_alpha : float
+        The learning rate at the end.
+    workers : int
+        Number of threads; at most as many as there are cores are used.
+    sg, hs, negative, ns_exponent, cbow_mean
+        Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
+        distribution; the mean (1) or the sum (0) of the context vectors.
+    max_vocab_size, max_final_vocab, trim_rule, sorted_vocab
+        Which words are kept: see `w2vtrain.compat.vocabulary`.
+    shrink_windows : bool
+        Draw the size of each window from 1 to `window`.
+    callbacks : iterable of CallbackAny2Vec
+        Called before and after training and each epoch.
+    comment : str, optional
+        Saved with the model.
+    hashfxn, batch_words, compute_loss
+        Accepted and not needed: results do not depend on a hash function or on batches, and the loss is always
+        computed.
+    null_word
+        Only 0 is accepted.
+
+    Attributes
+    ----------
+    wv : KeyedVectors
+        The input vectors, with which words are compared. While a model is trained, they change.
+    syn1neg : ndarray of float32, shape (V, vector_size)
+        Output vectors of words, if `negative` is more than 0.
+    syn1 : ndarray of float32, shape (V, vector_size)
+        A copy of the vectors of the Huffman tree's V - 1 inner nodes, if `hs` is 1. The last row is 0.
+    corpus_count, corpus_total_words : int
+        The sentences and words of the corpus from which the vocabulary was built.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        As in gensim: for arguments of the wrong type, invalid values, and training without a vocabulary.
+    W2VError
+        If anything goes wrong in reading or training; see `w2vtrain.train`.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> sentences = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 50
+    >>> model = w2vtrain.Word2Vec(sentences, vector_size=8, sample=0, epochs=20, workers=1)
+    >>> sorted(model.wv.index_to_key)
+    ['blue', 'cat', 'cow', 'dog', 'green', 'red']
+
+    """
+
+    load = storage.OnClass()
+
+    def __init__(
+        self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
+        alpha: float | None = None,
+        window: int = 5, min_count: int = 5, max_vocab_size: int | None = None, sample: float | None = 1e-3,
+        seed: int = 1, workers: int = 3, min_alpha: float = 0.0001, sg: int = 0, hs: int = 0, negative: int = 5,
+        ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0,
+        trim_rule: Rule | None = None, sorted_vocab: int = 1, batch_words: int = 10_000, compute_loss: bool = False,
+        callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+    ) -> None:  # fmt: skip
+        self.vector_size = self.layer1_size = int(vector_size)
+        self.window, self.shrink_windows = int(window), bool(shrink_windows)
+        self.min_count, self.effective_min_count = min_count, min_count
+        self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = (
+            max_vocab_size,
+            max_final_vocab,
+            int(sorted_vocab),
+        )
+        self.sample, self.seed, self.workers, self.epochs = sample, seed, int(workers), int(epochs)
+        self.sg, self.hs, self.negative, self.cbow_mean = (
+            int(bool(sg)),
+            int(bool(hs)),
+            int(negative),
+            int(bool(cbow_mean)),
+        )
+        self.ns_exponent, self.comment = float(ns_exponent), comment
+        self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
+        self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
+        super().__init__()
+        self._check(null_word)
+        self.alpha = default_rate(self) if alpha is None else float(alpha)
+        self.min_alpha, self.min_alpha_yet_reached = float(min_alpha), self.alpha
+        if sentences is None and corpus_file is None:
+            if trim_rule is not None:
+                logger.warning("trim_rule is used only if there is a corpus; pass it to build_vocab instead")
+            return
+        self._build(sentences, corpus_file, trim_rule=trim_rule, keep=True)
+        self.train(
+            sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
+            epochs=self.epochs, callbacks=callbacks,
+        )  # fmt: skip
+
+    def _check(self, null_word: int) -> None:
+        """Raise ValueError for parameters that contradict each other, and NotImplementedError for null_word."""
+        if not self.hs and self.negative <= 0:
+            raise ValueError("there is nothing to train: set hs=1, or negative to more than 0")
+        if self.hs and self.negative > 0:
+            logger.warning(
+                "Both hierarchical softmax and negative sampling are activated."
+                " Set either hs=0 or negative=0 to train only one."
+            )
+        if null_word:
+            raise NotImplementedError("null_word pads windows of models that concatenate vectors; Word2Vec has none")
+
+    def equivalent(self) -> tuple[Settings, dict[str, NDArray[Any]]]:
+        """Return this package's settings and the arrays of the objective that belong to the model's vocabulary."""
+        counts = np.sort(self._counts())[::-1]
+        settings = settings_of(self, self.epochs, self.alpha, self.min_alpha, int(counts.sum()))
+        problem = Problem(self.wv.index_to_key, counts, self.vector_size)
+        return settings, build(settings.objective, problem, settings.options).arrays()
+
+    def train(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, total_examples: int | None = None,
+        total_words: int | None = None, epochs: int | None = None, start_alpha: float | None = None,
+        end_alpha: float | None = None, word_count: int = 0, queue_factor: int = 2, report_delay: float = 1.0,
+        compute_loss: bool = False, callbacks: Iterable[Any] = (), **_: Any,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Train on a corpus; the vocabulary must have been built.
+
+        As in gensim, `epochs` and one of `total_examples` and `total_words` are required. The learning rate falls from
+        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
+        epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
+        that the corpus is of them, starting `word_count` words later.
+
+        Returns
+        -------
+        tuple of int
+            The number of words that subsampling is expected to have kept, and the number of words of the corpus, both
+            over all epochs.
+
+        """
+        if self.matrices is None or not len(self.wv):
+            self._refuse_totals(total_examples, total_words, epochs)
+            raise RuntimeError(NO_VOCABULARY)
+        self._refuse_totals(total_examples, total_words, epochs)
+        callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+        self.locked()
+        self.compute_loss = bool(compute_loss) or self.compute_loss
+        source, encoded = self._encoded(corpus_iterable, corpus_file)
+        start, end = self._rates(start_alpha, end_alpha)
+        assert epochs is not None
+        self.epochs, self.running_training_loss, started = int(epochs), 0.0, time.monotonic()
+        if encoded and self.epochs == 1:
+            start, end = part(start, end, *span(encoded.stats, total_examples, total_words, word_count))
+        call(callbacks, "on_train_begin", self)
+        learner = Learner(self, Pass(source, encoded, self.epochs, start, end, callbacks)) if encoded else None
+        if learner:
+            learner.run()
+        self.train_count, self.min_alpha_yet_reached = self.train_count + 1, end
+        self.total_train_time += time.monotonic() - started
+        call(callbacks, "on_train_end", self)
+        return (learner.kept * self.epochs, encoded.stats.tokens * self.epochs) if learner and encoded else (0, 0)
+
+    def _refuse_totals(self, examples: int | None, words: int | None, epochs: int | None) -> None:
+        """Raise ValueError if `train` does not get what gensim's requires."""
+        if epochs is None:
+            raise ValueError("train needs epochs, for example epochs=model.epochs")
+        if examples is None and words is None:
+            raise ValueError(
+                "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
+                " total_words=model.corpus_total_words"
+            )
+
+    def locked(self) -> NDArray[np.int64]:
+        """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.
+
+        Raise NotImplementedError for values other than 0 and 1, and ValueError if there is not one value per word.
+        """
+        locks = np.asarray(getattr(self.wv, "vectors_lockf", 1.0))
+        if not np.isin(locks, (0, 1)).all():
+            raise NotImplementedError("vectors_lockf: values must be 0 (locked) or 1, other values are not supported")
+        if locks.size == 1:
+            locks = np.full(len(self.wv), locks.item())
+        if locks.shape != (len(self.wv),):
+            raise ValueError(f"vectors_lockf: {locks.size:,} values for {len(self.wv):,} words")
+        order = self.matrices.order if self.matrices else None
+        return np.flatnonzero((locks if order is None else locks[order]) == 0)
+
+    def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None]:
+        """Return a corpus as ids; None, with a warning, if it has none of the model's words."""
+        if self._read and self._read[0] is (sentences if file is None else file):
+            _, source, encoded = self._read
+            if repeats(self._read[0]):
+                self._read = None  # it may be different when it is read again
+            return source, encoded
+        source = source_of(sentences, file)
+        try:
+            return source, encode(
+                source, vocabulary=self._vocabulary(), max_sentence=MAX_SENTENCE, threads=self.threads()
+            )
+        except NoKnownWords as error:
+            logger.warning("nothing was trained: %s", error)
+            return source, None
+
+    def _rates(self, start: float | None, end: float | None) -> tuple[float, float]:
+        """Return the learning rates at the beginning and at the end of a call of `train`."""
+        self.alpha = self.alpha if start is None else float(start)
+        self.min_alpha = self.min_alpha if end is None else float(end)
+        if self.alpha > self.min_alpha_yet_reached:
+            logger.warning("Effective 'alpha' higher than previous training cycles")
+        return self.alpha, self.min_alpha
+
+    def to_model(self) -> Model:
+        """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
+        return storage.as_model(self)
+
+    def get_latest_training_loss(self) -> float:
+        """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
+        return self.running_training_loss
+
+    @property
+    def syn1neg(self) -> NDArray[np.float32]:
+        """The output vectors of the words (V, vector_size)."""
+        if self.matrices is None or self.matrices.words is None:
+            raise AttributeError("the model has no output vectors of words: negative is 0, or no vocabulary was built")
+        return self.matrices.words
+
+    @property
+    def syn1(self) -> NDArray[np.float32]:
+        """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, vector_size)."""
+        if self.matrices is None or self.matrices.nodes is None:
+            raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
+        return grown(self.matrices.nodes, len(self.wv), self.vector_size)
+
+    def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
+        """Return the words that are most probable in a context, with probabilities; None without any known word.
+
+        The probabilities are those of a softmax over the output vectors, which is not what negative sampling trains:
+        they rank the words, and are not calibrated.
+        """
+        return scoring.predict(self, context_words_list, topn)
+
+    def score(
+        self, sentences: Iterable[Any], total_sentences: int = 1_000_000, chunksize: int = 100, queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> NDArray[np.float32]:  # fmt: skip
+        """Return the log probability of each sentence under hierarchical softmax (Taddy 2015), at most total_sentences.
+
+        The probability of a sentence is the product of those of its words given each context word (skip-gram) or the
+        mean of the context (CBOW), with the full window.
+        """
+        return scoring.score(self, sentences, total_sentences)
+
+    def save(self, fname_or_handle: Path, *_: Any, **__: Any) -> None:
+        """Save the model to a safetensors file, completely or not at all, overwriting what is there.
+
+        `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
+        """
+        storage.save(self, fname_or_handle)
+
+    def __str__(self) -> str:
+        return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
+
+    __repr__ = __str__

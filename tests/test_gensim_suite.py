@@ -26,3 +26,9 @@ def test_a_failure_that_is_not_listed_and_a_listed_test_that_passes_are_both_rep
         "m.C.new fails: E: y", "m.C.fixed does not fail: remove it from EXPECTED",
     ]  # fmt: skip
     assert all(reason for reason in gensim_suite.EXPECTED.values())
+
+
+def test_the_documentation_lists_the_tests_that_fail():
+    page = Path(__file__).parents[1].joinpath("docs/gensim.md").read_text(encoding="utf-8")
+    listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `test_")}
+    assert listed == set(gensim_suite.EXPECTED)

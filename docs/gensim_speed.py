@@ -1,0 +1,169 @@
+"""Measure Word2Vec and KeyedVectors beside gensim's, and print the tables of docs/gensim.md.
+
+    python docs/gensim_speed.py training enwiki30.txt
+    python docs/gensim_speed.py vectors
+
+Each figure is measured in a process of its own. Nothing else should run at the same time.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TRAINING = """
+import json, resource, sys, time
+system, kind, sg, hs, path, epochs, workers = sys.argv[1:8]
+if system == "gensim":
+    from gensim.models import Word2Vec
+else:
+    from w2vtrain import Word2Vec
+
+class Lines:
+    def __iter__(self):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                yield line.split()
+
+options = dict(vector_size=200, sg=int(sg), hs=int(hs), negative=0 if int(hs) else 5, epochs=int(epochs))
+options["workers"] = int(workers)
+corpus = {"corpus_file": lambda: None, "list": lambda: list(Lines()), "iterable": Lines}[kind]()
+if system == "w2vtrain":
+    Word2Vec([["a", "b"]] * 100, min_count=1, **options)  # compiles, or loads the compiled kernels
+started, cpu = time.monotonic(), time.process_time()
+model = Word2Vec(corpus, corpus_file=path if corpus is None else None, **options)
+seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([seconds, cpu, peak, model.corpus_total_words * int(epochs)]))
+"""
+
+VECTORS = """
+import json, resource, sys, time
+import numpy as np
+system, what, folder = sys.argv[1:4]
+started = time.monotonic()
+if system == "gensim":
+    from gensim.models import KeyedVectors, Word2Vec
+else:
+    from w2vtrain import KeyedVectors, Word2Vec
+imported = time.monotonic() - started
+saved = folder + ("/gensim.kv" if system == "gensim" else "/w2vtrain.kv")
+
+def timed(function, repeat=1):
+    times = []
+    for _ in range(repeat):
+        started = time.monotonic()
+        function()
+        times.append(time.monotonic() - started)
+    return min(times)
+
+if what == "import":
+    print(json.dumps(imported))
+elif what == "make":
+    size, width = 1_000_000, 300
+    vectors = KeyedVectors(width, count=0)
+    rng = np.random.default_rng(1)
+    words = ["w%d" % i for i in range(size)]
+    vectors.add_vectors(words, rng.standard_normal((size, width), np.float32))
+    vectors.save(saved)
+    if system == "gensim":
+        vectors.save_word2vec_format(folder + "/vectors.bin", binary=True)
+    print(json.dumps(0))
+elif what == "binary":
+    print(json.dumps(timed(lambda: KeyedVectors.load_word2vec_format(folder + "/vectors.bin", binary=True))))
+elif what == "load":
+    print(json.dumps(timed(lambda: KeyedVectors.load(saved))))
+elif what == "mapped":
+    print(json.dumps(timed(lambda: KeyedVectors.load(saved, mmap="r"))))
+else:
+    vectors = KeyedVectors.load(saved)
+    vectors.fill_norms()
+    words = ["w%d" % i for i in range(1, 100_000, 1000)]
+    if what == "query":
+        print(json.dumps(timed(lambda: vectors.most_similar("w7"), 5)))
+    elif what == "batch":
+        many = getattr(vectors, "most_similar_batch", None)
+        run = (lambda: many(words, topn=10)) if many else (lambda: [vectors.most_similar(word) for word in words])
+        print(json.dumps(timed(run, 2) / len(words)))
+    else:
+        with open(folder + "/questions.txt", "w") as file:
+            file.write(": section\\n")
+            for i in range(1000):
+                print(*("w%d" % (4 * i + j) for j in range(4)), file=file)
+        print(json.dumps(timed(lambda: vectors.evaluate_word_analogies(folder + "/questions.txt"))))
+"""
+
+
+def measured(program: str, *arguments: object) -> list[float] | float:
+    """Run a program in a new process, and return what it printed last as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def training(corpus: str, epochs: int, workers: int, rounds: int) -> None:
+    """Print the table of training: seconds, words per second, peak memory, and how many times as fast we are."""
+    print("| model | corpus | gensim | w2vtrain | ratio | memory: gensim | w2vtrain |\n|---|---|---|---|---|---|---|")
+    for sg, hs in ((1, 0), (1, 1), (0, 0), (0, 1)):
+        for kind in ("corpus_file", "list", "iterable"):
+            runs = {"gensim": [], "w2vtrain": []}
+            for _ in range(rounds):
+                for system, found in runs.items():
+                    found.append(measured(TRAINING, system, kind, sg, hs, corpus, epochs, workers))
+            seconds = {system: statistics.median(run[0] for run in found) for system, found in runs.items()}
+            peak = {system: max(run[2] for run in found) / (1 << 20) for system, found in runs.items()}
+            name = f"{'skip-gram' if sg else 'CBOW'} {'hs' if hs else 'neg'}"
+            print(
+                f"| {name} | {kind} | {seconds['gensim']:.1f} s | {seconds['w2vtrain']:.1f} s |"
+                f" {seconds['gensim'] / seconds['w2vtrain']:.1f} | {peak['gensim']:.0f} MiB |"
+                f" {peak['w2vtrain']:.0f} MiB |",
+                flush=True,
+            )
+
+
+def vectors() -> None:
+    """Print the table of importing, loading and querying 1,000,000 vectors of 300 dimensions."""
+    rows = {
+        "import": "importing the class",
+        "binary": "`load_word2vec_format`, binary",
+        "load": "`load` of what `save` wrote",
+        "mapped": '`load(mmap="r")`',
+        "query": "`most_similar`, one query",
+        "batch": "`most_similar`, per query of 100 (w2vtrain: `most_similar_batch`)",
+        "analogies": "`evaluate_word_analogies`, 1,000 questions",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for system in ("gensim", "w2vtrain"):
+            measured(VECTORS, system, "make", folder)
+        print("| 1,000,000 x 300 | gensim | w2vtrain | ratio |\n|---|---|---|---|")
+        for what, name in rows.items():
+            found = {}
+            for system in ("gensim", "w2vtrain"):
+                found[system] = min(float(measured(VECTORS, system, what, folder)) for _ in range(2))
+            ratio = found["gensim"] / found["w2vtrain"]
+            print(f"| {name} | {found['gensim']:.3f} s | {found['w2vtrain']:.3f} s | {ratio:.1f} |", flush=True)
+
+
+def main() -> None:
+    """Run one of the two measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    about = commands.add_parser("training")
+    about.add_argument("corpus", type=lambda name: str(Path(name).resolve()))
+    about.add_argument("--epochs", type=int, default=3)
+    about.add_argument("--workers", type=int, default=2)
+    about.add_argument("--rounds", type=int, default=1)
+    commands.add_parser("vectors")
+    options = vars(parser.parse_args())
+    if options.pop("command") == "training":
+        training(**options)
+    else:
+        vectors()
+
+
+if __name__ == "__main__":
+    main()

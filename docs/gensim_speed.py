@@ -1,7 +1,7 @@
 """Measure Word2Vec and KeyedVectors beside gensim's, and print the tables of docs/gensim.md.
 
     python docs/gensim_speed.py training enwiki30.txt
-    python docs/gensim_speed.py vectors
+    python docs/gensim_speed.py vectors --keys 1000000
 
 Each figure is measured in a process of its own. Nothing else should run at the same time.
 """
@@ -43,7 +43,7 @@ print(json.dumps([seconds, cpu, peak, model.corpus_total_words * int(epochs)]))
 VECTORS = """
 import json, resource, sys, time
 import numpy as np
-system, what, folder = sys.argv[1:4]
+system, what, folder, size = *sys.argv[1:4], int(sys.argv[4])
 started = time.monotonic()
 if system == "gensim":
     from gensim.models import KeyedVectors, Word2Vec
@@ -63,7 +63,7 @@ def timed(function, repeat=1):
 if what == "import":
     print(json.dumps(imported))
 elif what == "make":
-    size, width = 1_000_000, 300
+    width = 300
     vectors = KeyedVectors(width, count=0)
     rng = np.random.default_rng(1)
     words = ["w%d" % i for i in range(size)]
@@ -81,7 +81,7 @@ elif what == "mapped":
 else:
     vectors = KeyedVectors.load(saved)
     vectors.fill_norms()
-    words = ["w%d" % i for i in range(1, 100_000, 1000)]
+    words = ["w%d" % i for i in range(1, size // 10, max(1, size // 1000))]
     if what == "query":
         print(json.dumps(timed(lambda: vectors.most_similar("w7"), 5)))
     elif what == "batch":
@@ -91,7 +91,7 @@ else:
     else:
         with open(folder + "/questions.txt", "w") as file:
             file.write(": section\\n")
-            for i in range(1000):
+            for i in range(min(1000, size // 4)):
                 print(*("w%d" % (4 * i + j) for j in range(4)), file=file)
         print(json.dumps(timed(lambda: vectors.evaluate_word_analogies(folder + "/questions.txt"))))
 """
@@ -125,8 +125,8 @@ def training(corpus: str, epochs: int, workers: int, rounds: int) -> None:
             )
 
 
-def vectors() -> None:
-    """Print the table of importing, loading and querying 1,000,000 vectors of 300 dimensions."""
+def vectors(keys: int) -> None:
+    """Print the table of importing, loading and querying vectors of 300 dimensions."""
     rows = {
         "import": "importing the class",
         "binary": "`load_word2vec_format`, binary",
@@ -138,12 +138,12 @@ def vectors() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for system in ("gensim", "w2vtrain"):
-            measured(VECTORS, system, "make", folder)
-        print("| 1,000,000 x 300 | gensim | w2vtrain | ratio |\n|---|---|---|---|")
+            measured(VECTORS, system, "make", folder, keys)
+        print(f"| {keys:,} x 300 | gensim | w2vtrain | ratio |\n|---|---|---|---|")
         for what, name in rows.items():
             found = {}
             for system in ("gensim", "w2vtrain"):
-                found[system] = min(float(measured(VECTORS, system, what, folder)) for _ in range(2))
+                found[system] = min(float(measured(VECTORS, system, what, folder, keys)) for _ in range(2))
             ratio = found["gensim"] / found["w2vtrain"]
             print(f"| {name} | {found['gensim']:.3f} s | {found['w2vtrain']:.3f} s | {ratio:.1f} |", flush=True)
 
@@ -157,12 +157,10 @@ def main() -> None:
     about.add_argument("--epochs", type=int, default=3)
     about.add_argument("--workers", type=int, default=2)
     about.add_argument("--rounds", type=int, default=1)
-    commands.add_parser("vectors")
+    commands.add_parser("vectors").add_argument("--keys", type=int, default=1_000_000)
     options = vars(parser.parse_args())
-    if options.pop("command") == "training":
-        training(**options)
-    else:
-        vectors()
+    run = {"training": training, "vectors": vectors}[options.pop("command")]
+    run(**options)
 
 
 if __name__ == "__main__":

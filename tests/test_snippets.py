@@ -80,6 +80,9 @@ def test_long_commands_parse(command):
     if program == "make":
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
         return
+    if program == "python":
+        assert (ROOT / words[0]).is_file()
+        return
     assert program in ("w2vtrain", "head")
     parser: click.Command = cli
     while program == "w2vtrain" and isinstance(parser, click.Group):
@@ -91,7 +94,7 @@ def test_long_commands_parse(command):
 
 SMALLER = {r"--seeds \d+": "--seeds 1", r"--epochs \d+": "--epochs 1", r"epochs=\d+": "epochs=1"}
 SMALLER |= {r"--seconds \d+": "--seconds 1", r"docs/(speed|peers)\.png": "plot.png"}
-SMALLER |= {r"vector-size \d+": "vector-size 16", r"size=4096": "size=16"}
+SMALLER |= {r"vector-size \d+": "vector-size 16", r"size=4096": "size=16", r"--keys \d+": "--keys 2000"}
 
 
 @pytest.mark.slow

@@ -366,6 +366,10 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     assert mine.wv.key_to_index == model.wv.key_to_index
     mine.train(SENTENCES, total_examples=900, epochs=3)
     np.testing.assert_array_equal(mine.wv.vectors, model.wv.vectors)
+    mine.init_sims(replace=True)
+    np.testing.assert_allclose(np.linalg.norm(mine.wv.vectors, axis=1), 1, rtol=1e-5)
+    mine.update_weights()
+    np.testing.assert_array_equal(mine.syn1neg, model.syn1neg)
     mine.init_weights()
     assert np.abs(mine.wv.vectors).max() <= 1 / 8
     assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.05>"

@@ -134,6 +134,18 @@ def indexed(keyed, monkeypatch):
     return keyed_of(keyed.index_to_key[110:400], matrix)
 
 
+def test_an_index_of_usearch_finds_nearly_all_neighbors():
+    pytest.importorskip("usearch", reason="usearch is not installed")
+    vectors = np.random.default_rng(4).normal(size=(2000, 16)).astype(np.float32)
+    vectors[7] = 0
+    keyed = w2vtrain.KeyedVectors.of([f"w{i}" for i in range(2000)], vectors)
+    index = keyed.build_index(connectivity=16, expansion_search=128)
+    assert keyed.recall(index, n=200) > 0.95
+    exact, found = keyed.most_similar("w3", topn=3), keyed.most_similar("w3", topn=3, indexer=index)
+    assert [key for key, _ in found] == [key for key, _ in exact]
+    np.testing.assert_allclose([cosine for _, cosine in found], [cosine for _, cosine in exact], atol=1e-5)
+
+
 def test_an_index_answers_without_the_keys_of_the_query(indexed):
     index, word = indexed.build_index(connectivity=8), indexed.index_to_key[3]
     assert index.graph.options == {"connectivity": 8}

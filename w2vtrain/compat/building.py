@@ -171,6 +171,17 @@ class TrainableVocabulary:
         """Reset all vectors to their initial values, but keep the vocabulary."""
         self.prepare_weights()
 
+    def update_weights(self) -> None:
+        """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
+        self.prepare_weights(update=True)
+
+    def init_sims(self, replace: bool = False) -> None:
+        """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.
+
+        gensim 4 has deprecated it; there is no reason to call it.
+        """
+        self.wv.init_sims(replace=replace)
+
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Take over the vocabulary of another model, and reset all vectors to their initial values."""
         words, wv = list(other_model.wv.index_to_key), other_model.wv

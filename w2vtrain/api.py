@@ -36,8 +36,8 @@ def train(
     corpus : str, path, sequence of these, or iterable of lists of str
         Text files, directories, or glob patterns; or sentences, each a list of words, which may contain anything, such
         as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do; it
-        runs in other threads, one at a time. The words are used as they are: the settings `tokenizer`,
-        `encoding_errors` and `allow_nul` apply only to files.
+        runs in another thread. The words are used as they are: the settings `tokenizer`, `encoding_errors` and
+        `allow_nul` apply only to files. Words that are empty or have newlines cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
     heldout : as `corpus`, optional
@@ -130,8 +130,8 @@ def continue_training(
     ------
     ConfigError
         If a setting is invalid, if what was learned does not fit these settings (another `vector_size`, for example),
-        or if new words would join an objective whose arrays do not belong to single words: ``hs``, ``class-softmax``,
-        ``adaptive-softmax`` and ``dsoftmax``.
+        or if new words would join an objective whose arrays do not belong to single words: ``hs``, ``hs-neg``,
+        ``class-softmax``, ``adaptive-softmax`` and ``dsoftmax``.
     W2VError
         If anything else goes wrong, as in `train`.
 

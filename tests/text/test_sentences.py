@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+import time
 import traceback
 import tracemalloc
 from collections import Counter
@@ -294,3 +295,39 @@ def test_a_source_is_encoded_with_any_vocabulary_after_it_was_read(tmp_path):
     assert counted.words == ["a", "new york", "b", "c"]
     with pytest.raises(UsageError, match=r"after Counted\.close"):
         counted.encode(ids.vocabulary)
+
+
+def test_one_thread_iterates_whichever_threads_take_the_blocks():
+    """Cursors of sqlite3, for example, belong to the thread that has made them."""
+    seen = set()
+
+    def sentences():
+        for number in range(2000):
+            seen.add(threading.get_ident())
+            yield [f"word{number % 7}", "and"]
+
+    with read(Sentences(sentences(), block_bytes=100), threads=3) as counted:
+        assert counted.tokens == 4000
+    assert len(seen) == 1
+    assert seen != {threading.get_ident()}
+
+
+def test_the_thread_that_iterates_ends_if_reading_fails():
+    def endless():
+        while True:
+            yield ["a", "b"]
+
+    def failing():
+        yield from [["a", "b"]] * 100
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        read(Sentences(failing(), block_bytes=100), threads=2)
+    reader = Sentences(endless(), block_bytes=100).read()
+    next(reader)
+    reader.close()
+    assert next(reader, None) is None
+    deadline = time.monotonic() + 10
+    while any(thread.name == "w2vtrain sentences" for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -110,6 +110,9 @@ class Reader(Iterator[bytes]):
         self._read = min(READ, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
 
+    def close(self) -> None:
+        """Do nothing: a file is closed when the iterator is deleted."""
+
     def __next__(self) -> bytes:
         """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
         return next(self._blocks)

@@ -123,9 +123,12 @@ class Counting:
                 progress(self.reader.bytes_read, self.source.size, self.total(word_table.TOKENS))
 
         with parallel(self._work, len(self.workers), "w2vtrain reader", TICK) as records:
-            for record in records:
-                if record is None:
-                    tick()
+            try:
+                for record in records:
+                    if record is None:
+                        tick()
+            finally:
+                self.reader.close()
         tick()
         assert self.source.size in (None, self.reader.bytes_read), "not every byte was read"
 

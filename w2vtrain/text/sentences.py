@@ -9,7 +9,9 @@ escape) is followed by the four hexadecimal digits of one of the other character
 word.
 """
 
+import queue
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -26,6 +28,7 @@ ESCAPES: dict[int, str] = {
     code: f"{ESCAPE}{code:04x}" for code in (9, 10, 11, 12, 13, ord(ESCAPE), ord(SPACE), *SURROGATES)
 } | {32: SPACE}
 """For str.translate: what to write for each character that must be escaped."""
+TICK = 0.2  # seconds after which a waiting thread looks whether it has to end
 REMEMBERED = 1 << 16  # words whose escaped form is remembered
 BATCH_TEXT, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many characters or sentences
 
@@ -37,9 +40,9 @@ _ESCAPED = re.compile(rb"\x10([0-9a-f]{4})")
 class Sentences:
     """The sentences of an iterable, for `encoded.read` and `encoded.encode`.
 
-    sentences: lists, tuples or other iterables of words (str). One pass reads them once, in worker threads, of which
-    one at a time calls the iterable; an exception that it raises reaches the caller unchanged. One sentence at a time
-    must fit into memory. block_bytes: the approximate size of a block, which does not affect any result.
+    sentences: lists, tuples or other iterables of words (str). One pass reads them once, in a thread of its own; an
+    exception that the iterable raises reaches the caller unchanged. One sentence at a time must fit into memory.
+    block_bytes: the approximate size of a block, which does not affect any result.
 
     Words may contain anything, also white space, NUL and unpaired surrogates, and may be empty. Words of more than
     corpus.MAX_TOKEN bytes are skipped and counted, as in files; each escaped character except the space counts as 5
@@ -77,6 +80,55 @@ class Sentences:
         return [unescaped(token) for token in tokens]
 
 
+class OneThread(Iterator[bytes]):
+    """The blocks of an iterator, which only one thread runs, whichever threads take the blocks.
+
+    Objects that belong to a thread, such as cursors of sqlite3, work in a user's iterator. An exception ends it, and is
+    raised where the next block is taken.
+    """
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._ended = blocks, threading.Event()
+        self._queue: queue.Queue[bytes | BaseException] = queue.Queue(1)
+        self._thread = threading.Thread(target=self._run, name="w2vtrain sentences", daemon=True)
+
+    def __next__(self) -> bytes:
+        if not self._thread.ident:
+            self._thread.start()
+        while not self._ended.is_set():
+            try:
+                found = self._queue.get(timeout=TICK)
+            except queue.Empty:
+                continue
+            if isinstance(found, BaseException):
+                self.close()
+                raise found
+            return found
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the thread after the block that it is working on."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        try:
+            for block in self._blocks:
+                self._put(block)
+                if self._ended.is_set():
+                    return
+            self._put(StopIteration())
+        except BaseException as error:
+            self._put(error)
+
+    def _put(self, found: bytes | BaseException) -> None:
+        while not self._ended.is_set():
+            try:
+                self._queue.put(found, timeout=TICK)
+                return
+            except queue.Full:
+                continue
+
+
 class JoinedSentences(Iterator[bytes]):
     """One pass over sentences, as an iterator over blocks of bytes; see `source.Blocks` for its counters."""
 
@@ -85,7 +137,11 @@ class JoinedSentences(Iterator[bytes]):
         self.sample = bytearray()
         self._escaped = lru_cache(REMEMBERED)(escaped)
         pieces = self._joined(sentences, min(block_bytes, BATCH_TEXT))
-        self._blocks = blocks(pieces, block_bytes)  # a generator, so that an exception ends the pass
+        self._blocks = OneThread(blocks(pieces, block_bytes))
+
+    def close(self) -> None:
+        """End the thread that iterates, as soon as the iterable returns from its work on a sentence."""
+        self._blocks.close()
 
     def __next__(self) -> bytes:
         """Return the next block. Raise what the iterable raises, TokenError, or DataError."""

@@ -35,6 +35,9 @@ class Blocks(Protocol):
     def __next__(self) -> bytes:
         """Return the next block."""
 
+    def close(self) -> None:
+        """End the pass early: nothing more will be read."""
+
 
 @runtime_checkable
 class Source(Protocol):

@@ -1,4 +1,4 @@
-"""gensim's interface on top of this package: programs that import these names from w2vtrain need no other change.
+"""gensim's training interface on top of this package: `Word2Vec`, its callbacks, and readers of text files.
 
-Nothing here computes: training, queries and file formats are those of the folders below.
+`KeyedVectors` is in embeddings/. Nothing here prints, and nothing else imports this folder.
 """

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.corpora import repeats, source_of
-from w2vtrain.compat.learning import share
+from w2vtrain.compat.corpora import MAX_SENTENCE, Listed, repeats, source_of
+from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.compat.sentences import LineSentence
-from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, by_count, chosen, thinning
+from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, by_count, chosen, share, thinning
 from w2vtrain.compat.weights import Matrices, grown, initial_vectors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.errors import NoKnownWords
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
@@ -30,8 +31,9 @@ Path = str | PathLike[str]
 class TrainableVocabulary:
     """The words of a model, and the matrices that have a row for each. `Word2Vec` sets the parameters.
 
-    matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, with its
-    words as ids.
+    matrices: None before the words are chosen. is_training: whether `train` is running. _counted: what `scan_vocab`
+    read. _read: a corpus that need not be read again, or cannot be, with its words as ids (None if it has none of the
+    model's).
     """
 
     vector_size: int
@@ -51,8 +53,9 @@ class TrainableVocabulary:
         self.raw_vocab: dict[Any, int] = {}
         self.wv = KeyedVectors(self.vector_size)
         self.matrices: Matrices | None = None
+        self.is_training = False
         self._counted: tuple[Source, Counted] | None = None
-        self._read: tuple[Any, Source, EncodedCorpus] | None = None
+        self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
 
     def build_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
@@ -70,24 +73,41 @@ class TrainableVocabulary:
         trim_rule: Rule | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
         """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
+        self.refuse_while_training()
         total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)
-        self.corpus_count, self.corpus_total_words = count, total
         assert self._counted
         source, counted = self._counted
-        with counted:
+        try:
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
             self.prepare_weights(update)
-            self._counted = self._read = None
-            if keep and len(self.wv) > 1:
-                self._read = (sentences if file is None else file, source, counted.encode(self._vocabulary()))
+            self.corpus_count, self.corpus_total_words = count, total
+            if keep and len(self.wv):
+                self._read = (sentences if file is None else file, source, self._encode(counted))
+        finally:
+            self.close()
+
+    def _encode(self, counted: Counted) -> EncodedCorpus | None:
+        """Return a corpus as ids, or None, with a warning, if it has none of the model's words."""
+        try:
+            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE)
+        except NoKnownWords as error:
+            logger.warning("there is nothing to train on: %s", error)
+            return None
+
+    def close(self) -> None:
+        """Delete the temporary file of `scan_vocab`; the counts stay."""
+        if self._counted:
+            self._counted[1].close()
+        self._counted = None
 
     def build_vocab_from_freq(
         self, word_freq: Mapping[Any, int], keep_raw_vocab: bool = False, corpus_count: int | None = None,
         trim_rule: Rule | None = None, update: bool = False,
     ) -> None:  # fmt: skip
         """Choose the words of the model from a dictionary of words and counts."""
-        self.raw_vocab = dict(word_freq)
-        self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(word_freq.values())
+        self.refuse_while_training()
+        self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
+        self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)
         self.prepare_weights(update)
 
@@ -96,6 +116,7 @@ class TrainableVocabulary:
         workers: int | None = None, trim_rule: Rule | None = None,
     ) -> tuple[int, int]:  # fmt: skip
         """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
+        self.close()
         source, pruned = self._source(corpus_iterable, corpus_file, trim_rule)
         counted = read(source, threads=self.threads())
         self._counted = source, counted
@@ -132,8 +153,8 @@ class TrainableVocabulary:
                 self.sample = sample
             if min_count is not None:
                 self.min_count = min_count
-        if not keep_raw_vocab:
-            self.raw_vocab = {}
+            if not keep_raw_vocab:
+                self.raw_vocab = {}
         return report
 
     def _replace(self, choice: Choice) -> None:
@@ -142,30 +163,43 @@ class TrainableVocabulary:
         if self.sorted_vocab:
             order = by_count(words, choice.counts)
             words, counts = [words[i] for i in order.tolist()], counts[order]
-        self.matrices = None
+        self.matrices = self._read = None
+        self._set_words(words, counts)
+
+    def _set_words(self, words: list[Any], counts: NDArray[np.int64]) -> None:
+        """Set `wv` to words with vectors of zeros, none of which is locked."""
         self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+        self.wv.vectors_lockf = np.ones(1, np.float32)
+        if odd := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
+            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", odd[0])
 
     def _join(self, choice: Choice) -> None:
-        """Add words to the model, with initial vectors, and the counts of words that it has already."""
-        counts = dict(zip(choice.words, choice.counts, strict=True))
-        new = [word for word in choice.words if word not in self.wv.key_to_index]
-        for word in counts.keys() - set(new):
-            self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + counts[word])
-        vectors = initial_vectors(len(new), self.vector_size, self.seed + len(self.wv))
+        """Add words to the model, with initial vectors, and the counts of all words that it has already."""
+        counts, known = dict(zip(choice.words, choice.counts, strict=True)), self.wv.key_to_index
+        new = [word for word in choice.words if word not in known]
+        before = [(word, count) for word, count in self.raw_vocab.items() if word in known]
+        vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEEDS)
         self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
+        for word, count in before:
+            self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + count)
+        locks = getattr(self.wv, "vectors_lockf", None)
+        if locks is not None and np.size(locks) > 1:
+            self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
 
     def prepare_weights(self, update: bool = False) -> None:
         """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
-        rows, old = len(self.wv), self.matrices if update else None
+        self.refuse_while_training()
+        self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         order = by_count(self.wv.index_to_key, self._counts().tolist())
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
-            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed)
+            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEEDS)
         words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
         nodes = grown(old.nodes if old else None, max(0, rows - 1), self.vector_size, True) if self.hs else None
         self.matrices = Matrices(words, nodes, None if (order == np.arange(rows)).all() else order)
+        self.matrices.keys = list(self.wv.index_to_key)
 
     def init_weights(self) -> None:
         """Reset all vectors to their initial values, but keep the vocabulary."""
@@ -184,9 +218,10 @@ class TrainableVocabulary:
 
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Take over the vocabulary of another model, and reset all vectors to their initial values."""
+        self.refuse_while_training()
         words, wv = list(other_model.wv.index_to_key), other_model.wv
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
-        self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+        self._set_words(words, counts)
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
         self.prepare_weights()
 
@@ -199,10 +234,35 @@ class TrainableVocabulary:
         return found
 
     def _counts(self) -> NDArray[np.int64]:
-        """Return the words' counts (V,) in the order of the model."""
+        """Return the words' counts (V,) in the order of the model. Raise RuntimeError if `wv` has none."""
+        if "count" not in self.wv.expandos:
+            raise RuntimeError("wv has no counts of the words: build the vocabulary with build_vocab")
         return np.asarray(self.wv.expandos["count"], np.int64)
 
-    def _vocabulary(self) -> Vocabulary:
+    def fit_matrices(self) -> None:
+        """Give words that were added to `wv` itself output vectors of zeros.
+
+        Raise RuntimeError if words of `wv` were removed or moved, or if its vectors have another shape than before.
+        """
+        matrices, keys = self.matrices, self.wv.index_to_key
+        assert matrices
+        if keys[: len(matrices.keys)] != matrices.keys:
+            raise RuntimeError("the words of wv were removed or sorted in another way: call build_vocab again")
+        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
+            raise RuntimeError(
+                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
+            )
+        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs):
+            raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
+        if len(keys) > len(matrices.keys):
+            self.prepare_weights(update=True)
+
+    def refuse_while_training(self) -> None:
+        """Raise RuntimeError while the model is trained: a callback, or another thread, may only read and save it."""
+        if self.is_training:
+            raise RuntimeError("the model is being trained: train it, or change its words, after that has ended")
+
+    def vocabulary(self) -> Vocabulary:
         """Return the words and counts in the trainer's order."""
         words, counts = self.wv.index_to_key, self._counts()
         order = self.matrices.order if self.matrices else None
@@ -218,5 +278,10 @@ class TrainableVocabulary:
         """Return a corpus to read and, if max_vocab_size limits the words, the counts that reading it will make."""
         if not self.max_vocab_size:
             return source_of(sentences, file), None
-        pruned = Pruned(LineSentence(file) if file is not None else sentences, self.max_vocab_size, rule)
+        source_of(sentences, file)  # checks them
+        pruned = Pruned(LineSentence(file) if file is not None else Listed(sentences), self.max_vocab_size, rule)
         return source_of(pruned, None), pruned
+
+
+def _cannot_be_saved(word: str) -> bool:
+    return "\n" in word or any("\ud800" <= character <= "\udfff" for character in word)

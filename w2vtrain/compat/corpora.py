@@ -6,12 +6,13 @@ Nothing is read here.
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, MissingFile
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.text.source import Source
+from w2vtrain.text.source import HasSource, Source
 
 MAX_SENTENCE = 10_000
 """Maximum words per sentence; longer ones are split, as in gensim."""
@@ -39,11 +40,13 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
             raise TypeError(
                 f"corpus_file must be a path, not {type(file).__name__}; pass lists of words as corpus_iterable"
             )
+        if not Path(file).exists() or Path(file).is_dir():  # a Corpus would take a pattern or a directory, too
+            raise MissingFile(f"{fspath(file)}: no such file")
         return Corpus([fspath(file)], "unicode")
-    native = getattr(sentences, "as_source", None)
-    found: Source | None = native() if native else None
-    if found is not None:
-        return found
+    if isinstance(sentences, HasSource):
+        found = sentences.as_source(MAX_SENTENCE)
+        if not isinstance(found, Sentences):
+            return found
     return Sentences(Listed(sentences))
 
 

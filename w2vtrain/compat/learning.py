@@ -4,13 +4,17 @@ The vocabulary is chosen elsewhere; nothing is read here.
 """
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from w2vtrain.compat.callbacks import call
+from w2vtrain.compat.parameters import SEEDS
+from w2vtrain.compat.vocabulary import share
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
-from w2vtrain.errors import NothingLearned
+from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -26,43 +30,51 @@ OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
 """The objective for (hs, whether negative is more than 0)."""
 MOST_WINDOW = 10_000
 """Larger windows hold the whole sentence anyway, since a sentence has at most 10,000 words."""
+MODEST_WINDOW = 50
+"""The widest window of the command line and of saved settings. With wider ones, slices of the text are shorter, so that
+they take little time, and Ctrl-C works."""
 PASSES = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
 
 
-@dataclass(frozen=True)
-class Pass:
-    """One call of `train`: epochs over an encoded corpus, with a learning rate that falls from alpha to min_alpha."""
-
-    source: Source
-    encoded: EncodedCorpus
-    epochs: int
-    alpha: float
-    min_alpha: float
-    callbacks: tuple[Any, ...] = ()
-
-
 def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
-    """Return this package's settings for a model. total: words of the vocabulary's text. Raise ConfigError."""
-    settings = validated(
-        {
-            "architecture": ARCHITECTURES[(model.sg, model.cbow_mean)],
-            "objective": OBJECTIVES[(model.hs, model.negative > 0)],
-            "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative > 0 else {},
-            "vector_size": model.vector_size,
-            "shrink_windows": model.shrink_windows,
-            "sample": share(model.sample, total),
-            "alpha": alpha,
-            "min_alpha": min(alpha, min_alpha),
-            "epochs": epochs,
-            "min_count": 1,
-            "tokenizer": "unicode",
-            "seed": (int(model.seed) + PASSES * model.train_count) % 2**63,
-            "threads": model.threads(),
-        }
-    )
-    # The command line allows windows of 50 words, because other engines and scoring need memory in proportion.
-    return replace(effective(settings)[0], window=min(model.window, MOST_WINDOW))
+    """Return this package's settings for a model, with the window that it has in files of models.
+
+    total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
+    """
+    with refused():
+        settings = validated(
+            {
+                "architecture": ARCHITECTURES[(model.sg, model.cbow_mean)],
+                "objective": OBJECTIVES[(model.hs, model.negative > 0)],
+                "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
+                "vector_size": model.vector_size,
+                "window": min(model.window, MODEST_WINDOW),
+                "shrink_windows": bool(model.shrink_windows),
+                "sample": share(model.sample, total),
+                "alpha": alpha,
+                "min_alpha": min(alpha, min_alpha),
+                "epochs": epochs,
+                "min_count": max(1, model.min_count),
+                "tokenizer": "unicode",
+                "seed": (model.seed + PASSES * model.train_count) % SEEDS,
+                "threads": model.threads(),
+            }
+        )
+        return effective(settings)[0]
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """Turn a ConfigError into a ValueError, which gensim's users expect."""
+    try:
+        yield
+    except ConfigError as error:
+        raise InvalidSettings(str(error)) from None
+
+
+class InvalidSettings(ConfigError, ValueError):
+    """Raised for parameters that this package's settings cannot have."""
 
 
 def default_rate(model: Any) -> float:
@@ -71,18 +83,13 @@ def default_rate(model: Any) -> float:
     return float(effective(Settings(architecture=architecture, objective=objective))[0].alpha or 0.025)
 
 
-def share(sample: float | None, total: int) -> float:
-    """Return the subsampling threshold as a share of the text; from 1 on, `sample` is a number of occurrences."""
-    if not sample:
-        return 0.0
-    return sample if sample < 1 else min(1.0, int(sample * (3 + 5**0.5) / 2) / max(1, total))
-
-
 def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
     """Return the part of a longer schedule that a corpus is, from 0 to 1: where it begins, and where it ends.
 
     examples, words: sentences or words of the whole schedule; done: words before this corpus.
     """
+    if min(examples or 0, words or 0, done) < 0:
+        raise InvalidValue("total_examples, total_words and word_count must not be negative")
     total = words or (examples or stats.lines) * stats.tokens / max(1, stats.lines)
     return min(1.0, done / total), min(1.0, (done + stats.tokens) / total)
 
@@ -110,11 +117,12 @@ def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
 class Learner:
     """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model."""
 
-    def __init__(self, model: Any, job: Pass) -> None:
-        self.model, self.job, self.loss, self.kept = model, job, 0.0, 0
+    def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
+        self.model, self.callbacks, self.kept, self.epochs, self.alpha = model, callbacks, 0, 0, 0.0
 
-    def run(self) -> None:
+    def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
         """Train. Whatever ends the training, the model has the weights learned so far."""
+        self.epochs = settings.epochs
         events = Events(
             kept=self.on_kept,
             warning=logger.warning,
@@ -122,20 +130,20 @@ class Learner:
             epoch=self.on_epoch,
             ready=self.on_ready,
         )
-        job = self.job
-        settings = settings_of(
-            self.model, job.epochs, job.alpha, job.min_alpha, int(job.encoded.vocabulary.counts.sum())
-        )
+        settings = replace(settings, window=min(self.model.window, MOST_WINDOW))
         try:
-            fit(Inputs(job.source, encoded=job.encoded), settings, events=events, prepare=self.prepare)
+            fit(Inputs(source, encoded=encoded), settings, events=events, prepare=self.prepare)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         finally:
             self.model.matrices.fetch(self.model.wv)
+            self.model.matrices.release()
 
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         self.model.matrices.adopt(self.model.wv, engine.weights())
+        engine_slice = getattr(engine, "slice", 1)
+        engine.slice = max(1, engine_slice * MODEST_WINDOW // max(MODEST_WINDOW, self.model.window))
         locked = self.model.locked()
         if len(locked):
             keep_rows(engine, engine.weights().input, locked)
@@ -147,11 +155,13 @@ class Learner:
     def on_ready(self, seconds: float) -> None:
         """Call the callbacks before the first epoch: compilation has ended."""
         logger.info("prepared training in %.1f s", seconds)
-        call(self.job.callbacks, "on_epoch_begin", self.model)
+        call(self.callbacks, "on_epoch_begin", self.model)
+        self.model.matrices.give_back(self.model.wv)
 
     def on_progress(self, progress: Progress) -> None:
-        """Add to the loss of this call."""
+        """Add to the loss of this call, and remember the learning rate."""
         self.model.running_training_loss += progress.loss
+        self.alpha = progress.alpha
 
     def on_epoch(self, epoch: Epoch, _: object) -> None:
         """Call the callbacks at the end of an epoch and before the next one."""
@@ -159,8 +169,10 @@ class Learner:
             "EPOCH %d: %d words in %.1f s, %.0f words/s, mean loss %.4f",
             epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
         )  # fmt: skip
-        if self.job.callbacks:
+        self.model.min_alpha_yet_reached = self.alpha
+        if self.callbacks:
             self.model.matrices.fetch(self.model.wv)
-            call(self.job.callbacks, "on_epoch_end", self.model)
-            if epoch.epoch < self.job.epochs:
-                call(self.job.callbacks, "on_epoch_begin", self.model)
+            call(self.callbacks, "on_epoch_end", self.model)
+            if epoch.epoch < self.epochs:
+                call(self.callbacks, "on_epoch_begin", self.model)
+                self.model.matrices.give_back(self.model.wv)

@@ -21,10 +21,9 @@ def predict(model: Any, context: list[Any], topn: int) -> list[tuple[Any, float]
     """
     if not model.negative or not hasattr(model, "syn1neg"):
         raise RuntimeError("predict_output_word needs the output vectors of negative sampling: train with negative > 0")
-    known = [word for word in context if isinstance(word, int | np.integer) or word in model.wv]
-    if not known:
+    rows = [found for word in context if (found := _row(model, word)) is not None]
+    if not rows:
         return None
-    rows = [int(model.wv.get_index(word)) if not isinstance(word, int | np.integer) else int(word) for word in known]
     hidden = model.wv.vectors[rows].sum(axis=0)
     if model.cbow_mean:
         hidden = hidden / len(rows)
@@ -33,6 +32,14 @@ def predict(model: Any, context: list[Any], topn: int) -> list[tuple[Any, float]
     shares /= shares.sum()
     best = np.argsort(-shares, kind="stable")[:topn]
     return [(model.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
+
+
+def _row(model: Any, word: Any) -> int | None:
+    """Return the row of a word, or of an index; None if there is none."""
+    if isinstance(word, int | np.integer) and not isinstance(word, bool):
+        return int(word) if 0 <= word < len(model.wv) else None
+    found: int | None = model.wv.key_to_index.get(word)
+    return found
 
 
 def score(model: Any, sentences: Iterable[Any], limit: int) -> NDArray[np.float32]:

@@ -213,6 +213,8 @@ def _source(
 ) -> Source:
     """Return the files, if training cuts the same sentences from their lines; otherwise the sentences."""
     whole = getattr(sentences, "limit", None) is None and sentences.max_sentence_length % max_sentence == 0
+    ours = (LineSentence.__iter__, PathLineSentences.__iter__, Text8Corpus.__iter__)
+    whole = whole and type(sentences).__iter__ in ours  # a subclass may change the words
     return _files(paths, kind) if whole else Sentences(sentences, _files(paths, kind).name)
 
 

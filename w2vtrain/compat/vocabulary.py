@@ -21,11 +21,9 @@ Rule = Callable[[Any, int, int], int]
 
 
 def is_kept(word: Hashable, count: int, min_count: int, rule: Rule | None) -> bool:
-    """Return whether a word is kept. Raise ValueError if the trim rule returns none of the three values."""
+    """Return whether a word is kept. Whatever else a trim rule returns means RULE_DEFAULT, as in gensim."""
     decision = rule(word, count, min_count) if rule else RULE_DEFAULT
-    if decision not in (RULE_DEFAULT, RULE_DISCARD, RULE_KEEP):
-        raise ValueError(f"trim_rule returned {decision!r} for {word!r}; expected 0 (default), 1 (discard) or 2 (keep)")
-    return decision == RULE_KEEP or (decision == RULE_DEFAULT and count >= min_count)
+    return decision == RULE_KEEP or (decision != RULE_DISCARD and count >= min_count)
 
 
 def least_count(counts: Iterable[int], min_count: int, max_words: int | None) -> int:
@@ -82,6 +80,13 @@ def by_count(words: Sequence[Any], counts: Sequence[int]) -> NDArray[np.int64]:
     """Return the order (V,) of words by falling count; ties are ordered by their UTF-8 bytes, as in a Vocabulary."""
     keys = [(-count, str(word).encode("utf-8", "surrogatepass")) for word, count in zip(words, counts, strict=True)]
     return np.array(sorted(range(len(words)), key=keys.__getitem__), np.int64)
+
+
+def share(sample: float | None, total: int) -> float:
+    """Return the subsampling threshold as a share of the text; from 1 on, `sample` is a number of occurrences."""
+    if not sample:
+        return 0.0
+    return sample if sample < 1 else min(1.0, int(sample * (3 + 5**0.5) / 2) / max(1, total))
 
 
 def thinning(counts: NDArray[np.int64], sample: float) -> tuple[int, int]:

@@ -21,11 +21,13 @@ class Matrices:
 
     Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, d), if there is negative
     sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, d), the root last, if there is hierarchical
-    softmax; order (V,): the model's row of each word in the trainer's order, None if both orders are equal.
+    softmax; order (V,): the model's row of each word in the trainer's order, None if both orders are equal; keys: the
+    words that have rows.
     """
 
     def __init__(self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None) -> None:
         self.words, self.nodes, self.order = words, nodes, order
+        self.keys: list[Any] = []
         self._views: tuple[Float32, Float32 | None] | None = None
 
     def adopt(self, wv: Any, weights: Weights) -> None:
@@ -42,8 +44,23 @@ class Matrices:
         words = output[split:] if self.words is not None else None
         if self.order is None:
             wv.vectors, self.words = weights.input, words
-        else:
-            self._views = weights.input, words
+        self._views = weights.input, words
+
+    def give_back(self, wv: Any) -> None:
+        """Copy the model's matrices to the trainer's if a callback may have changed them."""
+        assert self._views
+        vectors, words = self._views
+        if self.order is not None:
+            vectors[...] = wv.vectors[self.order]
+            if words is not None and self.words is not None:
+                words[...] = self.words[self.order]
+        elif wv.vectors is not vectors:
+            vectors[...] = wv.vectors
+            wv.vectors = vectors
+
+    def release(self) -> None:
+        """Forget the trainer's matrices, after the last `fetch`."""
+        self._views = None
 
     def fetch(self, wv: Any) -> None:
         """Make the model's matrices equal to the trainer's; norms that were computed before are dropped."""

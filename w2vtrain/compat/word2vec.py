@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from w2vtrain.compat import scoring, storage
 from w2vtrain.compat.building import Path, TrainableVocabulary
 from w2vtrain.compat.callbacks import call
-from w2vtrain.compat.corpora import MAX_SENTENCE, repeats, source_of
-from w2vtrain.compat.learning import Learner, Pass, default_rate, part, settings_of, span
+from w2vtrain.compat.corpora import source_of
+from w2vtrain.compat.learning import Learner, default_rate, part, settings_of, span
+from w2vtrain.compat.parameters import check, checked
 from w2vtrain.compat.vocabulary import Rule
 from w2vtrain.compat.weights import grown
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import NoKnownWords
+from w2vtrain.errors import InvalidValue
 from w2vtrain.objectives import build
 from w2vtrain.probability.problem import Problem
-from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Word2Vec(TrainableVocabulary):
     alpha : float, optional
         The learning rate at the beginning, from which it falls linearly; by default, the best measured for the
         architecture and the objective, such as 0.05 for skip-gram and 0.075 for CBOW with negative sampling. gensim's
-        default is 0.025, with which it and this class score lower.
+        default is 0.025, with which both score lower on most texts.
     min_alpha : float
         The learning rate at the end.
     workers : int
@@ -109,28 +110,26 @@ class Word2Vec(TrainableVocabulary):
         callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
         shrink_windows: bool = True,
     ) -> None:  # fmt: skip
-        self.vector_size = self.layer1_size = int(vector_size)
-        self.window, self.shrink_windows = int(window), bool(shrink_windows)
-        self.min_count, self.effective_min_count = min_count, min_count
-        self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = (
-            max_vocab_size,
-            max_final_vocab,
-            int(sorted_vocab),
-        )
-        self.sample, self.seed, self.workers, self.epochs = sample, seed, int(workers), int(epochs)
-        self.sg, self.hs, self.negative, self.cbow_mean = (
-            int(bool(sg)),
-            int(bool(hs)),
-            int(negative),
-            int(bool(cbow_mean)),
-        )
-        self.ns_exponent, self.comment = float(ns_exponent), comment
+        self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
+        self.min_count = self.effective_min_count = min_count
+        self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
+        self.sample, self.seed, self.workers, self.epochs = sample, seed, workers, epochs
+        self.sg, self.hs, self.negative, self.cbow_mean = bool(sg), bool(hs), max(0, negative), bool(cbow_mean)
+        self.ns_exponent, self.comment = ns_exponent, comment
         self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
         self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
+        if null_word:
+            raise NotImplementedError("null_word pads windows of models that concatenate vectors: leave it at 0")
+        check(self)
+        self.layer1_size = self.vector_size
         super().__init__()
-        self._check(null_word)
-        self.alpha = default_rate(self) if alpha is None else float(alpha)
-        self.min_alpha, self.min_alpha_yet_reached = float(min_alpha), self.alpha
+        if self.hs and self.negative:
+            logger.warning(
+                "Both hierarchical softmax and negative sampling are activated."
+                " Set either hs=0 or negative=0 to train only one."
+            )
+        self.alpha = default_rate(self) if alpha is None else checked("alpha", alpha)
+        self.min_alpha, self.min_alpha_yet_reached = checked("min_alpha", min_alpha), self.alpha
         if sentences is None and corpus_file is None:
             if trim_rule is not None:
                 logger.warning("trim_rule is used only if there is a corpus; pass it to build_vocab instead")
@@ -140,18 +139,7 @@ class Word2Vec(TrainableVocabulary):
             sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
             epochs=self.epochs, callbacks=callbacks,
         )  # fmt: skip
-
-    def _check(self, null_word: int) -> None:
-        """Raise ValueError for parameters that contradict each other, and NotImplementedError for null_word."""
-        if not self.hs and self.negative <= 0:
-            raise ValueError("there is nothing to train: set hs=1, or negative to more than 0")
-        if self.hs and self.negative > 0:
-            logger.warning(
-                "Both hierarchical softmax and negative sampling are activated."
-                " Set either hs=0 or negative=0 to train only one."
-            )
-        if null_word:
-            raise NotImplementedError("null_word pads windows of models that concatenate vectors; Word2Vec has none")
+        self._read = None
 
     def equivalent(self) -> tuple[Settings, dict[str, NDArray[Any]]]:
         """Return this package's settings and the arrays of the objective that belong to the model's vocabulary."""
@@ -180,34 +168,50 @@ class Word2Vec(TrainableVocabulary):
             over all epochs.
 
         """
-        if self.matrices is None or not len(self.wv):
-            self._refuse_totals(total_examples, total_words, epochs)
-            raise RuntimeError(NO_VOCABULARY)
+        self.refuse_while_training()
+        check(self)
         self._refuse_totals(total_examples, total_words, epochs)
-        callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+        if self.matrices is None or not len(self.wv):
+            raise RuntimeError(NO_VOCABULARY)
+        self.fit_matrices()
         self.locked()
-        self.compute_loss = bool(compute_loss) or self.compute_loss
+        passes = checked("epochs", epochs)
+        rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
+        start, end = (checked("alpha", rate) for rate in rates)
         source, encoded = self._encoded(corpus_iterable, corpus_file)
-        start, end = self._rates(start_alpha, end_alpha)
-        assert epochs is not None
-        self.epochs, self.running_training_loss, started = int(epochs), 0.0, time.monotonic()
-        if encoded and self.epochs == 1:
-            start, end = part(start, end, *span(encoded.stats, total_examples, total_words, word_count))
-        call(callbacks, "on_train_begin", self)
-        learner = Learner(self, Pass(source, encoded, self.epochs, start, end, callbacks)) if encoded else None
-        if learner:
-            learner.run()
-        self.train_count, self.min_alpha_yet_reached = self.train_count + 1, end
-        self.total_train_time += time.monotonic() - started
-        call(callbacks, "on_train_end", self)
-        return (learner.kept * self.epochs, encoded.stats.tokens * self.epochs) if learner and encoded else (0, 0)
+        first, last = start, end
+        if encoded and passes == 1:
+            first, last = part(start, end, *span(encoded.stats, total_examples, total_words, word_count))
+        settings = settings_of(self, passes, first, last, int(self._counts().sum()))
+        self._begin(passes, start, end, bool(compute_loss))
+        callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+        learner, started = Learner(self, callbacks), time.monotonic()
+        try:
+            call(callbacks, "on_train_begin", self)
+            if encoded and len(self.wv) > 1:
+                learner.run(source, encoded, settings)
+            call(callbacks, "on_train_end", self)
+        finally:
+            self.is_training = False
+            self.train_count += 1
+            self.total_train_time += time.monotonic() - started
+        self.min_alpha_yet_reached = min(start, end)
+        return learner.kept * passes, encoded.stats.tokens * passes if encoded else 0
+
+    def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:
+        """Set the parameters of a call of `train`, which has been checked."""
+        if start > self.min_alpha_yet_reached:
+            logger.warning("Effective 'alpha' higher than previous training cycles")
+        self.epochs, self.alpha, self.min_alpha = epochs, start, end
+        self.compute_loss = self.compute_loss or compute_loss
+        self.running_training_loss, self.is_training = 0.0, True
 
     def _refuse_totals(self, examples: int | None, words: int | None, epochs: int | None) -> None:
         """Raise ValueError if `train` does not get what gensim's requires."""
         if epochs is None:
-            raise ValueError("train needs epochs, for example epochs=model.epochs")
+            raise InvalidValue("train needs epochs, for example epochs=model.epochs")
         if examples is None and words is None:
-            raise ValueError(
+            raise InvalidValue(
                 "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
                 " total_words=model.corpus_total_words"
             )
@@ -223,33 +227,21 @@ class Word2Vec(TrainableVocabulary):
         if locks.size == 1:
             locks = np.full(len(self.wv), locks.item())
         if locks.shape != (len(self.wv),):
-            raise ValueError(f"vectors_lockf: {locks.size:,} values for {len(self.wv):,} words")
+            raise InvalidValue(f"vectors_lockf: {locks.size:,} values for {len(self.wv):,} words")
         order = self.matrices.order if self.matrices else None
         return np.flatnonzero((locks if order is None else locks[order]) == 0)
 
     def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None]:
         """Return a corpus as ids; None, with a warning, if it has none of the model's words."""
         if self._read and self._read[0] is (sentences if file is None else file):
-            _, source, encoded = self._read
-            if repeats(self._read[0]):
-                self._read = None  # it may be different when it is read again
-            return source, encoded
-        source = source_of(sentences, file)
-        try:
-            return source, encode(
-                source, vocabulary=self._vocabulary(), max_sentence=MAX_SENTENCE, threads=self.threads()
-            )
-        except NoKnownWords as error:
-            logger.warning("nothing was trained: %s", error)
-            return source, None
-
-    def _rates(self, start: float | None, end: float | None) -> tuple[float, float]:
-        """Return the learning rates at the beginning and at the end of a call of `train`."""
-        self.alpha = self.alpha if start is None else float(start)
-        self.min_alpha = self.min_alpha if end is None else float(end)
-        if self.alpha > self.min_alpha_yet_reached:
-            logger.warning("Effective 'alpha' higher than previous training cycles")
-        return self.alpha, self.min_alpha
+            (_, source, encoded), self._read = self._read, None  # it may be different when it is read again
+        else:
+            source = source_of(sentences, file)
+            with read(source, threads=self.threads()) as counted:
+                encoded = self._encode(counted)
+        if encoded and encoded.stats.overlong:
+            logger.warning("%d words of more than 1,000 bytes are left out", encoded.stats.overlong)
+        return source, encoded
 
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
@@ -266,12 +258,23 @@ class Word2Vec(TrainableVocabulary):
             raise AttributeError("the model has no output vectors of words: negative is 0, or no vocabulary was built")
         return self.matrices.words
 
+    @syn1neg.setter
+    def syn1neg(self, matrix: NDArray[np.float32]) -> None:
+        self.syn1neg[...] = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+
     @property
     def syn1(self) -> NDArray[np.float32]:
         """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, vector_size)."""
         if self.matrices is None or self.matrices.nodes is None:
             raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
         return grown(self.matrices.nodes, len(self.wv), self.vector_size)
+
+    @syn1.setter
+    def syn1(self, matrix: NDArray[np.float32]) -> None:
+        found = _of_shape(matrix, self.syn1.shape, "syn1")
+        assert self.matrices
+        assert self.matrices.nodes is not None
+        self.matrices.nodes[...] = found[: len(self.matrices.nodes)]
 
     def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
         """Return the words that are most probable in a context, with probabilities; None without any known word.
@@ -303,3 +306,11 @@ class Word2Vec(TrainableVocabulary):
         return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     __repr__ = __str__
+
+
+def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
+    """Return a matrix of the required shape. Raise InvalidValue for another shape."""
+    found = np.asarray(matrix, np.float32)
+    if found.shape != shape:
+        raise InvalidValue(f"{name}: expected the shape {shape}, got {found.shape}")
+    return found

@@ -53,7 +53,7 @@ def builtin_errors() -> Iterator[None]:
         yield
     except InputMissing as error:
         raise MissingFile(str(error)) from error
-    except (MalformedFile, TruncatedFile):
+    except (MalformedFile, TruncatedFile, AttributeError):
         raise
     except DataError as error:
         raise MalformedFile(str(error)) from error

@@ -6,8 +6,10 @@ REPLACEMENTS, and its failures are entries in EXPECTED.
 """
 
 import argparse
+import contextlib
 import importlib
 import io
+import logging
 import subprocess
 import sys
 import tempfile
@@ -87,8 +89,9 @@ def run(module: str) -> dict[str, str]:
         home, _, attribute = name.rpartition(".")
         setattr(importlib.import_module(home), attribute, replacement())
     results = Results()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        logging.lastResort = None  # otherwise, warnings about tiny texts hide the results
         tempfile.tempdir = folder  # where gensim's tests put their files
         unittest.defaultTestLoader.loadTestsFromName(f"gensim.test.{module}").run(results)
         tempfile.tempdir = None
@@ -106,10 +109,10 @@ def surprises(outcomes: dict[str, str], module: str) -> Iterator[str]:
 def main() -> int:
     """Run the modules that the command line names, or all, and print the failures and the number of passes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help=" or ".join(REPLACEMENTS))
     modules = parser.parse_args().modules or list(REPLACEMENTS)
     if len(modules) > 1:  # each needs a process of its own
-        return max(subprocess.run([sys.executable, __file__, module], check=False).returncode for module in modules)
+        return int(any(subprocess.run([sys.executable, __file__, name], check=False).returncode for name in modules))
     (module,) = modules
     outcomes = run(module)
     for name, outcome in outcomes.items():

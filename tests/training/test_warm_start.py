@@ -21,7 +21,7 @@ WORDS = ["ab", "ba", "abb", "baa", "aab", "bab", "bba", "aa", "bb", "b", "a", "a
 COUNTS = np.arange(60, 0, -5)
 MORE = ["ab", "abba", *WORDS[2:5], "ba", *WORDS[5:], "baba"]  # two new words without new letters, in another order
 GROWING = [name for name, cls in objectives().items() if cls.can_grow({"z_table": 0})]
-FIXED = ["adaptive-softmax", "class-softmax", "dsoftmax", "hs"]
+FIXED = ["adaptive-softmax", "class-softmax", "dsoftmax", "hs", "hs-neg"]
 
 
 def settings_of(objective="neg", **more):

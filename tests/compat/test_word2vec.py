@@ -131,6 +131,16 @@ def test_an_update_adds_words_and_counts_and_keeps_the_vectors(model):
     assert model.wv.similarity("ape", "bird") > model.wv.similarity("ape", "red")
 
 
+def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
+    model = Word2Vec(SENTENCES, **SMALL, hs=1)
+    outputs = model.syn1neg.copy()
+    assert model.syn1.any()
+    model.build_vocab(NEW, update=True)
+    assert model.syn1.shape == (17, 8)
+    assert not model.syn1.any()
+    np.testing.assert_array_equal(model.syn1neg[:15], outputs)
+
+
 def test_calls_of_train_draw_different_random_numbers(model):
     seeds = []
     for _ in range(2):

@@ -197,7 +197,9 @@ class TrainableVocabulary:
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
             self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEEDS)
         words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
-        nodes = grown(old.nodes if old else None, max(0, rows - 1), self.vector_size, True) if self.hs else None
+        # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
+        # the vectors of other nodes: docs/gensim.md has the figures.
+        nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
         self.matrices = Matrices(words, nodes, None if (order == np.arange(rows)).all() else order)
         self.matrices.keys = list(self.wv.index_to_key)
 

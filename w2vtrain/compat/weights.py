@@ -72,12 +72,11 @@ class Matrices:
         wv.norms = None
 
 
-def grown(matrix: Float32 | None, rows: int, width: int, at_end: bool = False) -> Float32:
-    """Return a matrix (rows, width) that begins, or ends if `at_end`, with the rows of `matrix`; the others are 0."""
+def grown(matrix: Float32 | None, rows: int, width: int) -> Float32:
+    """Return a matrix (rows, width) that begins with the rows of `matrix`; the others are 0."""
     found: Float32 = np.zeros((rows, width), np.float32)
-    if matrix is not None and rows:
-        kept = min(rows, len(matrix))
-        found[rows - kept if at_end else 0 :][:kept] = matrix[len(matrix) - kept if at_end else 0 :][:kept]
+    if matrix is not None:
+        found[: len(matrix)] = matrix[:rows]
     return found
 
 

@@ -6,6 +6,7 @@ This module does not train or resume (checkpoint.py keeps the state of a run), a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,39 @@ class Model:
 
         """
         return KeyedVectors.of(self.words, self.vectors(export), self.counts)
+
+    def continue_training(
+        self, corpus: Any, epochs: int = 5, *, grow_vocabulary: bool = False, **settings: Any
+    ) -> "Model":
+        """Train a copy of the model further, with a new schedule: see `w2vtrain.continue_training`.
+
+        Parameters
+        ----------
+        corpus, epochs, grow_vocabulary, **settings
+            As for `w2vtrain.continue_training`.
+
+        Returns
+        -------
+        Model
+            A new model; this one does not change.
+
+        Raises
+        ------
+        W2VError
+            As `w2vtrain.continue_training`.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> model = w2vtrain.load_model("model.safetensors")
+        >>> more = model.continue_training("data/simplewiki.txt", epochs=1)
+        >>> more.words == model.words
+        True
+
+        """
+        api = import_module("w2vtrain.api")  # training is above this package, and is imported only when it is asked for
+        found: Model = api.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
+        return found
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model to a safetensors file: see `save_model`.

@@ -12,6 +12,7 @@ import w2vtrain
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import W2VError
 from w2vtrain.formats.safetensors import write_safetensors
+from w2vtrain.training.warm_start import WarmStart
 
 KeyedVectors = w2vtrain.KeyedVectors
 load = KeyedVectors.load_word2vec_format
@@ -248,3 +249,28 @@ def test_a_damaged_file_of_keys_is_refused(tmp_path):
     (tmp_path / "vectors").write_bytes(data[:-1])
     with pytest.raises(ValueError, match="not a valid safetensors file"):
         KeyedVectors.load(tmp_path / "vectors", "r")
+
+
+def test_commands_read_what_save_wrote(tmp_path, w2vtrain_here):
+    keyed = w2vtrain.KeyedVectors.of(["king", "queen", "new york"], np.eye(3, 4, dtype=np.float32), [9, 5, 1])
+    keyed.save(tmp_path / "keyed")
+    found = w2vtrain.read_vectors(tmp_path / "keyed")
+    assert (found.words, found.counts.tolist()) == (["king", "queen", "new york"], [9, 5, 1])
+    np.testing.assert_array_equal(found.matrix, keyed.vectors)
+    code, out, _ = w2vtrain_here(["neighbors", "keyed", "king"], tmp_path)
+    assert (code, out.split("\t")[0]) == (0, "king")
+    code, out, _ = w2vtrain_here(["info", "keyed"], tmp_path)
+    assert code == 0
+    assert "keyed vectors" in out
+    numbers = w2vtrain.KeyedVectors.of([1, 2], np.eye(2, dtype=np.float32))
+    numbers.save(tmp_path / "numbers")
+    with pytest.raises(w2vtrain.W2VError, match="a key is a number"):
+        w2vtrain.read_vectors(tmp_path / "numbers")
+
+
+def test_a_run_starts_from_what_save_wrote(tmp_path):
+    keyed = w2vtrain.KeyedVectors.of(["king", "queen"], np.full((2, 4), 0.5, np.float32))
+    keyed.save(tmp_path / "keyed")
+    start = WarmStart.load(tmp_path / "keyed")
+    assert start.model is None
+    np.testing.assert_array_equal(start.input, keyed.vectors)

@@ -1,6 +1,6 @@
 """Create KeyedVectors from a matrix or a file, and write them to files.
 
-The formats are in key_files.py (word2vec's) and key_container.py (our own).
+The formats are in key_files.py (word2vec's) and formats/keyed_file.py (our own).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from w2vtrain.embeddings.approximate import ApproximateQueries
-from w2vtrain.embeddings.key_container import load_keys, save_keys
+from w2vtrain.embeddings.key_container import load_keys
 from w2vtrain.embeddings.key_files import (
     Coding,
     Reordered,
@@ -21,6 +21,7 @@ from w2vtrain.embeddings.key_files import (
     write_key_file,
 )
 from w2vtrain.errors import InvalidValue
+from w2vtrain.formats.keyed_file import save_keys
 from w2vtrain.system.files import atomic_write
 
 

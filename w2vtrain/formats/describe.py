@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.keyed_file import KIND
 from w2vtrain.formats.model_file import FIXED, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
@@ -48,6 +49,10 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
         if "w2vtrain" not in box.metadata:
             shapes = {name: list(box.shape(name)) for name in box.names}
             return {"kind": "unknown", "note": "a safetensors file from another program", "arrays": shapes}
+        if box.metadata.get("kind") == KIND:
+            words, dim = box.shape("vectors")
+            note = "written by KeyedVectors.save"
+            return {"kind": KIND, "words": words, "words_exact": True, "dim": dim, "note": note}
         settings, record = settings_and_record(box)
         shape = box.shape("input")
         if len(shape) != 2:

@@ -6,7 +6,10 @@ embeddings/model.py saves and loads whole models. Nothing is ever unpickled.
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from w2vtrain.errors import DataError
+from w2vtrain.formats.keyed_file import KIND, parts
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
@@ -50,6 +53,8 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
 def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
+        if box.metadata.get("kind") == KIND:
+            return _keyed(box, limit)
         which = which_vectors(settings_and_record(box)[1])
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
@@ -66,6 +71,24 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
+
+
+def _keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
+    """Return the keys, vectors and counts of a file that KeyedVectors.save wrote. All keys must be strings."""
+    box.check_format()
+    keys, vectors, attributes = parts(box)
+    if not all(isinstance(key, str) for key in keys):
+        raise DataError(f"{box.path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
+    if not len(keys) or not vectors.shape[1]:
+        raise DataError(f"{box.path}: the file has no vectors")
+    matrix = np.asarray(vectors, np.float32)
+    if (bad := first_not_finite(matrix)) is not None:
+        raise DataError(f"{box.path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
+    counts = attributes.get("count")
+    if counts is not None and counts.dtype.kind not in "iu":
+        counts = None
+    found = None if counts is None else counts[:limit].astype(np.int64)
+    return Vectors(keys[:limit], matrix[:limit], KIND, counts=found)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)

@@ -20,6 +20,7 @@ from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, shown
+from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
@@ -63,7 +64,7 @@ class WarmStart:
     @classmethod
     def load(cls, path: str | Path) -> "WarmStart":
         """Read a model, or vectors in any format. Raise the errors of `load_model` and `read_vectors`."""
-        is_model = sniff(path).kind == "model"
+        is_model = sniff(path).kind == "model" and describe(path)["kind"] == "model"
         return cls.of(load_model(path) if is_model else read_vectors(path), str(path))
 
     @cached_property

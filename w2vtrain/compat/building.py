@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.corpora import MAX_SENTENCE, Listed, repeats, source_of
+from w2vtrain.compat.corpora import Listed, repeats, source_of
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.sentences import LineSentence
-from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, by_count, chosen, share, thinning
+from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH, LineSentence
+from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, share, thinning
 from w2vtrain.compat.weights import Matrices, grown, initial_vectors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import NoKnownWords
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocab import Vocabulary, by_count
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class TrainableVocabulary:
     def _encode(self, counted: Counted) -> EncodedCorpus | None:
         """Return a corpus as ids, or None, with a warning, if it has none of the model's words."""
         try:
-            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE)
+            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH)
         except NoKnownWords as error:
             logger.warning("there is nothing to train on: %s", error)
             return None
@@ -200,8 +200,8 @@ class TrainableVocabulary:
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/gensim.md has the figures.
         nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
-        self.matrices = Matrices(words, nodes, None if (order == np.arange(rows)).all() else order)
-        self.matrices.keys = list(self.wv.index_to_key)
+        same = bool((order == np.arange(rows)).all())
+        self.matrices = Matrices(words, nodes, None if same else order, list(self.wv.index_to_key))
 
     def init_weights(self) -> None:
         """Reset all vectors to their initial values, but keep the vocabulary."""

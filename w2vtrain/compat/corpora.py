@@ -9,13 +9,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
 from w2vtrain.errors import DataError, MissingFile
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import HasSource, Source
 
-MAX_SENTENCE = 10_000
-"""Maximum words per sentence; longer ones are split, as in gensim."""
 STRINGS = (
     "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."
 )
@@ -44,7 +43,7 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
             raise MissingFile(f"{fspath(file)}: no such file")
         return Corpus([fspath(file)], "unicode")
     if isinstance(sentences, HasSource):
-        found = sentences.as_source(MAX_SENTENCE)
+        found = sentences.as_source(MAX_SENTENCE_LENGTH)
         if not isinstance(found, Sentences):
             return found
     return Sentences(Listed(sentences))

@@ -11,6 +11,7 @@ from typing import Any
 
 from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.parameters import SEEDS
+from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.vocabulary import share
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
@@ -28,8 +29,6 @@ ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0):
 """The architecture for (sg, cbow_mean)."""
 OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
 """The objective for (hs, whether negative is more than 0)."""
-MOST_WINDOW = 10_000
-"""Larger windows hold the whole sentence anyway, since a sentence has at most 10,000 words."""
 MODEST_WINDOW = 50
 """The widest window of the command line and of saved settings. With wider ones, slices of the text are shorter, so that
 they take little time, and Ctrl-C works."""
@@ -130,7 +129,7 @@ class Learner:
             epoch=self.on_epoch,
             ready=self.on_ready,
         )
-        settings = replace(settings, window=min(self.model.window, MOST_WINDOW))
+        settings = replace(settings, window=min(self.model.window, MAX_SENTENCE_LENGTH))  # wider is the same
         try:
             fit(Inputs(source, encoded=encoded), settings, events=events, prepare=self.prepare)
         except NothingLearned as error:
@@ -142,8 +141,7 @@ class Learner:
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         self.model.matrices.adopt(self.model.wv, engine.weights())
-        engine_slice = getattr(engine, "slice", 1)
-        engine.slice = max(1, engine_slice * MODEST_WINDOW // max(MODEST_WINDOW, self.model.window))
+        engine.slice = max(1, engine.slice * MODEST_WINDOW // max(MODEST_WINDOW, self.model.window))
         locked = self.model.locked()
         if len(locked):
             keep_rows(engine, engine.weights().input, locked)

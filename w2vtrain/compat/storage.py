@@ -138,10 +138,8 @@ def loaded(model: Any, path: str) -> Any:
         elif name.startswith(ATTRIBUTE) and values.shape == (size,):
             model.wv.expandos[name.removeprefix(ATTRIBUTE)] = values[rows]
     model.vector_size = model.layer1_size = found.input.shape[1]
-    model.matrices = Matrices(
-        found.output[nodes:][rows] if noise else None, found.output[:nodes] if nodes else None, order
-    )
-    model.matrices.keys = list(words)
+    outputs, inner = found.output[nodes:][rows] if noise else None, found.output[:nodes] if nodes else None
+    model.matrices = Matrices(outputs, inner, order, list(words))
     return model
 
 

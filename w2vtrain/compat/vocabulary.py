@@ -76,12 +76,6 @@ class Pruned:
             yield sentence
 
 
-def by_count(words: Sequence[Any], counts: Sequence[int]) -> NDArray[np.int64]:
-    """Return the order (V,) of words by falling count; ties are ordered by their UTF-8 bytes, as in a Vocabulary."""
-    keys = [(-count, str(word).encode("utf-8", "surrogatepass")) for word, count in zip(words, counts, strict=True)]
-    return np.array(sorted(range(len(words)), key=keys.__getitem__), np.int64)
-
-
 def share(sample: float | None, total: int) -> float:
     """Return the subsampling threshold as a share of the text; from 1 on, `sample` is a number of occurrences."""
     if not sample:

@@ -25,9 +25,10 @@ class Matrices:
     words that have rows.
     """
 
-    def __init__(self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None) -> None:
-        self.words, self.nodes, self.order = words, nodes, order
-        self.keys: list[Any] = []
+    def __init__(
+        self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any]
+    ) -> None:
+        self.words, self.nodes, self.order, self.keys = words, nodes, order, keys
         self._views: tuple[Float32, Float32 | None] | None = None
 
     def adopt(self, wv: Any, weights: Weights) -> None:

@@ -183,8 +183,8 @@ class Word2Vec(TrainableVocabulary):
         if encoded and passes == 1:
             first, last = part(start, end, *span(encoded.stats, total_examples, total_words, word_count))
         settings = settings_of(self, passes, first, last, int(self._counts().sum()))
-        self._begin(passes, start, end, bool(compute_loss))
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+        self._begin(passes, start, end, bool(compute_loss))
         learner, started = Learner(self, callbacks), time.monotonic()
         try:
             call(callbacks, "on_train_begin", self)

@@ -4,7 +4,7 @@ Nothing here reads a corpus; callers provide the words and their counts.
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +113,12 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line") from error
     return word, count
+
+
+def by_count(words: Sequence[str], counts: Sequence[int]) -> Int64:
+    """Return the order (V,) of words in a vocabulary: by falling count, then by their UTF-8 bytes."""
+    keys = [(-count, word.encode("utf-8", "surrogatepass")) for word, count in zip(words, counts, strict=True)]
+    return np.array(sorted(range(len(words)), key=keys.__getitem__), np.int64)
 
 
 def select(

@@ -26,7 +26,7 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, by_count
 from w2vtrain.training.trainer import Engine
 
 NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout")
@@ -205,8 +205,8 @@ def union(mine: Vocabulary, found: Mapping[str, int], min_count: int, max_vocab:
 
 def _sorted(words: list[str], counts: NDArray[np.int64]) -> Vocabulary:
     """Return a vocabulary in its order: by count, then by the UTF-8 bytes of the words."""
-    order = sorted(range(len(words)), key=lambda i: (-int(counts[i]), words[i].encode("utf-8", "surrogatepass")))
-    return Vocabulary([words[i] for i in order], counts[order])
+    order = by_count(words, counts.tolist())
+    return Vocabulary([words[i] for i in order.tolist()], counts[order])
 
 
 class _Taking:

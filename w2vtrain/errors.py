@@ -77,6 +77,10 @@ class TokenError(DataError, TypeError):
     """Raised for text from Python of the wrong type, such as sentences that are not lists of words. Exit code 65."""
 
 
+class NoSentences(DataError, RuntimeError):
+    """Raised for an iterable without sentences; also a RuntimeError, which gensim raises."""
+
+
 class NoKnownWords(DataError):
     """Raised if a text has none of the words of a vocabulary."""
 

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
-from w2vtrain.errors import DataError, MissingFile
+from w2vtrain.errors import MissingFile
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import HasSource, Source
 
 STRINGS = (
     "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."
-)
-EMPTY = (
-    "there are no sentences to build the vocabulary from: the iterable is empty, or an iterator that was read before"
 )
 
 logger = logging.getLogger(__name__)
@@ -54,10 +51,6 @@ def repeats(sentences: Any) -> bool:
     return not isinstance(sentences, Iterator)
 
 
-class NoSentences(DataError, RuntimeError):
-    """Raised for a corpus without sentences, for which gensim raises RuntimeError."""
-
-
 class Listed:
     """The sentences of an iterable, each a list of words; a string becomes its characters, with gensim's warning.
 
@@ -70,15 +63,13 @@ class Listed:
         self.sentences = sentences
 
     def __iter__(self) -> Iterator[Sequence[Any]]:
-        """Yield the sentences. Raise NoSentences if there are none."""
-        warned, sentence = False, None
+        """Yield the sentences."""
+        warned = False
         for sentence in self.sentences:
             if isinstance(sentence, str) and not warned:
                 logger.warning(STRINGS, type(sentence))
                 warned = True
             yield sentence if isinstance(sentence, list | tuple) else _words(sentence)
-        if sentence is None:
-            raise NoSentences(EMPTY)
 
 
 def _words(sentence: Any) -> list[Any]:

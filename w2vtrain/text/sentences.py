@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from w2vtrain.errors import DataError, TokenError, shown
+from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE, blocks
 from w2vtrain.text.source import File
 
@@ -52,7 +52,7 @@ class Sentences:
     sorts its words as text, and a query for a number could mean a word or its id.
 
     Raise TokenError if the iterable is a string or no iterable. A pass raises it for a sentence that is not a list of
-    words, and DataError if there are no sentences.
+    words, and NoSentences if there are no sentences.
     """
 
     files: tuple[File, ...] = ()
@@ -144,7 +144,7 @@ class JoinedSentences(Iterator[bytes]):
         self._blocks.close()
 
     def __next__(self) -> bytes:
-        """Return the next block. Raise what the iterable raises, TokenError, or DataError."""
+        """Return the next block. Raise what the iterable raises, TokenError, or NoSentences."""
         block = next(self._blocks)
         self.bytes_read = self.text_bytes = self.text_bytes + len(block)
         self.sample += block[: SAMPLE - len(self.sample)]
@@ -168,7 +168,7 @@ class JoinedSentences(Iterator[bytes]):
                 yield _encoded(batch, lines, self._escaped)
                 batch, lines, total = [], [], 0
         if number < 0:
-            raise DataError(
+            raise NoSentences(
                 "there are no sentences: the iterable is empty, or it is a generator that was read before;"
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )

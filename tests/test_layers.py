@@ -27,6 +27,7 @@ ORDER = [
     "permission",
     "engines",
     "training",
+    "distributed",
     "progress_bar",
     "api",
     "evaluation",

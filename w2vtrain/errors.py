@@ -145,6 +145,10 @@ class Stalled(W2VError):
     """
 
 
+class Disconnected(Stopped):
+    """Raised when another rank of a distributed run has ended or does not answer: the same command resumes. Exit 75."""
+
+
 class BelowThreshold(W2VError):
     """Raised when a score is below --fail-under, or when a check fails. Exit code 1."""
 

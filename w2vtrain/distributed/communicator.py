@@ -1,0 +1,52 @@
+"""The interface through which ranks exchange data, and the communicator of a rank that is alone.
+
+mpi.py implements it with MPI, and simulated.py with threads of one process. Nothing here trains.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+
+class Communicator(Protocol):
+    """The collective operations that training and counting need. All ranks call the same operations in the same order.
+
+    rank: the number of this process, from 0; size: how many there are. Every operation raises Disconnected if another
+    rank has ended or does not answer in time: the ranks cannot continue without it, and must be started again.
+    """
+
+    rank: int
+    size: int
+
+    def sum(self, array: np.ndarray) -> None:
+        """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Return the data of every rank, in the order of ranks. Their lengths may differ."""
+
+    def broadcast(self, array: np.ndarray) -> None:
+        """Replace a contiguous array by that of rank 0, in place. Type and shape are the same on all ranks."""
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
+
+
+class Alone:
+    """The communicator of a process that trains alone: every operation leaves the data as they are."""
+
+    rank, size = 0, 1
+
+    def sum(self, array: np.ndarray) -> None:
+        """Do nothing: there is one summand."""
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Return the data of this process."""
+        return [data]
+
+    def broadcast(self, array: np.ndarray) -> None:
+        """Do nothing: this is rank 0."""
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Return what this process sends to itself."""
+        return list(parts)

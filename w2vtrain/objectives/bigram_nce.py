@@ -13,7 +13,7 @@ from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_alias, noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -72,6 +72,14 @@ class BigramNoiseContrastive(NamedTuple):
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
+
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return the probability of each word as the target, plus its expected draws as noise.
+
+        Followers of the words of the text are as frequent as words are.
+        """
+        unigrams = self.negative - self.bigrams
+        return np.asarray((1 + self.bigrams) * targets + unigrams * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:

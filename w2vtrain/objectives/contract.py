@@ -163,6 +163,14 @@ class WindowObjective(Objective, Protocol):
         """
         return range(0)
 
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return how often each output row is a candidate of a target on average, (rows,) float64.
+
+        targets (V,): the probability that a target is each word. The ranks of a distributed run exchange rows by it,
+        the most frequent ones most often. Default: one row per word, which is a candidate if it is the target.
+        """
+        return targets
+
     def for_threads(self, threads: int) -> list[Any]:
         """Return an instance for each thread, with its own copies of the arrays that `begin` and `candidates` change.
 

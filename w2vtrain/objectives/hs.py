@@ -161,6 +161,12 @@ class Hierarchical(NamedTuple):
         """Return the nodes nearest the root, from the root on: it is in every path and has the highest index."""
         return range(rows - 1, max(0, rows - HOT_NODES) - 1, -1)
 
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return the probability of the words below each node."""
+        lengths = np.diff(self.start)
+        nodes = self.path[: self.start[-1]] >> 1
+        return np.bincount(nodes, np.repeat(targets, lengths), len(targets) - 1)
+
     def prefetch_from(self, rows, m):
         """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
         first, near = max(0, m - 6), len(self.start) - 2 - NEAR

@@ -83,6 +83,10 @@ class HierarchicalNegative(NamedTuple):
         """Return the nodes nearest the root, from the root on: it is in every path, so no row changes more often."""
         return self.tree.hot_rows(rows // 2)
 
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return those of the nodes, then those of the words."""
+        return np.concatenate([self.tree.draws(targets), self.noise.draws(targets)])
+
     @property
     def candidate_limit(self) -> int:
         """Length of the longest path, one target and its noise words."""

@@ -15,7 +15,7 @@ from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
 from w2vtrain.probability.pools import check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_alias, hash_words, noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, hash_words, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -154,6 +154,10 @@ class NoiseContrastive(NamedTuple):
     def hot_rows(self, rows: int) -> range:
         """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
+
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return the probability of each word as the target, plus its expected draws as noise."""
+        return np.asarray(targets + self.negative * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:

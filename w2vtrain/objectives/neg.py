@@ -70,6 +70,10 @@ class Negative(NamedTuple):
         """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
 
+    def draws(self, targets: np.ndarray) -> np.ndarray:
+        """Return the probability of each word as the target, plus its expected draws as noise."""
+        return np.asarray(targets + self.negative * alias_probabilities(self.accept, self.alias))
+
     @property
     def candidate_limit(self) -> int:
         """One target and its noise words."""

@@ -83,7 +83,7 @@ def train(
     thread finishes no slice for too long, and any other exception of a thread. The caller checks the weights at the
     end: see `check_finite`.
     """
-    training = _Training(engine, text, schedule, state or State(), pause)
+    training = Training(engine, text, schedule, state or State(), pause)
     while training.state.epoch < schedule.epochs and not training.is_out_of_time():
         training.advance((events or Events()).training)
         yield training.state
@@ -96,13 +96,13 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
     """
     for matrix in (weights.input, weights.output):
         if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
-            raise _diverged(alpha, epochs)
+            raise diverged(alpha, epochs)
     if any(array.dtype.kind == "f" and np.isnan(array).any() for array in weights.arrays.values()):
-        raise _diverged(alpha, epochs)
+        raise diverged(alpha, epochs)
 
 
 @dataclass(frozen=True)
-class _Slice:
+class Slice:
     """A thread's report on a slice: the summed loss, examples, words, the final learning rate, and CPU seconds."""
 
     loss: float
@@ -112,8 +112,28 @@ class _Slice:
     cpu: float
 
 
+@dataclass
+class Tally:
+    """Sums over the slices of an epoch; cpu and timed, the words to which it applies, over those of the run."""
+
+    loss: float
+    examples: int
+    cpu: float
+    timed: int
+
+    @classmethod
+    def of(cls, state: State) -> "Tally":
+        """Return the sums so far."""
+        return cls(state.loss, state.examples, state.cpu, state.timed)
+
+    def add(self, part: Slice) -> None:
+        """Add a slice."""
+        self.loss, self.examples = self.loss + part.loss, self.examples + part.examples
+        self.cpu, self.timed = self.cpu + part.cpu, self.timed + part.words
+
+
 @dataclass(frozen=True)
-class _Order:
+class Order:
     """The chunks of one epoch, in the order in which they are learned.
 
     chunks (n,): their numbers; words (n,): words in each; before (n,): words of the whole run before each.
@@ -125,15 +145,15 @@ class _Order:
     before: np.ndarray
 
     @classmethod
-    def of(cls, text: Text, schedule: Schedule, epoch: int) -> "_Order":
+    def of(cls, text: Text, schedule: Schedule, epoch: int) -> "Order":
         """Return the order of an epoch, which depends on the seed and the epoch's number, counted from 0."""
         chunks = chunk_order(schedule.seed, epoch, len(text.words), schedule.shuffle)
         words = text.words[chunks]
         return cls(epoch, chunks, words, epoch * int(words.sum()) + np.cumsum(words) - words)
 
 
-class _Training:
-    """The state of one call of `train`."""
+class Training:
+    """The state of one call of `train`: subclasses may replace `advance`."""
 
     def __init__(self, engine: Engine, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]) -> None:
         self.engine, self.text, self.schedule = engine, text, schedule
@@ -159,46 +179,54 @@ class _Training:
     def advance(self, on_progress: Callable[[Progress], None]) -> None:
         """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
         self.started, before = time.monotonic(), self.state
-        order = _Order.of(self.text, self.schedule, before.epoch)
-        self.dealt, loss, examples = before.chunks, before.loss, before.examples
-        cpu, timed = before.cpu, before.timed
-        first = int(order.before[0])
-        done = first + int(order.words[: self.dealt].sum())
+        order = Order.of(self.text, self.schedule, before.epoch)
+        self.dealt, tally = before.chunks, Tally.of(before)
+        done = int(order.before[0]) + int(order.words[: self.dealt].sum())
         silence = Silence(self.schedule.stall_timeout, STALLED)
         work = self._work(order)
         with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as slices:
             for part in slices:
                 if part is None:
                     continue
-                if not math.isfinite(part.loss):
-                    raise _diverged(self.schedule.alpha, order.epoch + 1)
-                loss, examples, done = loss + part.loss, examples + part.examples, done + part.words
-                cpu, timed = cpu + part.cpu, timed + part.words
-                expected = self.expected(done)
-                at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
-                on_progress(at)
-        seconds = time.monotonic() - self.started
+                done += part.words
+                tally.add(part)
+                self.report(order, done, part, on_progress)
+        self.close(order, tally, done)
+
+    def report(self, order: Order, done: int, part: Slice, on_progress: Callable[[Progress], None]) -> None:
+        """Report a slice, after which `done` words of the run are learned. Raise Diverged if its loss is not finite."""
+        if not math.isfinite(part.loss):
+            raise diverged(self.schedule.alpha, order.epoch + 1)
+        expected = self.expected(done)
+        at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
+        on_progress(at)
+
+    def close(self, order: Order, tally: Tally, done: int) -> None:
+        """Set the state after the chunks that were dealt, when `done` words of the run are learned."""
+        before, seconds = self.state, time.monotonic() - self.started
         self.spent += seconds
         seconds += before.seconds
         if self.dealt < len(order.chunks) and not self.is_out_of_time():
-            self.state = replace(before, chunks=self.dealt, loss=loss, examples=examples, seconds=seconds)
+            self.state = replace(
+                before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
+            )  # fmt: skip
         else:
-            mean = loss / max(1, examples)
-            epoch = Epoch(order.epoch + 1, mean, examples, done - first, seconds)
+            mean = tally.loss / max(1, tally.examples)
+            epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
             self.state = before.after(epoch)
-        self.state = replace(self.state, cpu=cpu, timed=timed)
+        self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)
 
-    def _work(self, order: _Order) -> Callable[[int, threading.Event], Iterator[_Slice]]:
+    def _work(self, order: Order) -> Callable[[int, threading.Event], Iterator[Slice]]:
         """Return the function that each thread runs: learn slice after slice of an epoch."""
         turn, slices = threading.Lock(), self._slices(len(order.chunks))
 
-        def work(thread: int, _: threading.Event) -> Iterator[_Slice]:
+        def work(thread: int, _: threading.Event) -> Iterator[Slice]:
             while True:
                 with turn:
                     part = next(slices, None)
                 if part is None:
                     return
-                yield self._learn(order, part, thread)
+                yield self.learn(order, part, thread)
 
         return work
 
@@ -213,7 +241,7 @@ class _Training:
             if self.pause():
                 return
 
-    def _learn(self, order: _Order, part: slice, thread: int) -> _Slice:
+    def learn(self, order: Order, part: slice, thread: int) -> Slice:
         """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
         done = order.before[part] / self.total
         if self.schedule.seconds is not None:  # the elapsed share of the time, if larger
@@ -221,10 +249,11 @@ class _Training:
         rates, started = self.schedule.rate(done), time.thread_time()
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
         cpu = time.thread_time() - started
-        return _Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
+        return Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
 
 
-def _diverged(alpha: float, epoch: int) -> Diverged:
+def diverged(alpha: float, epoch: int) -> Diverged:
+    """Return the exception for a loss or weight that is not finite. epoch: counted from 1."""
     return Diverged(
         f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss or a weight is NaN or infinite;"
         f" try --alpha {min(alpha / 2, SANE):.2g} or less"

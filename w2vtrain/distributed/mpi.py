@@ -1,0 +1,112 @@
+"""The communicator of an MPI job, which mpi4py provides. Nothing here trains.
+
+Operations do not block: while a rank waits, it asks MPI whether the operation is complete, and after a time limit it
+gives up. MPI itself would wait forever for a rank whose network is cut.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import ConfigError, Disconnected
+
+PATIENT = 0.05
+"""Seconds of waiting after which a rank sleeps between two questions to MPI, so that it leaves the core to others."""
+NAP = 0.0005
+"""Seconds of one such sleep."""
+LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Environment variables that launchers of MPI jobs set."""
+
+
+class Mpi:
+    """The communicator of this process in an MPI job, of which there is one: see communicator.Communicator.
+
+    timeout: the seconds after which a rank that waits for the others raises Disconnected.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        if find_spec("mpi4py") is None:
+            raise ConfigError(
+                "distributed: MPI needs the package mpi4py: install w2vtrain[mpich], which includes an MPI library, or"
+                " w2vtrain[mpi] to use the one that is installed"
+            )
+        import mpi4py
+
+        mpi4py.rc.finalize = False  # `finish` does it, if the other ranks are there
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise ConfigError(
+                f"distributed: mpi4py finds no MPI library ({error}): load the module of your site, or install"
+                " w2vtrain[mpich]"
+            ) from error
+        self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
+        self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+
+    @property
+    def library(self) -> str:
+        """The name and version of the MPI library."""
+        return str(self._mpi.Get_library_version()).splitlines()[0].strip("\0 ")
+
+    def sum(self, array: np.ndarray) -> None:
+        """Add up the arrays of all ranks."""
+        self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Return the data of every rank."""
+        sizes, found = self._sizes(np.array([len(data)], np.int64))
+        self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [found, sizes]))
+        return _cut(found, sizes)
+
+    def broadcast(self, array: np.ndarray) -> None:
+        """Copy the array of rank 0."""
+        self._wait(lambda: self._world.Ibcast(array))
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Return what each rank sends to this one."""
+        own, theirs = np.array([len(part) for part in parts], np.int64), np.empty(self.size, np.int64)
+        self._wait(lambda: self._world.Ialltoall(own, theirs))
+        found = np.empty(int(theirs.sum()), np.uint8)
+        sent = np.frombuffer(b"".join(parts), np.uint8)
+        self._wait(lambda: self._world.Ialltoallv([sent, own], [found, theirs]))
+        return _cut(found, theirs)
+
+    def abort(self, code: int) -> None:
+        """End all ranks at once, because this one cannot tell them in any other way. Does not return."""
+        self._world.Abort(code)
+        os._exit(code)  # MPI returned, although it must not
+
+    def finish(self) -> None:
+        """Leave the job. All ranks must do so, or the launcher reports an error."""
+        self._mpi.Finalize()
+
+    def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sizes that all ranks pass, and an array for the data."""
+        sizes = np.empty(self.size, np.int64)
+        self._wait(lambda: self._world.Iallgather(own, sizes))
+        return sizes, np.empty(int(sizes.sum()), np.uint8)
+
+    def _wait(self, begin: Callable[[], Any]) -> None:
+        """Begin an operation and wait until it is complete."""
+        try:
+            request, started = begin(), time.monotonic()
+            while not request.Test():
+                waited = time.monotonic() - started
+                if waited > self._timeout:
+                    raise Disconnected(
+                        f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the"
+                        " same command continues from the last checkpoint"
+                    )
+                if waited > PATIENT:
+                    time.sleep(NAP)
+        except self._mpi.Exception as error:
+            raise Disconnected(f"rank {self.rank}: the connection to another rank is lost: {error}") from error
+
+
+def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:
+    """Return consecutive parts of an array of bytes."""
+    return [part.tobytes() for part in np.split(data, np.cumsum(sizes)[:-1])]

@@ -1,0 +1,69 @@
+"""How many chunks each rank learns between two synchronizations, and how they are dealt.
+
+Nothing here learns them.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from w2vtrain.training.inputs import CHUNK
+
+IN_FLIGHT = 32
+"""Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the network allows.
+With twice as many, 8 ranks lost 1 point of analogy accuracy on 17 million words; with five times as many, 10 points."""
+MOST = 8
+"""Longest automatic interval, as a multiple of the shortest."""
+TOO_SLOW, QUICK = 0.25, 0.05
+"""Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""
+EVEN = 0.9
+"""Ranks whose speeds differ by less than this ratio get equal numbers of chunks."""
+
+
+@dataclass
+class Pace:
+    """The interval between synchronizations, and the speeds of the ranks.
+
+    ranks: their number; threads: the largest number of threads of any rank; words: the words per rank between two
+    synchronizations, or None to adapt the interval and the numbers of chunks to the network and the ranks' speeds.
+    With a given interval, the results of a run do not depend on time.
+    """
+
+    ranks: int
+    threads: int
+    words: int | None = None
+    chunks: int = 0  # per rank and round, on average
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (ranks,) relative speeds
+
+    def __post_init__(self) -> None:
+        self.weights = np.ones(self.ranks) / self.ranks
+        self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
+
+    @property
+    def least(self) -> int:
+        """The shortest automatic interval, in chunks per rank: every thread learns at least one."""
+        return max(self.threads, IN_FLIGHT // self.ranks, 1)
+
+    def deal(self, left: int) -> np.ndarray:
+        """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left."""
+        total = min(left, self.ranks * self.chunks)
+        bounds = np.rint(np.cumsum(self.weights) * total).astype(np.int64)
+        return np.concatenate([[0], bounds[:-1], [total]])
+
+    def adapt(self, learning: np.ndarray, waiting: np.ndarray, chunks: np.ndarray) -> None:
+        """Adapt to a cycle in which each rank spent seconds (ranks,) on learning and waiting for some chunks (ranks,).
+
+        Waiting is the time in communication, including waiting for slower ranks. All ranks must pass the same numbers.
+        """
+        if self.words is not None or not (learning > 0).all() or not chunks.all():
+            return
+        speeds = chunks / learning
+        self.weights = np.full(self.ranks, 1 / self.ranks)
+        if speeds.min() < EVEN * speeds.max():
+            self.weights = speeds / speeds.sum()
+        # The slowest rank waits for nobody: what it waits is the cost of communication.
+        share = float((waiting / (learning + waiting)).min())
+        if share > TOO_SLOW:
+            self.chunks = min(2 * self.chunks, MOST * self.least)
+        elif share < QUICK:
+            self.chunks = max(self.chunks // 2, self.least)

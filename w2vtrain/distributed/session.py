@@ -1,0 +1,103 @@
+"""Agreement of the ranks during training: progress, wishes to save or stop, and errors, which all ranks learn of.
+
+Nothing here trains or exchanges weights. After every round, all ranks call `Session.meet`. A rank that fails in between
+calls `Session.leave`, which takes the place of its next `meet`; one that is done calls `Session.end`.
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.errors import W2VError
+
+
+@dataclass
+class Report:
+    """What one rank reports; `Session.meet` returns the sum over all ranks.
+
+    words, loss, examples, cpu: of the round that ends; stop, save: whether a signal asks for it; ended: whether the run
+    has ended for this rank; busy: whether rank 0 is at work, so that the others wait for its next report; failed:
+    whether the rank leaves because of an error; elapsed: seconds of training so far, reported by rank 0 only.
+    """
+
+    words: float = 0
+    loss: float = 0
+    examples: float = 0
+    cpu: float = 0
+    stop: float = 0
+    save: float = 0
+    ended: float = 0
+    busy: float = 0
+    failed: float = 0
+    elapsed: float = 0
+
+
+NAMES = tuple(field.name for field in fields(Report))
+
+
+class Left(W2VError):
+    """Raised on every rank if one has left because of an error, with that error's message and exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code
+
+
+class Session:
+    """The meetings of one training run.
+
+    The ranks are together if all of them call `meet`, `leave` or `end` next: then an error on one can be told to all.
+    """
+
+    def __init__(self, team: Communicator) -> None:
+        self.team = team
+        self.together = self.over = False
+
+    def meet(self, report: Report, seconds: tuple[float, float] = (0, 0), error: Any = None) -> tuple[Report, Any]:
+        """Return the sum of the reports of all ranks, and (2, ranks) float64: the `seconds` of every rank.
+
+        error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
+        """
+        self.together = False
+        numbers = np.zeros(len(NAMES) + 2 * self.team.size)
+        numbers[: len(NAMES)] = [getattr(report, name) for name in NAMES]
+        by_rank = numbers[len(NAMES) :].reshape(2, self.team.size)
+        by_rank[:, self.team.rank] = seconds
+        self.team.sum(numbers)
+        found = Report(*numbers[: len(NAMES)].tolist())
+        if found.failed:
+            self.over = True
+            told = [json.loads(data) for data in self.team.gather(json.dumps(error).encode())]
+            rank, (message, code) = next((rank, said) for rank, said in enumerate(told) if said)
+            raise Left(f"rank {rank}: {message}" if rank else message, code)
+        self.over = found.ended > 0
+        self.together = not self.over
+        return found, by_rank
+
+    def leave(self, message: str, code: int) -> bool:
+        """Tell the other ranks about an error that ends this one. Return False if they wait for other data instead."""
+        if self.together:
+            with suppress(Left):
+                self.meet(Report(failed=1), error=(message, code))
+        return self.over
+
+    def end(self) -> None:
+        """Tell the other ranks that the run has ended, unless they know."""
+        if self.together:
+            self.meet(Report(ended=1))
+
+    def wait(self) -> bool:
+        """Wait until rank 0 is done with what it does between rounds. Return whether training continues."""
+        while True:
+            found, _ = self.meet(Report())
+            if not found.busy:
+                return not self.over
+
+    def hold(self) -> None:
+        """Let the other ranks, which `wait`, know that rank 0 is still at work. Called by rank 0."""
+        if self.together:
+            self.meet(Report(busy=1))

@@ -1,0 +1,194 @@
+"""Train on all ranks: deal chunks, learn them, combine the replicas, and keep the ledger.
+
+The ledger is the number of chunks of the epoch's order that are done, as on one machine: in every round, the ranks
+learn the next chunks together. States, and so checkpoints, are the same as those of training.trainer.train, which this
+replaces; any number of ranks can continue from them.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.session import Report, Session
+from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
+from w2vtrain.engines.schedule import Progress, Schedule, State, Text
+from w2vtrain.errors import Stalled
+from w2vtrain.training.events import Events
+from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
+
+
+class Signals(Protocol):
+    """What signals ask for. A Run has this attribute.
+
+    stopping: whether the run should end after it is saved.
+    """
+
+    stopping: bool
+
+
+@dataclass
+class Traffic:
+    """What the ranks have done.
+
+    learning, waiting, chunks: (ranks,) seconds of learning and of communication, which includes waiting for slower
+    ranks, and chunks learned; rounds: synchronizations; bytes: sent by one rank in all of them; interval: the last
+    number of chunks per rank and round.
+    """
+
+    ranks: int
+    learning: np.ndarray = field(init=False)
+    waiting: np.ndarray = field(init=False)
+    chunks: np.ndarray = field(init=False)
+    rounds: int = 0
+    bytes: int = 0
+    interval: int = 0
+
+    def __post_init__(self) -> None:
+        self.learning, self.waiting, self.chunks = np.zeros((3, self.ranks))
+
+    def add(self, other: "Traffic") -> None:
+        """Add the traffic of a cycle."""
+        self.learning, self.waiting = self.learning + other.learning, self.waiting + other.waiting
+        self.chunks, self.rounds = self.chunks + other.chunks, self.rounds + other.rounds
+
+
+class Trainer:
+    """Train as one of several ranks, in place of training.trainer.train.
+
+    signals: what signals ask of this rank; those on any rank set `stopping` on all.
+    """
+
+    def __init__(self, session: Session, pace: Pace, signals: Signals) -> None:
+        self.session, self.pace, self.signals = session, pace, signals
+        self.traffic = Traffic(session.team.size)
+
+    def __call__(
+        self, engine: Engine, text: Text, schedule: Schedule, events: Events | None = None, state: State | None = None,
+        pause: Callable[[], bool] = lambda: False,
+    ) -> Iterator[State]:  # fmt: skip
+        """Train, and yield the state after each epoch, and after a cycle if any rank's `pause` requests it.
+
+        The weights and the state of rank 0 are those to continue from. Raise Left if another rank has left because of
+        an error, and the errors of training.trainer.train.
+        """
+        told = self.session.team.gather(json.dumps(asdict(state or State())).encode())
+        training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
+        self.session.together = True
+        while training.state.epoch < schedule.epochs and not training.is_out_of_time():
+            training.advance((events or Events()).training)
+            yield training.state
+            if not self.session.wait():
+                return
+
+
+class _Training(Training):
+    """The state of one call of a Trainer."""
+
+    def __init__(
+        self, trainer: Trainer, engine: Any, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]
+    ) -> None:
+        super().__init__(engine, text, schedule, state, pause)
+        self.session, self.pace, self.signals, self.traffic = (
+            trainer.session, trainer.pace, trainer.signals, trainer.traffic
+        )  # fmt: skip
+        self.rank, ranks = self.session.team.rank, self.session.team.size
+        updates = expected_updates(engine, text, schedule)
+        self.synchronizer = Synchronizer(self.session.team, engine, updates, self.words_of_round())
+        self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
+        self.clock = self.spent  # rank 0's seconds of training at the last synchronization
+        self.waited = 0.0  # in the last synchronization
+        self.cycle = Traffic(ranks)
+
+    def elapsed(self) -> float:
+        """Return the seconds of training on rank 0 at the last synchronization, which all ranks know."""
+        return self.clock
+
+    def advance(self, on_progress: Callable[[Progress], None]) -> None:
+        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested; set `state`."""
+        self.started, before = time.monotonic(), self.state
+        order = Order.of(self.text, self.schedule, before.epoch)
+        self.dealt, tally = before.chunks, Tally.of(before)
+        done = int(order.before[0]) + int(order.words[: self.dealt].sum())
+        wanted = ended = False
+        while not ended:
+            part, is_wanted = self.round(order)
+            done += part.words
+            tally.add(part)
+            wanted = wanted or is_wanted
+            self.report(order, done, part, on_progress)
+            ended = self.dealt == len(order.chunks) or self.is_late()
+            words = part.words
+            if self.exchange(words, ended) and wanted:
+                break
+        self.close(order, tally, done)
+        self.spent = self.clock
+
+    def is_late(self) -> bool:
+        """Return whether the time limit has passed on rank 0."""
+        return self.schedule.seconds is not None and self.clock >= self.schedule.seconds
+
+    def round(self, order: Order) -> tuple[Slice, bool]:
+        """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
+        began, first = time.monotonic(), self.dealt
+        bounds = first + self.pace.deal(len(order.chunks) - first)
+        self.dealt = int(bounds[-1])
+        mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
+        now = time.monotonic()
+        report = Report(
+            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.signals.stopping, save=self.pause(),
+            elapsed=0 if self.rank else self.spent + now - self.started,
+        )  # fmt: skip
+        found, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
+        self.waited, self.clock = time.monotonic() - now, found.elapsed
+        self.signals.stopping = self.signals.stopping or found.stop > 0
+        self.cycle.learning += learning
+        self.cycle.waiting += waiting
+        self.cycle.chunks += np.diff(bounds)
+        words, alpha = int(order.words[first : self.dealt].sum()), self.schedule.rate(order.before[first] / self.total)
+        return Slice(found.loss, int(found.examples), words, float(alpha), found.cpu), found.stop + found.save > 0
+
+    def exchange(self, words: int, everything: bool) -> bool:
+        """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
+        began, self.session.together = time.monotonic(), False
+        complete = self.synchronizer.synchronize(words, everything)
+        self.session.together = True
+        self.waited += time.monotonic() - began
+        self.cycle.rounds += 1
+        self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
+        if complete:
+            self.traffic.add(self.cycle)
+            self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
+            self.cycle = Traffic(self.traffic.ranks)
+            self.synchronizer.begin(self.words_of_round())
+        return complete
+
+    def words_of_round(self) -> int:
+        """Return how many words all ranks together learn in a round."""
+        return int(self.pace.ranks * self.pace.chunks * self.text.words.mean())
+
+    def learn_all(self, order: Order, part: slice) -> Slice:
+        """Learn this rank's chunks of a round on all of its threads."""
+        if part.start == part.stop:
+            return Slice(0.0, 0, 0, 0.0, 0.0)
+        if self.pool is None:
+            return self.learn(order, part, 0)
+        bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
+        parts = [slice(*bound) for bound in pairwise(bounds)]
+        work = [
+            self.pool.submit(self.learn, order, part, thread)
+            for thread, part in enumerate(parts) if part.start < part.stop
+        ]  # fmt: skip
+        _, missing = wait(work, self.schedule.stall_timeout)
+        if missing:
+            thread = next(thread for thread, one in enumerate(work) if one in missing)
+            raise Stalled(STALLED.format(thread=thread, seconds=self.schedule.stall_timeout))
+        found = [one.result() for one in work]
+        loss, cpu = sum(one.loss for one in found), sum(one.cpu for one in found)
+        return Slice(loss, sum(one.examples for one in found), 0, found[-1].alpha, cpu)

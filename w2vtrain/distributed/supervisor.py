@@ -4,6 +4,7 @@ What a run leaves on disk decides, in traces.py; the exit code of a launcher pro
 with code 0 after a host was lost. Nothing here prints or knows the command line of `fit`.
 """
 
+import shlex
 import signal
 import threading
 import time
@@ -122,7 +123,7 @@ class Supervisor:
     def _start(self) -> int:
         """Start the command, wait for its end, end what it left running, and return its exit code."""
         self.starts, self.hung = self.starts + 1, False
-        self.say(f"start {self.starts}: {' '.join(self.command)}")
+        self.say(f"start {self.starts}: {shlex.join(self.command)}")
         self.family = family = Family(self.command)
         if self.stopping:  # the handler may have run before the family was known
             family.signal(signal.SIGTERM)

@@ -180,6 +180,50 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
     module("commands.resume").resume(run, quiet, force, allow_changed, named(values), **values)
 
 
+@cli.command(
+    epilog=CODES, short_help="Restart a fit command until it has finished.",
+    context_settings={"allow_interspersed_args": False},
+)  # fmt: skip
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.option(
+    "--hang", type=click.FloatRange(0, min_open=True), default=300, show_default=True, metavar="SECONDS",
+    help="Kill and restart the command after this time without a sign of life; 10 times this if the run writes no"
+    " heartbeat and its processes on this host are idle.",
+)  # fmt: skip
+@click.option(
+    "--grace", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    help="Time from SIGTERM to SIGKILL.",
+)  # fmt: skip
+@click.option(
+    "--attempts", type=click.IntRange(1), default=3, show_default=True, metavar="N",
+    help="Give up after N starts in a row in which the run did not advance.",
+)  # fmt: skip
+@debug_option
+def supervise(command: tuple[str, ...], **limits: Any) -> None:
+    """Run COMMAND, a `fit` command or a launcher such as mpiexec with one, and restart it until it has finished.
+
+    The run has finished when FILE.json beside its vectors has its id; the exit code of a launcher is not trusted.
+    The command is started again if it ends without that or hangs, as long as checkpoints or counted parts of the
+    corpus advance. SIGTERM, SIGHUP or Ctrl-C is passed on once as SIGTERM, and the command is not started again; a
+    second Ctrl-C kills it.
+    """
+    with fit.make_context("w2vtrain fit", fit_words(command)) as context:
+        values = {name: context.params[name] for name in ("output", "run", "cache_dir", "log_json", "print_config")}
+        request = module("commands.request").FitRequest(sources=context.params["corpus"], flags={}, **values)
+    module("commands.supervise").supervise(command, request, module("distributed.supervisor").Limits(**limits))
+
+
+def fit_words(command: tuple[str, ...]) -> list[str]:
+    """Return what follows the word `fit`, preferably after `w2vtrain`; UsageError if there is no such word."""
+    places = [i for i, word in enumerate(command) if word == "fit"]
+    if not places:
+        raise click.UsageError(
+            "the command has no `fit`: expected, for example, mpiexec -n 4 w2vtrain fit CORPUS -o FILE"
+        )
+    after_name = [i for i in places if i and command[i - 1].rpartition("/")[2] in (NAME, "cli.py")]
+    return list(command[(after_name or places)[0] + 1 :])
+
+
 @cli.command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
 @click.argument("run")
 @vectors_option

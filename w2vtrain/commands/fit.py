@@ -154,7 +154,8 @@ def _train(
     started = time.monotonic()
     with rescued(run):
         if run:
-            write_results(request, model, run.journal.owns, run.journal.claim, run.await_disk_space)
+            journal = run.journal
+            write_results(request, model, journal.owns, journal.claim, run.await_disk_space, journal.run)
             run.journal.complete = True
             with suppress(W2VError):  # needed only if the run is killed during cleanup
                 run.journal.save()

@@ -50,17 +50,21 @@ def write_results(
     owned: Callable[[str], bool] = lambda _: False,
     claim: Claim | None = None,
     again: Callable[[W2VError], bool] = lambda error: False,
+    run: str = "",
 ) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
     owned: returns whether a file is the run's own, which may be overwritten without --force; claim: see
-    `files.atomic_write`; again: called with an error, returns whether to retry.
+    `files.atomic_write`; again: called with an error, returns whether to retry; run: the run's id, for the record.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     export = which_vectors(model.record, request.export)
     model = replace(model, record={**model.record, "vectors": export})
-    record, kind = {"settings": model.settings, "record": model.record}, request.format_
+    about: dict[str, Any] = {"settings": model.settings, "record": model.record}
+    if run:  # `supervise` recognizes by it that this run has finished
+        about = {"run": run, **about}
+    kind = request.format_
     counted = Vocabulary(model.words, model.counts)
 
     def write_output(file: str, force: bool) -> None:
@@ -72,7 +76,7 @@ def write_results(
         (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
-        (record_file(request), lambda file, force: write_json(file, record, force, claim)),
+        (record_file(request), lambda file, force: write_json(file, about, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:

@@ -1,0 +1,207 @@
+"""Start a command until the run that it trains has finished, and start it again while the run advances.
+
+What a run leaves on disk decides, in traces.py; the exit code of a launcher proves nothing, because some launchers end
+with code 0 after a host was lost. Nothing here prints or knows the command line of `fit`.
+"""
+
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from w2vtrain.distributed.descendants import Family
+from w2vtrain.distributed.traces import Ledger, Traces
+from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
+
+PERMANENT = frozenset({2, 65, 66, 73, 76, 78})
+"""Exit codes of `fit` that another start would only repeat."""
+IN_USE = 73
+"""After a restart, processes of the previous start may still hold the run's locks on other hosts."""
+UNKNOWN = 70
+LONGEST_DELAY = 60.0
+"""Maximum number of seconds between two starts."""
+SETTLE = 60.0
+"""Seconds in which files that another host has written appear on shared storage: NFS clients cache folders."""
+WITHOUT_HEARTBEAT = 10
+"""A run that writes no heartbeat may be silent this many times longer: it changes files only at checkpoints."""
+BUSY = 0.01
+"""A run without a heartbeat is at work if its processes on this host used this fraction of a core."""
+
+
+class GaveUp(W2VError):
+    """Raised when starting the command again is of no use. The exit code is that of the last start if documented."""
+
+    def __init__(self, message: str, code: int | None) -> None:
+        super().__init__(message)
+        # 75 would mean that the same command continues the run, and a batch script would submit it for ever.
+        self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to intervene.
+
+    hang: seconds without a heartbeat after which a start has failed; grace: seconds from SIGTERM to SIGKILL; attempts:
+    number of starts in a row without advance.
+    """
+
+    hang: float = 300.0
+    grace: float = 30.0
+    attempts: int = 3
+
+
+@dataclass
+class Supervisor:
+    """Starts one command repeatedly. say: called with a line at every start, restart and end; where: the log."""
+
+    command: Sequence[str]
+    traces: Traces
+    limits: Limits
+    say: Callable[[str], None]
+    where: str = "the messages above"
+
+    def __post_init__(self) -> None:
+        self.family: Family | None = None
+        self.stopping = self.killing = self.hung = False
+        self.starts = self.failures = 0
+
+    def run(self) -> None:
+        """Return when the run has finished.
+
+        Raise Stopped if a signal stopped it and it was saved, KeyboardInterrupt if nothing was saved, and GaveUp if
+        starts in a row failed without advance or with an error that a restart cannot cure.
+        """
+        with self._listening():
+            best = self.traces.ledger()
+            if self.traces.recorded() is not None:
+                self.say(f"{self.traces.record} exists already: only the command can tell whether it is of this run")
+            while True:
+                code = self._start()
+                if self._finished(code):
+                    self.say(f"finished after {counted(self.starts, 'start')}")
+                    return
+                reached = self.traces.ledger()
+                self._end_if_stopped(reached, code)
+                self.failures = 0 if reached > best else self.failures + 1
+                best = max(best, reached)
+                self._give_up_if_useless(code)
+                delay = min(LONGEST_DELAY, 2.0 ** max(0, self.failures - 1))
+                self.say(f"start {self.starts} {self._ending(code)} ({best}); start {self.starts + 1} in {delay:g} s")
+                self._sleep(delay)
+                self._end_if_stopped(reached)
+
+    def _end_if_stopped(self, reached: Ledger, code: int | None = None) -> None:
+        """Raise Stopped or KeyboardInterrupt if a signal asked for the end. Code 75 means that the run was saved."""
+        if self.killing or (self.stopping and code != Stopped.exit_code and not any(reached)):
+            raise KeyboardInterrupt
+        if self.stopping:
+            raise Stopped(f"stopped and saved ({reached}): the same command continues")
+
+    def _give_up_if_useless(self, code: int) -> None:
+        how = f"start {self.starts} {self._ending(code)}"
+        if code in PERMANENT and not self.hung and (code != IN_USE or self.starts == 1):
+            raise GaveUp(f"{how}, which another start cannot cure: see {self.where}, and correct the command", code)
+        if self.failures >= self.limits.attempts:
+            raise GaveUp(
+                f"{counted(self.failures, 'start')} in a row brought no advance; {how} ({self.traces.ledger()}): see"
+                f" {self.where} for the cause; then the same command continues",
+                None if self.hung else code,
+            )
+
+    def _ending(self, code: int) -> str:
+        """Return how the last start ended, as the end of a sentence."""
+        if self.hung:
+            return f"was killed after {self.limits.hang:g} s or more without a sign of life"
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code} and without results"
+
+    def _start(self) -> int:
+        """Start the command, wait for its end, end what it left running, and return its exit code."""
+        self.starts, self.hung = self.starts + 1, False
+        self.say(f"start {self.starts}: {shlex.join(self.command)}")
+        self.family = family = Family(self.command)
+        if self.stopping:  # the handler may have run before the family was known
+            family.signal(signal.SIGTERM)
+        try:
+            self._watch(family)
+        finally:
+            left = family.end_all(0 if self.killing else self.limits.grace)
+            self.family = None
+        if left:
+            self.say(f"warning: {counted(left, 'process')} of start {self.starts} cannot be killed")
+        return family.code
+
+    def _watch(self, family: Family) -> None:
+        """Wait until the command has ended or hangs."""
+        tick = min(self.limits.hang / 10, 5.0)
+        seen, first, cpu, beats, quiet = self.traces.changes(), self.traces.heartbeat(), 0.0, False, 0.0
+        last = time.monotonic()
+        while not family.wait(tick):
+            self.traces.note_run()
+            beats = beats or self.traces.heartbeat() != first
+            now, before = self.traces.changes(), seen
+            # If this process was suspended, the command probably was, too.
+            passed, last = min(time.monotonic() - last, 2 * tick), time.monotonic()
+            quiet, seen = 0.0 if now != before else quiet + passed, now
+            if quiet <= self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT):
+                continue
+            used, cpu = (total := family.cpu()) - cpu, total
+            if not beats and used > BUSY * quiet:  # reading or scoring a long text changes no file
+                quiet = 0.0
+                continue
+            self.hung = True
+            family.signal(signal.SIGTERM)
+            family.wait(self.limits.grace)
+            family.kill()
+            return
+
+    def _finished(self, code: int) -> bool:
+        """Return whether the results of this run are written. If the run folder is gone, give them time to appear."""
+        end = time.monotonic() + SETTLE
+        while not self.traces.finished():
+            if code != 0 or self.stopping or self.traces.begun() or time.monotonic() > end:
+                return False
+            time.sleep(0.5)
+        return True
+
+    def _sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.stopping and time.monotonic() < end:
+            time.sleep(0.1)
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Pass the first signal that asks to stop on to the command, as SIGTERM; a second SIGINT kills the command."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, _: Any) -> None:
+            if self.stopping and number == signal.SIGINT:
+                self.killing = True
+                if self.family:
+                    self.family.kill()
+            elif not self.stopping:
+                self.stopping = True
+                if self.family:  # a launcher may pass SIGINT on to ranks that get it too, which would not save then
+                    self.family.signal(signal.SIGTERM)
+
+        wanted = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            wanted.append(signal.SIGHUP)
+        before = {number: signal.signal(number, stop) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun in the singular or plural."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}{'es' if what.endswith('s') else 's'}"

@@ -6,8 +6,7 @@ Each matrix is ordered by how often its rows are updated. After every round, the
 exchanged; after every second round twice as many, after every fourth round four times as many, and so on, as in
 pWord2Vec (Ji et al. 2019, "Parallelizing word2vec in shared and distributed memory"). When all rows are due, a cycle
 ends, and all replicas are equal. Since a word's frequency falls in inverse proportion to its rank, every row beyond the
-base is updated about equally often between two of its exchanges. The base consists of the rows that are updated more
-often than that in a single round.
+base is updated about equally often between two of its exchanges, and seldom enough for the changes to be summed.
 """
 
 from typing import Any
@@ -24,8 +23,10 @@ LEAST = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
 PIECE = 1 << 22
 """Values per message, 16 MiB: this bounds the memory that an exchange takes."""
-INPUT_UPDATES, OUTPUT_UPDATES = 50.0, 200.0
+INPUT_UPDATES, OUTPUT_UPDATES = 50.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
+OFTEN = 4
+"""Rows belong to the base if a round updates them more often than the limit divided by this."""
 
 
 def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, np.ndarray]:
@@ -57,7 +58,7 @@ class Part:
 
     def begin(self, words: int) -> None:
         """Choose the base for rounds in which all ranks together learn this many words."""
-        self.base = max(LEAST, int(np.count_nonzero(self.rows.updates * words > self.limit)))
+        self.base = max(LEAST, int(np.count_nonzero(self.rows.updates * words > self.limit / OFTEN)))
 
     def due(self, number: int) -> int:
         """Return how many rows are due after a round of a cycle, counted from 1."""

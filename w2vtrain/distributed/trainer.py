@@ -19,7 +19,7 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
-from w2vtrain.errors import Stalled
+from w2vtrain.errors import Stalled, Stopped
 from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
 
@@ -67,7 +67,7 @@ class Trainer:
 
     def __init__(self, session: Session, pace: Pace, signals: Signals) -> None:
         self.session, self.pace, self.signals = session, pace, signals
-        self.traffic = Traffic(session.team.size)
+        self.traffic, self.words_per_chunk = Traffic(session.team.size), 0.0
 
     def __call__(
         self, engine: Engine, text: Text, schedule: Schedule, events: Events | None = None, state: State | None = None,
@@ -79,13 +79,33 @@ class Trainer:
         an error, and the errors of training.trainer.train.
         """
         told = self.session.team.gather(json.dumps(asdict(state or State())).encode())
+        self.words_per_chunk = float(text.words.mean())
         training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
         self.session.together = True
         while training.state.epoch < schedule.epochs and not training.is_out_of_time():
             training.advance((events or Events()).training)
             yield training.state
+            if self.signals.stopping and not self.session.team.rank:  # the caller has nowhere to save
+                raise Stopped("stopped: what was learned is lost, because the run has no folder")
             if not self.session.wait():
                 return
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the ranks have done, as JSON types, for the run's record.
+
+        words_per_second: of learning, by rank; communication: the share of the time that the ranks spent in
+        communication, which includes waiting for slower ranks; bytes_per_synchronization: sent by each rank.
+        """
+        traffic, total = self.traffic, float((self.traffic.learning + self.traffic.waiting).sum())
+        speeds = traffic.chunks * self.words_per_chunk / np.maximum(traffic.learning, 1e-9)
+        return {
+            "ranks": traffic.ranks,
+            "words_per_second": [round(speed) for speed in speeds.tolist()],
+            "communication": float(traffic.waiting.sum()) / max(total, 1e-9),
+            "synchronizations": traffic.rounds,
+            "bytes_per_synchronization": round(traffic.bytes / max(1, traffic.rounds)),
+            "words_per_synchronization": round(traffic.interval * self.words_per_chunk),
+        }
 
 
 class _Training(Training):

@@ -4,9 +4,9 @@ This module writes no results and prints nothing; the command line and the Pytho
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,7 @@ def fit(
     allow_changed: bool = False,
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
+    execution: "Execution | None" = None,
 ) -> Model:
     """Train a model on text, with settings from `effective`.
 
@@ -80,28 +81,29 @@ def fit(
     With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
     has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
     held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
-    epochs. The model's record says what was read and learned, and how long it took. All errors are subclasses of
+    epochs. `execution` replaces the functions that read the text and train. The model's record says what was read and learned, and how long it took. All errors are subclasses of
     W2VError, except those that an iterable in `inputs` raises; DataError is raised if there is no example to learn
     from.
     """
-    events, record = events or Events(), Record()
+    events, record, execution = events or Events(), Record(), execution or Execution()
     check_rules(settings, heldout=bool(inputs.heldout))
     if inputs.start:
         inputs.start.check(settings, inputs.grow)
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
-    corpus, ids = _read(inputs, settings, events, record)
+    corpus, ids = _read(inputs, settings, events, record, execution)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
     architecture = architecture_of(settings, ids.vocabulary.words)
     has_blocks = engine_of(settings.objective) == "blocks"
     more = architecture.input_rows(words) if composes(architecture) else 0
     hot = 0 if has_blocks else replicas(words, int(settings.threads))
-    copies = 1 + bool(inputs.heldout) + bool(inputs.start)  # the best weights and the initial model are kept, too
+    # The best weights and the initial model are kept, too.
+    copies = 1 + bool(inputs.heldout) + bool(inputs.start) + execution.copies
     check_memory(words, width, copies, more, hot)
     if run:
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
-        learner = _Learner(inputs, settings, ids, events, record, run, probe)
+        learner = _Learner(inputs, settings, ids, events, record, run, probe, execution)
         if inputs.start:
             learner.start(inputs.start)
         if prepare:
@@ -116,10 +118,12 @@ def fit(
     return learner.model()
 
 
-def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
+def _read(
+    inputs: Inputs, settings: Settings, events: Events, record: Record, execution: "Execution"
+) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    ids = inputs.encoded or (_grown if inputs.grow else _encoded)(inputs, corpus, settings, events)
+    ids = inputs.encoded or execution.read(inputs, corpus, settings, events)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -131,6 +135,8 @@ def _read(inputs: Inputs, settings: Settings, events: Events, record: Record) ->
 
 def _encoded(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
     """Encode the corpus with the given words, those of the model that the run starts from, or its own."""
+    if inputs.grow:
+        return _grown(inputs, corpus, settings, events)
     return encode(
         corpus,
         min_count=settings.min_count,
@@ -153,6 +159,19 @@ def _grown(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -
         return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
 
 
+@dataclass(frozen=True)
+class Execution:
+    """The functions that read the text and train; by default, those that do it in this process alone.
+
+    read: counts and encodes the corpus; train: has the parameters of training.trainer.train; copies: of the weights
+    that it keeps in memory besides those of the engine.
+    """
+
+    read: Callable[[Inputs, Source, Settings, Events], EncodedCorpus] = _encoded
+    train: Callable[..., Iterator[State]] = train
+    copies: int = 0
+
+
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run folder.
 
@@ -161,8 +180,9 @@ class _Learner:
 
     def __init__(
         self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run | None,
-        probe: Probe | None,
+        probe: Probe | None, execution: Execution,
     ) -> None:  # fmt: skip
+        self.execution = execution
         self.settings, self.ids, self.events, self.record, self.run = settings, ids, events, record, run
         self.probe = probe
         self.started = time.monotonic()
@@ -190,7 +210,8 @@ class _Learner:
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
-        for reached in train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due):
+        states = self.execution.train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due)
+        for reached in states:
             state = reached if reached.chunks else self.end_epoch(reached)
             self.save(state)
             if self.probe and self.probe.due():

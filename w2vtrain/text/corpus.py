@@ -5,6 +5,7 @@ separated by ASCII white space.
 """
 
 import codecs
+import copy
 import io
 import os
 import re
@@ -72,6 +73,12 @@ class Corpus:
         first = "standard input" if self.files[0].path == "-" else self.files[0].path
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
+    def part(self, files: Sequence[File], block_bytes: int) -> "Corpus":
+        """Return a corpus of the given files or ranges of files, which is read in the same way."""
+        part = copy.copy(self)
+        part.files, part.block_bytes = tuple(files), max(1, block_bytes)
+        return part
+
     def read(self) -> "Reader":
         """Start a pass over the text."""
         return Reader(self)
@@ -130,15 +137,9 @@ class Reader(Iterator[bytes]):
     def _text(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file without its byte order mark. Raise DataError for bytes that text cannot contain."""
         name = "standard input" if file.path == "-" else file.path
-        pieces = decompressed(self._raw(file), name)
-        head = b""
-        while len(head) < 3 and (piece := next(pieces, b"")):
-            head += piece
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
-        pieces = chain([head], pieces)
-        offset = 0
-        for piece in _utf8(pieces, name) if self._errors == "strict" else pieces:
+        pieces = self._raw(file) if file.first else _opened(self._raw(file), name)
+        offset = file.first
+        for piece in _utf8(pieces, name, offset) if self._errors == "strict" else pieces:
             offset += len(piece)
             self.text_bytes += len(piece)
             if (at := piece.find(0)) >= 0:
@@ -160,15 +161,17 @@ class Reader(Iterator[bytes]):
         left = sys.maxsize if file.size is None else file.size
         try:
             with _open(file.path) as stream:
+                if file.first:
+                    stream.seek(file.first)
                 while left and (data := stream.read(min(self._read, left))):
                     left -= len(data)
                     self.bytes_read += len(data)
                     yield data
-                self.grown += file.size is not None and not left and bool(stream.read(1))
+                self.grown += file.size is not None and file.last and not left and bool(stream.read(1))
         except OSError as error:
             raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
         if left and file.size is not None:
-            raise DataError(f"{file.path}: truncated while it was being read, at byte {file.size - left}")
+            raise DataError(f"{file.path}: truncated while it was being read, at byte {file.first + file.size - left}")
 
     def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
         """Yield the text as the tokenizer rewrites it, in pieces. The pieces passed in may be cut anywhere."""
@@ -180,9 +183,20 @@ class Reader(Iterator[bytes]):
             yield rewritten(text).encode()
 
 
-def _utf8(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8."""
-    decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
+def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Return the text of a file, decompressed if necessary, from its first byte on. The first piece has 3 or more."""
+    pieces = decompressed(pieces, name)
+    head = b""
+    while len(head) < 3 and (piece := next(pieces, b"")):
+        head += piece
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
+    return chain([head], pieces)
+
+
+def _utf8(pieces: Iterable[bytes], name: str, offset: int) -> Iterator[bytes]:
+    """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8. offset: of the first piece."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
     for piece in chain(pieces, [b""]):
         held = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
         try:

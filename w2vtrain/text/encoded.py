@@ -9,24 +9,38 @@ sentences, and written in the order of the source. `read` does the first step, `
 
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import DataError, NoKnownWords, UsageError, WriteError
+from w2vtrain.errors import NoKnownWords, UsageError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, temporary
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, Index, OnRead, Types, append, temporary
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, require_words, select
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
 
-__all__ = ["CorpusStats", "Counted", "EncodedCorpus", "OnRead", "count", "encode", "read"]
+__all__ = [
+    "CorpusStats",
+    "Counted",
+    "EncodedCorpus",
+    "Index",
+    "OnRead",
+    "Written",
+    "count",
+    "count_words",
+    "encode",
+    "make_room",
+    "naming",
+    "no_known_words",
+    "read",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +71,17 @@ class EncodedCorpus:
         words = np.zeros(chunks.size - 1, np.int64)
         word_table.words_between(np.asarray(self.tokens), chunks, words)
         return words
+
+
+class Written(NamedTuple):
+    """What `Counted.append_to` has written.
+
+    entries: word ids and sentence ends; words: word ids; cuts: cuts made in lines of more than max_sentence tokens.
+    """
+
+    entries: int
+    words: int
+    cuts: int
 
 
 class Counted:
@@ -149,22 +174,38 @@ class Counted:
         if first.closed:
             raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
         if not self.tokens:
-            raise DataError(f"no tokens in {name} ({first.reader.text_bytes} bytes)")
-        with _named(first.folder), temporary(first.folder) as file:
-            second = _Mapping(first, self._types.ids(vocabulary), max(1, max_sentence), file)
-            with parallel(second.work, len(first.workers), "w2vtrain encoder") as blocks:
-                for _ in blocks:
-                    pass
-            if not second.words:
-                raise NoKnownWords(f"none of the {self.tokens} tokens of {name} is in the vocabulary")
-            sentences = second.written - second.words
+            raise no_tokens(name, first.reader.text_bytes)
+        with naming(first.folder), temporary(first.folder) as file:
+            written = self._map(self._types.ids(vocabulary), max_sentence, file)
+            if not written.words:
+                raise no_known_words(name, self.tokens)
+            sentences = written.entries - written.words
             if sentence_end and SENTENCE_END not in vocabulary.index:
                 vocabulary, place = vocabulary.with_sentence_end(sentences)
-                _make_room(np.memmap(file, np.int32, "r+", shape=(second.written,)), place)
-            array = np.memmap(file, np.int32, "r", shape=(second.written,))
-        missing = self.tokens - second.words
-        stats = replace(self.stats, out_of_vocabulary=missing, cut=second.cuts, sentences=sentences)
-        return EncodedCorpus(array, vocabulary, second.words, stats, bytes(first.reader.sample))
+                make_room(np.memmap(file, np.int32, "r+", shape=(written.entries,)), place)
+            array = np.memmap(file, np.int32, "r", shape=(written.entries,))
+        missing = self.tokens - written.words
+        stats = replace(self.stats, out_of_vocabulary=missing, cut=written.cuts, sentences=sentences)
+        return EncodedCorpus(array, vocabulary, written.words, stats, bytes(first.reader.sample))
+
+    def append_to(
+        self, file: IO[bytes], index: Index, max_sentence: int, tick: Callable[[], None] | None = None
+    ) -> Written:
+        """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
+
+        tick: called from the calling thread, at least once per second. Raise WriteError if the disk is full.
+        """
+        return self._map(self._types.found_in(index), max_sentence, file, tick)
+
+    def _map(
+        self, ids: list[Int32], max_sentence: int, file: IO[bytes], tick: Callable[[], None] | None = None
+    ) -> Written:
+        second = _Mapping(self._first, ids, max(1, max_sentence), file)
+        with parallel(second.work, len(ids), "w2vtrain encoder") as blocks:
+            for _ in blocks:
+                if tick:
+                    tick()
+        return Written(second.written, second.words, second.cuts)
 
 
 def read(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Counted:
@@ -180,11 +221,16 @@ def read(source: Source, *, threads: int = 1, folder: Path | None = None, progre
     return _read(source, threads, folder or Path(tempfile.gettempdir()), progress)
 
 
+def count_words(source: Source, *, threads: int = 1, progress: OnRead | None = None) -> Counted:
+    """Do what `read` does without writing anything: the result has words, counts and statistics, but cannot encode."""
+    return _read(source, threads, None, progress)
+
+
 def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | None) -> Counted:
     """Count a source. Without a folder, nothing is written, and the result cannot `encode`."""
     first = Counting(source, threads, folder)
     try:
-        with _named(folder):
+        with naming(folder):
             first.run(progress)
         return Counted(first)
     except BaseException:
@@ -206,7 +252,7 @@ def count(
     progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
     InputMissing if a file cannot be read.
     """
-    counted = _read(source, threads, None, progress)
+    counted = count_words(source, threads=threads, progress=progress)
     vocabulary = counted.vocabulary(min_count, max_vocab)
     missing = counted.tokens - int(vocabulary.counts.sum())
     return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
@@ -245,8 +291,13 @@ def _decoded(words: list[bytes]) -> list[str]:
     return [word.decode("utf-8", "surrogatepass") for word in words]
 
 
+def no_known_words(name: str, tokens: int) -> NoKnownWords:
+    """Return the error for a corpus none of whose tokens is in the vocabulary."""
+    return NoKnownWords(f"none of the {tokens} tokens of {name} is in the vocabulary")
+
+
 @contextmanager
-def _named(folder: Path | None) -> Iterator[None]:
+def naming(folder: Path | None) -> Iterator[None]:
     """Add to the message of a WriteError the folder that is full, the option that helps, and what is not lost."""
     try:
         yield
@@ -257,7 +308,7 @@ def _named(folder: Path | None) -> Iterator[None]:
         ) from error
 
 
-def _make_room(ids: Int32, place: int) -> None:
+def make_room(ids: Int32, place: int) -> None:
     """Increase all ids from `place` on by one, to free the id `place`."""
     for first in range(0, ids.size, 1 << 20):
         part = ids[first : first + (1 << 20)]

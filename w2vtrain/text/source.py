@@ -10,10 +10,16 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class File:
-    """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file)."""
+    """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file).
+
+    An input may be a range of an uncompressed regular file: `size` bytes from byte `first` on, which is 0 or follows a
+    newline. last: whether the range ends where the file ended when it was listed.
+    """
 
     path: str
     size: int | None
+    first: int = 0
+    last: bool = True
 
 
 class Blocks(Protocol):

@@ -137,6 +137,11 @@ def select(
     return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
 
 
+def no_tokens(name: str, size: int) -> DataError:
+    """Return the error for a corpus without tokens. size: the size of its text in bytes."""
+    return DataError(f"no tokens in {name} ({size} bytes)")
+
+
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
     """Raise DataError if too few words are kept. The message suggests a remedy if there is one.
 
@@ -145,7 +150,7 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
     """
     seen = np.sort(counts[counts > 0])[::-1]
     if seen.size == 0:
-        raise DataError(f"no tokens in {name} ({size} bytes)")
+        raise no_tokens(name, size)
     if seen.size == 1:
         raise DataError(f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words")
     if kept < 2 and seen[1] < min_count:

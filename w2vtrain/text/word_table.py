@@ -96,14 +96,18 @@ def merge(source: Table, into: Table) -> tuple[Table, Int32]:
     return into, numbers
 
 
-def listed(words: Sequence[bytes]) -> Table:
-    """Return a table of words without ASCII white space, with counts of 0, for use as the source of `merge` only."""
+def listed(words: Sequence[bytes], counts: Int64 | None = None) -> Table:
+    """Return a table of words without ASCII white space, for use as the source of `merge` only.
+
+    counts: the count of each word, (n,) int64; 0 if omitted.
+    """
     starts = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) for word in words], out=starts[1:])
     arena = np.frombuffer(bytearray(b"".join(words)), np.uint8)
     state = np.array([len(words), starts[-1]], np.int64)
-    numbers, flags = np.zeros(len(words), np.int64), np.zeros(len(words), np.uint8)
-    return Table(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, numbers, flags, state)
+    counts = np.zeros(len(words), np.int64) if counts is None else counts
+    flags = np.zeros(len(words), np.uint8)
+    return Table(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, counts, flags, state)
 
 
 @kernel()

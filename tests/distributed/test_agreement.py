@@ -1,0 +1,148 @@
+"""Agreement: an error on one rank is raised on all, whatever the others are doing, and reports reach all ranks."""
+
+import time
+
+import pytest
+
+from w2vtrain.distributed import agreement
+from w2vtrain.distributed.agreement import share, together
+from w2vtrain.distributed.communicator import Alone
+from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
+
+
+class OtherError(DataError):
+    """An error of a class that errors.py does not have."""
+
+
+def caught(count, work):
+    """Return the error that each rank raises."""
+
+    def follow(team):
+        with pytest.raises(W2VError) as error:
+            work(team)
+        return error.value
+
+    return run_ranks(count, follow, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (DataError("x: 'é' is wrong\n"), DataError, "x: 'é' is wrong\n"),
+        (InputMissing("gone"), InputMissing, "rank 1: gone"),
+        (WriteError("full"), WriteError, "rank 1: full"),
+        (MissingKey("no word", lambda: "; did you mean word?"), MissingKey, "no word; did you mean word?"),
+        (OtherError("odd"), DataError, "odd"),
+        (Stopped("signal"), Stopped, "signal"),
+    ],
+)
+def test_all_ranks_raise_the_error_of_one(error, kind, message):
+    def work(team):
+        with together(team):
+            if team.rank == 1:
+                raise error
+
+    found = caught(3, work)
+    assert [(type(each), str(each)) for each in found] == [(kind, message)] * 3
+    assert found[1].__cause__ is error
+    assert found[0].__cause__ is None
+
+
+def test_the_error_of_the_first_rank_is_raised():
+    def work(team):
+        with together(team):
+            if team.rank:
+                raise DataError(f"from rank {team.rank}")
+
+    assert {str(error) for error in caught(3, work)} == {"from rank 1"}
+
+
+def test_an_error_interrupts_ranks_that_are_still_working(monkeypatch):
+    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+
+    def work(team):
+        with together(team) as phase:
+            if team.rank == 2:
+                raise DataError("broken")
+            while True:
+                phase.report()
+
+    assert {str(error) for error in caught(3, work)} == {"broken"}
+
+
+def test_an_error_that_left_the_block_can_be_raised_in_another_one():
+    def work(team):
+        with together(team), together(team):
+            if team.rank:
+                raise DataError("inner")
+
+    assert {str(error) for error in caught(2, work)} == {"inner"}
+
+
+def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
+    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+
+    def work(team):
+        heard = []
+        with together(team, heard.append) as phase:
+            for step in range(1 + team.rank):
+                phase.report([team.rank, step])
+                phase.report()
+        return heard
+
+    heard = [[[0, 0], [1, 0]], [[0, 0], [1, 0]], [[0, 0], [1, 1]], [[0, 0], [1, 1]]]
+    assert run_ranks(2, work, timeout=20) == [heard, heard]
+
+
+def test_reports_are_exchanged_only_once_per_interval():
+    def work(team):
+        heard = []
+        with together(team, heard.append) as phase:
+            for step in range(100):
+                phase.report(step)
+        return heard
+
+    assert run_ranks(2, work, timeout=20) == [[], []]
+
+
+def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
+    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+
+    def work(team):
+        def heard(_):
+            if team.rank == 1:
+                raise Stopped("a signal")
+
+        with together(team, heard) as phase:
+            phase.report(1)
+
+    assert {type(error) for error in caught(3, work)} == {Stopped}
+
+
+def test_a_rank_that_is_gone_is_not_told():
+    class Gone(Alone):
+        def gather(self, data):
+            raise AssertionError("called")
+
+    def work():
+        with together(Gone()):
+            raise Disconnected("rank 1 has ended")
+
+    with pytest.raises(Disconnected, match="rank 1 has ended"):
+        work()
+
+
+def test_other_exceptions_end_the_rank_and_release_the_others():
+    def work(team):
+        with together(team):
+            if team.rank == 0:
+                raise ZeroDivisionError
+            time.sleep(0)
+
+    with pytest.raises(ZeroDivisionError):
+        run_ranks(3, work, timeout=20)
+
+
+def test_share_returns_the_data_of_rank_0():
+    assert run_ranks(3, lambda team: share(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3

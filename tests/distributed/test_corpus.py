@@ -1,0 +1,637 @@
+"""Counting and encoding on several ranks: the result of one process, restarts, damaged files, and errors."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import re
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from w2vtrain.config import Settings
+from w2vtrain.distributed import corpus as together
+from w2vtrain.distributed import shared_folder, shared_ids, word_counts
+from w2vtrain.distributed.communicator import Alone
+from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
+from w2vtrain.text.corpus import SAMPLE, Corpus
+from w2vtrain.text.encoded import encode
+from w2vtrain.text.source import File
+from w2vtrain.text.vocab import Vocabulary
+
+ODD = [
+    b"\xef\xbb\xbfthe cat sat\nthe cat\n\n\n \t\nthe dog sat on \xef\xbb\xbf\n",
+    "Α ΒΣ\r\nΣ é e\u0301 the\u00a0cat 水\ufffd\r\n".encode(),
+    b"a\n\xff\xfe b\xff a\xc3 \xc3\xa9 \xff\n\xed\xa0\x80 \xff\xff\n\xe6\xb0\n",
+    b"",
+    b"long " * 40 + b"line without end " * 20,
+    b"x" * 1000 + b" " + b"y" * 1001 + b" z\n" + b"z" * 2500 + b"\n",
+    b"</s> a </s>\nb\vb\fb\n",
+    b"\xef\xbb\xbf",
+    b"marks\nBZh91AY&SY\n\x1f\x8b\x08 in\n\xef\xbb\xbfthe\n\xff\xfe middle\n(\xb5/\xfd\nno newline",
+]
+GIVEN = Vocabulary(["the", "never", "a", "sat"], np.array([9, 5, 2, 1]))
+
+
+def write(folder, texts):
+    """Write the texts to files of a folder, and return their names."""
+    paths = [Path(folder) / f"{i:02}" for i in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    return [str(path) for path in paths]
+
+
+def options(**changed):
+    return Settings(**{"min_count": 1, "threads": 1, "sentence_end": False} | changed)
+
+
+def alone(corpus, about, vocabulary=None):
+    """Encode in one process."""
+    return encode(
+        corpus,
+        min_count=about.min_count,
+        max_vocab=about.max_vocab,
+        vocabulary=vocabulary,
+        max_sentence=about.max_sentence,
+        sentence_end=about.sentence_end,
+    )
+
+
+def ranks(count, corpus, about, folder, vocabulary=None, part_bytes=16, progress=None):
+    """Encode on simulated ranks. corpus: a function that makes the corpus of a rank."""
+
+    def work(team):
+        return encode_together(team, corpus(), about, Path(folder), vocabulary, progress, part_bytes=part_bytes)
+
+    return run_ranks(count, work, timeout=30)
+
+
+def assert_same(found, expected):
+    assert found.tokens.dtype == np.int32
+    assert found.tokens.tobytes() == expected.tokens.tobytes()
+    assert found.vocabulary.words == expected.vocabulary.words
+    assert found.vocabulary.counts.tolist() == expected.vocabulary.counts.tolist()
+    assert found.vocabulary.counts.dtype == np.int64
+    assert found.words == expected.words
+    assert found.stats == expected.stats
+    assert found.sample == expected.sample
+
+
+@pytest.mark.parametrize("errors", ["replace", "ignore"])
+@pytest.mark.parametrize("tokenizer", ["whitespace", "unicode", "simple"])
+def test_any_number_of_ranks_gives_the_bytes_of_one_process(tmp_path, tokenizer, errors):
+    paths = write(tmp_path, ODD)
+    expected = alone(Corpus(paths, tokenizer, errors=errors), options())
+    assert expected.stats.invalid
+    assert expected.stats.overlong
+    for count, size in ((1, 7), (2, 16), (3, 1), (7, 40), (2, 1 << 26)):
+        folder = tmp_path / f"{count}-{size}"
+        folder.mkdir()
+        found = ranks(count, lambda: Corpus(paths, tokenizer, errors=errors), options(), folder, part_bytes=size)
+        assert len(found) == count
+        for ids in found:
+            assert_same(ids, expected)
+
+
+@pytest.mark.parametrize(
+    ("about", "vocabulary"),
+    [
+        ({"sentence_end": True, "max_sentence": 3}, None),
+        ({"sentence_end": True}, GIVEN),
+        ({"max_sentence": 2}, GIVEN),
+        ({"min_count": 3}, None),
+        ({"max_vocab": 5, "threads": 3}, None),
+    ],
+)
+def test_all_settings_have_the_effect_that_they_have_in_one_process(tmp_path, about, vocabulary):
+    texts = [ODD[0], *ODD[2:6], ODD[7]]
+    paths = write(tmp_path, texts)
+    about = options(**about)
+    expected = alone(Corpus(paths), about, vocabulary)
+    for ids in ranks(3, lambda: Corpus(paths), about, tmp_path, vocabulary):
+        assert_same(ids, expected)
+
+
+PIECES = [b"a", b"b", b"cd", b" ", b"\n", b"\n", b"\r\n", b"\t", b"</s>", b"\xff", b"\xc3", b"\xa9", b"\0", b"'", b"Z"]
+PIECES += ["\ufffd".encode(), "Σ".encode(), "Α".encode(), "\u00a0".encode(), b"x" * 1001, b"\xef\xbb\xbf", b"\xfe"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join), min_size=1, max_size=4),
+    count=st.integers(1, 4),
+    size=st.sampled_from([1, 2, 3, 5, 17, 64]),
+    tokenizer=st.sampled_from(["whitespace", "whitespace", "unicode", "simple"]),
+    errors=st.sampled_from(["replace", "ignore", "strict"]),
+    allow_nul=st.booleans(),
+    about=st.fixed_dictionaries(
+        {
+            "min_count": st.integers(1, 2),
+            "max_vocab": st.none() | st.integers(1, 4),
+            "max_sentence": st.sampled_from([1, 2, 3, 10_000]),
+            "sentence_end": st.booleans(),
+        }
+    ),
+    vocabulary=st.none() | st.just(Vocabulary(["b", "a", "\ufffd", "never"], np.array([9, 5, 2, 1]))),
+)
+def test_any_text_gives_the_ids_or_the_error_of_one_process(
+    texts, count, size, tokenizer, errors, allow_nul, about, vocabulary
+):
+    about = options(**about)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write(folder, texts)
+
+        def make():
+            return Corpus(paths, tokenizer, errors=errors, allow_nul=allow_nul)
+
+        try:
+            expected = alone(make(), about, vocabulary)
+        except DataError as error:
+            with pytest.raises(type(error)) as found:
+                ranks(count, make, about, folder, vocabulary, size)
+            if not any(what in str(error) for what in ("NUL", "not UTF-8", "UTF-16")):  # or else one of several places
+                assert str(found.value) == str(error)
+            return
+        for ids in ranks(count, make, about, folder, vocabulary, size):
+            assert_same(ids, expected)
+
+
+def test_compressed_files_are_one_part_each(tmp_path):
+    text = b"the cat sat\non the mat\n" * 200
+    (tmp_path / "a.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "b.txt").write_bytes(text)
+    (tmp_path / "c").write_bytes(bz2.compress(text))
+    (tmp_path / "d").write_bytes(lzma.compress(os.urandom(64).hex().encode() + b" the\ncat\n"))
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    paths = [str(tmp_path / name) for name in ("a.gz", "b.txt", "c", "d")]
+    for ids in ranks(3, lambda: Corpus(paths), options(), folder, part_bytes=64):
+        assert_same(ids, alone(Corpus(paths), options()))
+    assert len(counts_files(folder)) == 3 + 1 + len(text) // 64
+
+
+def test_the_sample_is_that_of_one_process_with_many_small_files(tmp_path):
+    texts = [b"", b"a b", b"\n", b"", b"c" * 10 + b" " * (SAMPLE - 30), b"\xef\xbb\xbf", b"a\nb\nc"]
+    paths = write(tmp_path, texts)
+    expected = alone(Corpus(paths), options())
+    assert len(expected.sample) == SAMPLE - 8
+    assert_same(ranks(2, lambda: Corpus(paths), options(), tmp_path)[1], expected)
+
+
+# Restarts
+
+
+@pytest.fixture
+def read_parts(monkeypatch):
+    """Return the list of byte ranges that ranks read from now on, as (first byte, size)."""
+    found = []
+
+    def keep(original):
+        def kept(source, **more):
+            found.append((source.files[0].first, source.files[0].size))
+            return original(source, **more)
+
+        return kept
+
+    for name in ("count_words", "read"):
+        monkeypatch.setattr(together, name, keep(getattr(together, name)))
+    return found
+
+
+TEXT = b"the cat sat\non the mat\nthe dog\nsat on the cat\n"
+
+
+def counts_files(folder):
+    return sorted(Path(folder).glob("counts-*"))
+
+
+def test_a_restart_with_other_ranks_reads_nothing_again(tmp_path, read_parts):
+    paths = write(tmp_path, [TEXT])
+    first = ranks(2, lambda: Corpus(paths), options(), tmp_path)[0]
+    assert len(read_parts) == 2 * len(counts_files(tmp_path)) == 6
+    inode = (tmp_path / "ids").stat().st_ino
+    del read_parts[:]
+    for ids in ranks(3, lambda: Corpus(paths), options(), tmp_path):
+        assert_same(ids, first)
+    assert not read_parts
+    assert (tmp_path / "ids").stat().st_ino == inode
+
+
+def rewritten(path, change):
+    """Change the counts in a file, with a right checksum."""
+    head, _, rest = path.read_bytes()[:-4].partition(b"\n")
+    data = b"\n".join(change(json.loads(head), rest))
+    path.write_bytes(data + zlib.crc32(data).to_bytes(4, "little"))
+
+
+def with_head(**changed):
+    def change(head, rest):
+        return json.dumps(head | changed).encode(), rest
+
+    return lambda path: rewritten(path, change)
+
+
+def with_rest(replaced):
+    return lambda path: rewritten(path, lambda head, rest: (json.dumps(head).encode(), replaced(rest)))
+
+
+def with_stats(**changed):
+    return lambda path: rewritten(
+        path, lambda head, rest: (json.dumps(head | {"stats": head["stats"] | changed}).encode(), rest)
+    )
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[-6] ^= 1
+    path.write_bytes(data)
+
+
+def make_link(path):
+    other = path.with_name("elsewhere")
+    other.write_bytes(path.read_bytes())
+    path.unlink()
+    path.symlink_to(other)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda path: path.unlink(), id="deleted"),
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-9]), id="cut off"),
+        pytest.param(flip, id="damaged"),
+        pytest.param(lambda path: path.write_bytes(b"{}\n" + zlib.crc32(b"{}\n").to_bytes(4, "little")), id="other"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes() + bytes(2 << 20)), id="too long"),
+        pytest.param(lambda path: path.chmod(0o666), id="everyone can write"),
+        pytest.param(with_head(identity="0" * 64), id="another identity"),
+        pytest.param(with_head(stats=None), id="no statistics"),
+        pytest.param(with_stats(lines=-1), id="negative statistics"),
+        pytest.param(with_stats(tokens=99), id="counts that do not add up"),
+        pytest.param(with_stats(more=1), id="unknown statistics"),
+        pytest.param(with_rest(lambda rest: rest[:8]), id="no counts"),
+        pytest.param(with_rest(lambda rest: b"\xff" * 8 + rest[8:]), id="too many words"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"mat", b"m t")), id="white space in a word"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"mat", b"m\xfft")), id="not UTF-8"),
+        pytest.param(with_rest(lambda rest: rest + b"\nmore"), id="more words than counts"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"\x01", b"\xff" * 8, 1)[: len(rest)]), id="negative count"),
+    ],
+)
+def test_a_restart_counts_only_the_part_whose_file_is_bad(tmp_path, read_parts, damage):
+    paths = write(tmp_path, [TEXT])
+    expected = ranks(2, lambda: Corpus(paths), options(), tmp_path)[0]
+    path = counts_files(tmp_path)[1]
+    assert b"mat" in path.read_bytes()
+    before = path.read_bytes()
+    damage(path)
+    del read_parts[:]
+    found = ranks(3, lambda: Corpus(paths), options(), tmp_path)
+    assert_same(found[2], expected)
+    assert read_parts == [(23, 24)]
+    if not path.is_symlink():
+        assert path.read_bytes() == before
+
+
+def test_a_link_in_place_of_a_counts_file_is_neither_read_nor_followed(tmp_path):
+    paths = write(tmp_path, [TEXT])
+    ranks(2, lambda: Corpus(paths), options(), tmp_path)
+    make_link(counts_files(tmp_path)[1])
+    with pytest.raises(OutputError, match="symbolic link"):
+        ranks(2, lambda: Corpus(paths), options(), tmp_path)
+
+
+def test_a_corpus_that_changed_is_counted_again(tmp_path, read_parts):
+    paths = write(tmp_path, [TEXT, TEXT])
+    ranks(2, lambda: Corpus(paths), options(), tmp_path)
+    del read_parts[:]
+    Path(paths[1]).write_bytes(TEXT.replace(b"dog", b"cow"))
+    os.utime(paths[1], ns=(5, 5))
+    found = ranks(2, lambda: Corpus(paths), options(), tmp_path)
+    assert_same(found[0], alone(Corpus(paths), options()))
+    assert "cow" in found[1].vocabulary.index
+    assert len(read_parts) == 3 + 6  # the parts of the second file are counted, and all are encoded
+
+
+@pytest.mark.parametrize("changed", [{"tokenizer": "simple"}, {"errors": "ignore"}, {"allow_nul": True}])
+def test_counts_of_text_that_was_read_in_another_way_are_not_used(tmp_path, read_parts, changed):
+    paths = write(tmp_path, [TEXT])
+    ranks(1, lambda: Corpus(paths), options(), tmp_path)
+    del read_parts[:]
+    ranks(1, lambda: Corpus(paths, **changed), options(), tmp_path)
+    assert len(read_parts) == 6
+
+
+@pytest.mark.parametrize(
+    "about", [{"min_count": 2}, {"max_sentence": 2}, {"sentence_end": True}, {"max_vocab": 3}], ids=str
+)
+def test_other_settings_use_the_counts_but_not_the_ids(tmp_path, read_parts, about):
+    paths = write(tmp_path, [TEXT])
+    ranks(2, lambda: Corpus(paths), options(), tmp_path)
+    del read_parts[:]
+    for ids in ranks(2, lambda: Corpus(paths), options(**about), tmp_path):
+        assert_same(ids, alone(Corpus(paths), options(**about)))
+    assert len(read_parts) == 3
+
+
+def edit_manifest(**changed):
+    def edit(folder):
+        path = folder / "ids.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+    return edit
+
+
+def flip_ids(folder):
+    data = bytearray((folder / "ids").read_bytes())
+    data[20] ^= 1
+    (folder / "ids").write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda folder: (folder / "ids").unlink(), id="no ids"),
+        pytest.param(lambda folder: (folder / "ids.json").unlink(), id="no manifest"),
+        pytest.param(lambda folder: (folder / "ids.json").write_bytes(b"[]"), id="no object"),
+        pytest.param(lambda folder: (folder / "ids").write_bytes((folder / "ids").read_bytes()[:-4]), id="cut off"),
+        pytest.param(flip_ids, id="damaged"),
+        pytest.param(edit_manifest(words=10**6), id="too many words"),
+        pytest.param(edit_manifest(sizes=[1, 2]), id="too few sizes"),
+        pytest.param(edit_manifest(sizes="many"), id="sizes that are text"),
+        pytest.param(edit_manifest(sizes=[8, 0, 1 << 62]), id="huge sizes"),
+        pytest.param(edit_manifest(identity="0"), id="another identity"),
+        pytest.param(edit_manifest(more=1), id="unknown field"),
+    ],
+)
+def test_ids_that_are_damaged_are_written_again(tmp_path, read_parts, damage):
+    paths = write(tmp_path, [TEXT])
+    ranks(2, lambda: Corpus(paths), options(), tmp_path)
+    damage(tmp_path)
+    del read_parts[:]
+    for ids in ranks(3, lambda: Corpus(paths), options(), tmp_path):
+        assert_same(ids, alone(Corpus(paths), options()))
+    assert len(read_parts) == 3
+
+
+def test_ids_of_an_earlier_run_stay_mapped_when_they_are_written_again(tmp_path):
+    paths = write(tmp_path, [TEXT])
+    first = ranks(1, lambda: Corpus(paths), options(), tmp_path)[0]
+    before = first.tokens.tobytes()
+    ranks(2, lambda: Corpus(paths), options(max_sentence=1), tmp_path)
+    assert first.tokens.tobytes() == before
+
+
+# Errors
+
+
+def failure(kind, work):
+    """Run `work` on three ranks. Return the message of the error, which must be of this class and equal on all."""
+    found = []
+
+    def fails(team):
+        with pytest.raises(W2VError) as error:
+            work(team)
+        found.append((type(error.value), str(error.value)))
+
+    run_ranks(3, fails, timeout=30)
+    assert [each for each in found if each != found[0]] == []
+    assert found[0][0] is kind
+    return found[0][1]
+
+
+def on_corpus(corpus, about, folder, vocabulary=None):
+    return lambda team: encode_together(team, corpus, about, Path(folder), vocabulary, part_bytes=16)
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "kind", "message"),
+    [
+        (b"a b\n" * 9 + b"c\0d\n" + b"a b\n" * 9, {}, DataError, "NUL at byte 37 of the text"),
+        (b"\n \n" * 9, {}, DataError, r"no tokens in .* \(27 bytes\)"),
+        (b"a\n" * 20, {}, DataError, "only one word in .*, 20 times"),
+        (b"a b\n" * 20 + b"c\n", {"min_count": 30}, DataError, "--min-count 20 would keep 2"),
+        (b"a b\n" * 20, {"max_vocab": 1}, DataError, "--max-vocab keeps only 1"),
+    ],
+)
+def test_all_ranks_raise_the_error_of_one_process(tmp_path, text, about, kind, message):
+    paths = write(tmp_path, [text])
+    with pytest.raises(kind, match=message) as expected:
+        alone(Corpus(paths), options(**about))
+    found = failure(kind, on_corpus(Corpus(paths), options(**about), tmp_path))
+    assert found == str(expected.value)
+
+
+def test_bytes_that_are_not_utf8_are_named_by_their_place_in_the_file(tmp_path):
+    paths = write(tmp_path, ["é a b\n".encode() * 9 + b"c \xff\n" + b"a b\n" * 9])
+    with pytest.raises(DataError, match="not UTF-8 at byte 65 ") as expected:
+        alone(Corpus(paths, errors="strict"), options())
+    found = failure(DataError, on_corpus(Corpus(paths, errors="strict"), options(), tmp_path))
+    assert found == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        (["x", "y"], NoKnownWords, "none of the 10 tokens"),
+        (["the", "the"], DataError, "contains a word twice"),
+        (["the", "new york"], DataError, "cannot occur in text files"),
+    ],
+)
+def test_a_vocabulary_that_does_not_fit_is_an_error_on_all_ranks(tmp_path, words, kind, message):
+    paths = write(tmp_path, [b"the cat\n" * 5])
+    vocabulary = Vocabulary(words, np.array([2, 1]))
+    with pytest.raises(kind, match=message) as expected:
+        alone(Corpus(paths), options(), vocabulary)
+    assert failure(kind, on_corpus(Corpus(paths), options(), tmp_path, vocabulary)) == str(expected.value)
+
+
+def test_standard_input_and_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name, shown in (("-", "standard input"), (str(tmp_path / "pipe"), "pipe")):
+        found = failure(UsageError, on_corpus(Corpus([name]), options(), tmp_path))
+        assert f"{shown} is not a regular file" in found
+
+
+def test_a_file_that_one_rank_cannot_read_stops_all_and_the_rank_is_named(tmp_path, monkeypatch):
+    paths = write(tmp_path, [TEXT])
+    original = together.count_words
+
+    def broken(source, **more):
+        if source.files[0].first == 23:
+            raise InputMissing("the disk of this host is broken")
+        return original(source, **more)
+
+    monkeypatch.setattr(together, "count_words", broken)
+    found = failure(InputMissing, on_corpus(Corpus(paths), options(), tmp_path))
+    assert found == "rank 1: the disk of this host is broken"
+
+
+def test_a_full_disk_on_one_rank_stops_all(tmp_path, monkeypatch):
+    paths = write(tmp_path, [TEXT])
+
+    def full(file, ids):
+        raise WriteError("no space left")
+
+    monkeypatch.setattr(shared_ids, "append", full)
+    found = failure(WriteError, on_corpus(Corpus(paths), options(), tmp_path))
+    assert "rank 0: " in found
+    assert "no space left; use --cache-dir" in found
+    assert not (tmp_path / "ids.json").exists()
+
+
+def test_a_rank_with_another_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared_folder, "PATIENCE", 0.2)
+    paths = write(tmp_path, [TEXT])
+    for name in "012":
+        (tmp_path / f"folder{name}").mkdir()
+
+    def work(team):
+        folder = tmp_path / f"folder{team.rank if team.rank == 2 else 0}"
+        return encode_together(team, Corpus(paths), options(), folder)
+
+    assert "folder2 does not show what another rank wrote there" in (found := failure(OutputError, work))
+    assert found.startswith("rank 2: ")
+    assert not [*tmp_path.glob("folder*/.*"), *tmp_path.glob("folder*/*")]
+
+
+def test_a_file_that_appears_late_is_waited_for(tmp_path, monkeypatch):
+    seen, original = [], shared_folder._content
+
+    def late(path):
+        seen.append(path)
+        if len(seen) < 3:
+            raise FileNotFoundError(path)
+        return original(path)
+
+    monkeypatch.setattr(shared_folder, "_content", late)
+    assert ranks(2, lambda: Corpus(write(tmp_path, [TEXT])), options(), tmp_path)
+    assert len(seen) == 3
+
+
+def test_a_folder_that_everyone_can_write_to_is_refused(tmp_path):
+    paths = write(tmp_path, [TEXT])
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    assert "everyone can write" in failure(OutputError, on_corpus(Corpus(paths), options(), tmp_path / "open"))
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "message"),
+    [
+        (["00"], InputMissing, "rank 1: .*01 is missing, and rank 0 reads it"),
+        (["00", "01", "02"], DataError, "02 has 48 bytes on rank 1, and rank 0 does not see it"),
+        (["01", "00"], DataError, "rank 1 sees the files of the corpus in another order"),
+    ],
+)
+def test_a_rank_that_sees_other_files_is_named(tmp_path, names, kind, message):
+    write(tmp_path, [TEXT, TEXT, TEXT + b"\n"])
+
+    def work(team):
+        seen = names if team.rank == 1 else ["00", "01"]
+        encode_together(team, Corpus([str(tmp_path / name) for name in seen]), options(), tmp_path)
+
+    assert re.search(message, failure(kind, work))
+
+
+def test_a_rank_that_sees_another_size_or_reads_in_another_way_is_named(tmp_path):
+    path = Path(write(tmp_path, [TEXT])[0])
+
+    def work(team):
+        corpus = Corpus([str(path)])
+        if team.rank == 2:
+            corpus = corpus.part([File(str(path), 5)], 100)
+        encode_together(team, corpus, options(), tmp_path)
+
+    assert "00 has 5 bytes on rank 2, and rank 0 sees 47" in failure(DataError, work)
+
+    def differ(team):
+        encode_together(team, Corpus([str(path)], "simple" if team.rank else "unicode"), options(), tmp_path)
+
+    assert "rank 1 reads text as" in failure(DataError, differ)
+
+
+def test_text_that_changes_between_counting_and_encoding_is_an_error(tmp_path, monkeypatch):
+    path = Path(write(tmp_path, [TEXT])[0])
+    original = together.dealt
+
+    def changed(team, table):
+        if team.rank == 0:
+            path.write_bytes(TEXT.replace(b"dog", b"a c"))
+        return original(team, table)
+
+    monkeypatch.setattr(together, "dealt", changed)
+    found = failure(DataError, on_corpus(Corpus([str(path)]), options(), tmp_path))
+    assert "changed while the corpus was being read" in found
+
+
+def test_a_file_that_grew_is_counted_once_and_a_truncated_one_is_an_error(tmp_path):
+    path = Path(write(tmp_path, [TEXT])[0])
+    corpora = [Corpus([str(path)]) for _ in range(4)]
+    with path.open("ab") as file:
+        file.write(b"more words\n")
+    expected = alone(corpora[3], options())
+    assert expected.stats.grown == 1
+
+    def work(team):
+        return encode_together(team, corpora[team.rank], options(), tmp_path, part_bytes=16)
+
+    for ids in run_ranks(3, work, timeout=30):
+        assert_same(ids, expected)
+    path.write_bytes(TEXT[:40])
+    assert "truncated while it was being read, at byte 40" in failure(DataError, work)
+
+
+def test_storage_that_shows_other_ids_to_a_rank_is_an_error(tmp_path, monkeypatch):
+    paths = write(tmp_path, [TEXT])
+    original = shared_ids.SharedIds._mapped
+
+    def stale(self, layout):
+        array = original(self, layout)
+        return array if self._team.rank != 1 else np.zeros_like(array)
+
+    monkeypatch.setattr(shared_ids.SharedIds, "_mapped", stale)
+    found = failure(OutputError, on_corpus(Corpus(paths), options(), tmp_path))
+    assert "checksums of the word ids differ" in found
+    assert "name a folder on storage that all hosts share" in found
+    assert not (tmp_path / "ids.json").exists()
+
+
+def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
+    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.0)
+    paths = write(tmp_path, [TEXT * 20])
+    seen = {rank: [] for rank in range(3)}
+
+    def work(team):
+        return encode_together(
+            team, Corpus(paths), options(), tmp_path, progress=lambda *n: seen[team.rank].append(n), part_bytes=100
+        )
+
+    run_ranks(3, work, timeout=30)
+    size = len(TEXT) * 20
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0] == sorted(seen[0])
+    assert {total for _, total, _ in seen[0]} == {2 * size}
+    assert seen[0][-1] == (2 * size, 2 * size, 11 * 20)
+    assert (size, 2 * size, 11 * 20) in seen[0]
+    assert len(seen[0]) > 6
+
+
+def test_one_process_without_other_ranks_works_the_same(tmp_path):
+    paths = write(tmp_path, [TEXT])
+    assert_same(encode_together(Alone(), Corpus(paths), options(), tmp_path), alone(Corpus(paths), options()))
+
+
+def test_counts_survive_packing():
+    words, counts = [b"a", "é".encode(), b"x" * 3000], np.array([3, 1 << 40, 1])
+    table = word_counts.unpacked(word_counts.packed(words, counts))
+    assert table.words(np.arange(3)) == words
+    assert table.counts.tolist() == counts.tolist()
+    assert word_counts.unpacked(word_counts.packed([], counts[:0])).types == 0

@@ -1,0 +1,63 @@
+"""Add up the counts of all ranks, and choose the words of the vocabulary, whatever the number of ranks.
+
+Nothing here reads the corpus. Each word belongs to one rank, which adds up its counts, so no rank needs memory for the
+words of the whole corpus, only for those that it has counted and those that are kept.
+"""
+
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.word_counts import packed, unpacked
+from w2vtrain.text import word_table
+from w2vtrain.text.vocab import Vocabulary, require_words, select
+from w2vtrain.text.word_table import Int64, Table
+
+_SLICE = 1 << 16  # words whose checksums are computed at a time
+
+
+def dealt(team: Communicator, counted: Table) -> Table:
+    """Return the words that belong to this rank, with their counts in the whole corpus.
+
+    counted: the words that this rank has counted. A word belongs to the rank that the CRC-32 of its UTF-8 bytes names.
+    """
+    every = np.arange(counted.types)
+    slices = (counted.words(every[first : first + _SLICE]) for first in range(0, every.size, _SLICE))
+    checksums = (zlib.crc32(word) for words in slices for word in words)
+    owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(team.size)
+    mine = (np.flatnonzero(owners == rank) for rank in range(team.size))
+    return _sum(team.exchange([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
+
+
+def chosen(
+    team: Communicator, owned: Table, min_count: int, max_vocab: int | None, name: str, text_bytes: int
+) -> Vocabulary:
+    """Return the vocabulary, the same on all ranks: see `text.encoded.count`.
+
+    owned: the words that belong to this rank, from `dealt`; name, text_bytes: of the corpus, for messages. Raise
+    DataError if fewer than 2 words are kept.
+    """
+    counts = owned.counts[: owned.types]
+    order = select(counts, owned.words, min_count, max_vocab)
+    total = _sum(team.gather(packed(owned.words(order), counts[order])))
+    order = select(total.counts[: total.types], total.words, 1, max_vocab)
+    if order.size < 2:
+        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.gather(counts.tobytes())])
+        require_words(every, order.size, min_count, name, text_bytes)
+    return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
+
+
+def types(team: Communicator, owned: Table) -> int:
+    """Return the number of distinct words of the whole corpus."""
+    total: Int64 = np.array([owned.types], np.int64)
+    team.sum(total)
+    return int(total[0])
+
+
+def _sum(messages: Iterable[bytes]) -> Table:
+    table = word_table.empty()
+    for data in messages:
+        table, _ = word_table.merge(unpacked(data), table)
+    return table

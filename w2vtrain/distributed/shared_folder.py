@@ -1,0 +1,78 @@
+"""Check that a folder is the same on all ranks, with patience for network file systems, which show new files late.
+
+Nothing here knows what the folder will hold.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from w2vtrain.distributed.agreement import Phase, share, together
+from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.errors import OutputError, reason
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.reading import read_small
+from w2vtrain.system.trust import Trusted, require_trust
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds in which what one rank has written must become visible to the others."""
+_PAUSE = 0.05  # seconds between attempts
+_TOKEN = 32  # bytes
+
+
+def check_shared(team: Communicator, folder: Path) -> Trusted:
+    """Check that the folder exists, is the same on all ranks, and can be trusted. Return who may own files in it.
+
+    Raise OutputError otherwise. Rank 0 writes a small file there, which the others must find.
+    """
+    with together(team):
+        trusted = require_trust(folder, OutputError)
+    token = share(team, secrets.token_bytes(_TOKEN))
+    path = folder / f".shared-{token.hex()[:16]}"
+    try:
+        with together(team):
+            if team.rank == 0:
+                with atomic_write(path) as file:
+                    file.write(token)
+        with together(team) as phase:
+            if team.rank and patiently(phase, lambda: _content(path), folder) != token:
+                raise not_shared(folder, "a file that rank 0 wrote has another content")
+    finally:
+        if team.rank == 0:
+            with suppress(OSError):
+                path.unlink()
+    return trusted
+
+
+def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
+    """Return the result of `attempt`, which is repeated for PATIENCE seconds while it raises OSError.
+
+    Raise OutputError if it still fails then. folder: the folder that seems not to be shared.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except OSError as error:
+            if time.monotonic() >= end:
+                raise not_shared(folder, reason(error)) from error
+        phase.report()
+        time.sleep(_PAUSE)
+
+
+def not_shared(folder: Path, why: str) -> OutputError:
+    """Return the error for a folder that is not the same on all hosts."""
+    return OutputError(
+        f"{folder} does not show what another rank wrote there ({why}): with --cache-dir, name a folder on storage that"
+        " all hosts share"
+    )
+
+
+def _content(path: Path) -> bytes:
+    path.stat()  # raises OSError, so that the attempt is repeated
+    return read_small(path, _TOKEN)

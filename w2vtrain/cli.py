@@ -127,6 +127,18 @@ def cli() -> None:
     "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
     help="If the disk is full: stop, or (wait) continue without checkpoints and retry the results until they fit.",
 )  # fmt: skip
+@click.option(
+    "--distributed", type=click.Choice(["mpi"]),
+    help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or [mpi].",
+)  # fmt: skip
+@click.option(
+    "--sync-words", type=click.IntRange(1), metavar="N",
+    help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
+)  # fmt: skip
+@click.option(
+    "--sync-timeout", type=click.FloatRange(1), default=300, show_default=True, metavar="SECONDS",
+    help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
+)  # fmt: skip
 @setting_options(*TRAINING)
 @debug_option
 def fit(corpus: tuple[str, ...], **values: Any) -> None:

@@ -113,7 +113,9 @@ def test_run_is_restarted_while_checkpoints_advance(tmp_path, run_folder):
 
 
 def test_counted_parts_are_progress(tmp_path):
-    script = f"mkdir -p cache/parts; touch cache/parts/part-$n cache/parts/.part-9; [ $n = 2 ] && {{ {DONE} }}; exit 75"
+    script = (
+        f"mkdir -p cache/parts; touch cache/parts/counts-$n cache/parts/.counts-9; [ $n = 2 ] && {{ {DONE} }}; exit 75"
+    )
     command = words(f"echo start >> starts; n=$(wc -l < starts); {script}", "--attempts", "1")
     done = subprocess.run([*command, "--cache-dir", "cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

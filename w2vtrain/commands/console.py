@@ -35,6 +35,7 @@ BAR_EVERY = 0.1
 BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
 
 Log = Callable[[dict[str, Any]], None]
+Note = Callable[[], tuple[str, dict[str, Any]]]
 
 
 def duration(seconds: float) -> str:
@@ -120,11 +121,15 @@ class Interval:
 class Console:
     """Print the events of one run.
 
-    quiet: print only errors; every: seconds between progress lines; log: takes the events of the JSON log.
+    quiet: print only errors; every: seconds between progress lines; log: takes the events of the JSON log; note:
+    returns what to add to a progress line and to its entry in the log.
     """
 
-    def __init__(self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None) -> None:
+    def __init__(
+        self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None, note: Note | None = None
+    ) -> None:
         self.quiet, self.log = quiet, log
+        self.note = note or (lambda: ("", {}))
         self.terminal = sys.stderr.isatty()
         self.shown = Interval(BAR_EVERY if self.terminal else every)
         self.logged = Interval(every)
@@ -266,6 +271,7 @@ class Console:
                 alpha=at.alpha,
                 loss=self.logged.mean(),
                 eta=round(left, 1),
+                **self.note()[1],
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
@@ -276,7 +282,7 @@ class Console:
         else:
             self.say(
                 f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  loss {loss:.4f}  ETA {duration(left)}"
+                f"  loss {loss:.4f}  ETA {duration(left)}{self.note()[0]}"
             )
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
@@ -308,6 +314,13 @@ class Console:
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
+        if ranks := record.get("distributed"):
+            speeds = ", ".join(f"{speed:,}" for speed in ranks["words_per_second"])
+            self.say(
+                f"ranks       {ranks['ranks']}, each learns at {speeds} words/s; {ranks['communication']:.0%} of the"
+                f" time in communication, {ranks['bytes_per_synchronization']:,} bytes after every"
+                f" {ranks['words_per_synchronization']:,} words per rank"
+            )
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
         self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
         for output in outputs:

@@ -16,10 +16,11 @@ from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.console import Console, Log, json_lines, warn
 from w2vtrain.commands.outputs import locked_outputs, write_results
 from w2vtrain.commands.preflight import check_apart, check_begun, check_folders, preflight
+from w2vtrain.commands.ranks import Ranks, agreed, joined
 from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
-from w2vtrain.errors import ConfigError, InputMissing, Stopped, UsageError, W2VError
+from w2vtrain.errors import ConfigError, DataError, InputMissing, Stopped, UsageError, W2VError
 from w2vtrain.objectives import engine_of
 from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
@@ -60,6 +61,19 @@ def fit(
     if request.print_config:
         print_settings(asked, settings, origins)
         return
+    with joined(request) as ranks:
+        if ranks:
+            settings, reason = agreed(ranks, request, settings, asked)
+            if not ranks.leads:
+                ranks.follow(request, settings, start)
+                return
+        _fit(request, settings, reason, start, resumed, ranks)
+
+
+def _fit(
+    request: FitRequest, settings: Settings, reason: str, start: WarmStart | None, resumed: bool, ranks: Ranks | None
+) -> None:
+    """Lock the run folder and the outputs, train, and write the results."""
     check_folders(request)
     folder = run_folder(request)
     check_apart(request, folder)
@@ -70,10 +84,14 @@ def fit(
         run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
         try:
             with listening(run):  # from here on, every signal stops or saves the run
-                _fit_locked(request, settings, reason, run, start, resumed)
+                _fit_locked(request, settings, reason, run, start, resumed, ranks)
+                if ranks:
+                    ranks.tidy()
                 run.finish()
-        except Exception:
+        except Exception as error:
             run.settle(SLOW)
+            if ranks and isinstance(error, DataError):
+                ranks.tidy()
             raise
         finally:
             run.tidy()
@@ -101,7 +119,7 @@ def check_start(request: FitRequest, settings: Settings, start: WarmStart | None
 
 def _fit_locked(
     request: FitRequest, settings: Settings, reason: str, run: Run | None, start: WarmStart | None,
-    resumed: bool = False,
+    resumed: bool = False, ranks: Ranks | None = None,
 ) -> None:  # fmt: skip
     """Begin or continue a run: determine its outputs, lock them, train with a log, and write the results."""
     found = None
@@ -118,7 +136,7 @@ def _fit_locked(
             run.journal.locks, run.journal.complete = locks, complete
             run.journal.save()
         log = stack.enter_context(json_lines(request.log_json, request.on_full == "wait", log_opener(request, run)))
-        console = Console(request.quiet, request.progress_every, log)
+        console = Console(request.quiet, request.progress_every, log, ranks.note if ranks else None)
         if run:
             run.warn = lambda line: console.say(f"warning     {line}")
             run.alarm = lambda line: warn(f"warning     {line}")
@@ -132,25 +150,33 @@ def _fit_locked(
                 if complete:
                     console.complete(files)
                 else:
-                    _train(request, settings, console, files, run, found, start)
+                    _train(request, settings, console, files, run, found, start, ranks)
         finally:
             console.close()
 
 
 def _train(
     request: FitRequest, settings: Settings, console: Console, files: list[str], run: Run | None,
-    found: Checkpoint | None, start: WarmStart | None,
+    found: Checkpoint | None, start: WarmStart | None, ranks: Ranks | None,
 ) -> None:  # fmt: skip
     vocabulary = None
     if request.read_vocab:
         vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
-    if run:
+    execution = None
+    if run and ranks:
+        ranks.begin(run, request)
+        execution = ranks.job.execution()
+    elif run:
         run.prepare()
     cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
     grow = bool(request.grow_vocabulary)
     inputs = Inputs(request.sources, request.heldout, vocabulary, cache, start=start, grow=grow)
-    events, changed = console.events(), request.allow_changed
-    model = train(inputs, settings, events=events, run=run, found=found, allow_changed=changed)
+    events = ranks.events(console.events()) if ranks else console.events()
+    model = train(
+        inputs, settings, events=events, run=run, found=found, allow_changed=request.allow_changed, execution=execution
+    )
+    if ranks:
+        model = ranks.ended(model)
     started = time.monotonic()
     with rescued(run):
         if run:

@@ -45,6 +45,9 @@ class FitRequest:
     checkpoint_every: float = 10.0
     on_full: str = "stop"
     allow_changed: bool = False
+    distributed: str | None = None
+    sync_words: int | None = None
+    sync_timeout: float = 300.0
 
 
 def outputs(request: FitRequest) -> list[str]:

@@ -17,7 +17,7 @@ from w2vtrain.training.journal import CONFIG, LARGEST, Journal
 
 HEARTBEAT = "heartbeat"
 """File in the run folder that rank 0 rewrites every few seconds."""
-PARTS = "part-*"
+PARTS = "counts-*"
 """Names of the files that hold the counts of one part of the corpus, in the run or cache folder or one below."""
 
 

@@ -35,7 +35,9 @@ KEPT = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 NAME = re.compile(r"ckpt-(\d{6})")
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
-LEFTOVER = re.compile(r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
+LEFTOVER = re.compile(
+    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
+)
 # Temporary files that a run can leave if it is killed before its first config.json exists.
 BEGUN = re.compile(r"\.config\.json\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
 LARGEST_MANIFEST = 16 << 20

@@ -81,9 +81,9 @@ def fit(
     With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
     has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
     held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
-    epochs. `execution` replaces the functions that read the text and train. The model's record says what was read and learned, and how long it took. All errors are subclasses of
-    W2VError, except those that an iterable in `inputs` raises; DataError is raised if there is no example to learn
-    from.
+    epochs. `execution` replaces the functions that read the text and train. The model's record says what was read and
+    learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
+    raises; DataError is raised if there is no example to learn from.
     """
     events, record, execution = events or Events(), Record(), execution or Execution()
     check_rules(settings, heldout=bool(inputs.heldout))

@@ -65,6 +65,7 @@ class Run:
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
         self.is_new = False  # set by `begin`: the folder had no config.json
+        self.shared: Path | None = None  # a folder of the caller's that makes the run folder worth keeping
         self.unsaved: tuple[Arrays, About] | None = None
         self.behind: tuple[Arrays, About] | None = None  # being written in the background, or failed
         self.warn: Callable[[str], None] = lambda _: None
@@ -244,8 +245,8 @@ class Run:
         return not self.stopping
 
     def is_needed(self) -> bool:
-        """Return whether the folder has a checkpoint, or is the only record of output files that the run wrote."""
-        if self.writer.busy or checkpoint.numbers(self.folder):
+        """Return whether the folder has a checkpoint, or is the only record of files that the run wrote."""
+        if self.writer.busy or checkpoint.numbers(self.folder) or (self.shared and self.shared.exists()):
             return True
         return self._journal is not None and self._journal.owns_any()
 

@@ -1,0 +1,166 @@
+"""`fit` as one of several ranks: join the MPI job, follow rank 0, and end together.
+
+Rank 0 runs `fit` as usual: it owns the run folder, the outputs and the console. What the ranks exchange is in
+distributed/.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from w2vtrain.api import cut_vocabulary
+from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.shell import explained
+from w2vtrain.config import Settings
+from w2vtrain.distributed.job import Job, Listener
+from w2vtrain.distributed.mpi import Mpi
+from w2vtrain.distributed.traces import HEARTBEAT
+from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.schedule import Progress
+from w2vtrain.errors import OutputError, UsageError, W2VError, WriteError, reason
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.terminal import NAME, echo, one_line
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.events import Events
+from w2vtrain.training.fit import fit as train
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.journal import DECIDING
+from w2vtrain.training.run_folder import Run, listening
+from w2vtrain.training.warm_start import WarmStart
+
+BEAT = 2.0
+"""Seconds between two writes of the heartbeat."""
+CORPUS = "corpus"
+"""The folder of the encoded corpus in the run folder."""
+
+
+class Silent(W2VError):
+    """Raised on a rank whose error rank 0 reports. It has that error's exit code and no message."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("")
+        self.exit_code = code
+
+
+class Ranks:
+    """This process in an MPI job of several ranks. Made by `joined`."""
+
+    def __init__(self, team: Mpi, words: int | None) -> None:
+        self.team, self.job = team, Job(team, words)
+        self._run: Run | None = None
+        self._beat, self._started = 0.0, time.monotonic()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is rank 0."""
+        return self.team.rank == 0
+
+    def begin(self, run: Run, request: FitRequest) -> None:
+        """Create the folder of the encoded corpus, and let the other ranks begin. Called on rank 0."""
+        self._run = run
+        name = f"{NAME}-{run.journal.run}"
+        folder = Path(request.cache_dir).resolve() / name if request.cache_dir else run.folder.resolve() / CORPUS
+        try:
+            folder.mkdir(0o700, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: the folder cannot be created: {reason(error)}") from error
+        self.job.signals, run.shared = run, folder
+        self.job.share_folder(folder)
+
+    def events(self, events: Events) -> Events:
+        """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
+
+        def reading(done: int, total: int | None, tokens: int) -> None:
+            self.beat(read=tokens)
+            events.reading(done, total, tokens)
+
+        def training(at: Progress) -> None:
+            self.beat(words=at.words)
+            events.training(at)
+
+        def scoring(done: int, total: int) -> None:
+            self.beat(scored=done)
+            self.job.hold()
+            events.scoring(done, total)
+
+        return replace(events, reading=reading, training=training, scoring=scoring)
+
+    def beat(self, **facts: int) -> None:
+        """Rewrite the heartbeat in the run folder, from which others see that the run is alive."""
+        if self._run and time.monotonic() - self._beat >= BEAT:
+            self._beat = time.monotonic()
+            with suppress(WriteError, OutputError), atomic_write(self._run.folder / HEARTBEAT, force=True) as file:
+                file.write(json.dumps({"run": self._run.journal.run, **facts, "time": time.time()}).encode())
+
+    def note(self) -> tuple[str, dict[str, Any]]:
+        """Return what a progress line and the log say about the ranks."""
+        facts = self.job.facts()
+        return f"  {facts['ranks']} ranks, {facts['communication']:.0%} communication", {"distributed": facts}
+
+    def ended(self, model: Model) -> Model:
+        """Let the other ranks end, which need not wait for the results. Return the model with what the ranks did."""
+        self.job.session.end()
+        return replace(model, record={**model.record, "distributed": self.job.facts()})
+
+    def tidy(self) -> None:
+        """Delete the encoded corpus and the heartbeat, after the results are written. Called on rank 0."""
+        rmtree(self.job.folder, ignore_errors=True)
+        if self._run:
+            (self._run.folder / HEARTBEAT).unlink(missing_ok=True)
+
+    def follow(self, request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
+        """Train as a rank other than 0: without held-out text, outputs and console."""
+        listener = Listener()
+        self.job.signals = listener
+        with listening(listener):  # type: ignore[arg-type]
+            vocabulary = None
+            if request.read_vocab:
+                found = Vocabulary.load(request.read_vocab)
+                vocabulary = cut_vocabulary(found, settings.min_count, settings.max_vocab)
+            self.job.share_folder()
+            inputs = Inputs(request.sources, (), vocabulary, start=start, grow=bool(request.grow_vocabulary))
+            train(inputs, replace(settings, patience=None), execution=self.job.execution())
+            self.job.session.end()
+
+
+@contextmanager
+def joined(request: FitRequest) -> Iterator[Ranks | None]:
+    """Join the MPI job for a block, and end it with all ranks: yield this rank, or None if it is alone.
+
+    If an exception ends the block on any rank, all ranks end with its exit code.
+    """
+    if request.distributed is None:
+        yield None
+        return
+    team = Mpi(request.sync_timeout)
+    if team.size == 1:
+        team.finish()
+        yield None
+        return
+    ranks = Ranks(team, request.sync_words)
+    try:
+        yield ranks
+    except BaseException as error:
+        code, message = explained(error)
+        if isinstance(error, W2VError) and ranks.job.tell(error):
+            team.finish()
+            raise error if ranks.leads else Silent(code) from error
+        if message:
+            echo(f"{NAME}: error: {one_line(f'rank {team.rank}: {message}')}", err=True)
+        team.abort(code or 1)
+    else:
+        team.finish()
+
+
+def agreed(ranks: Ranks, request: FitRequest, settings: Settings, asked: Settings) -> tuple[Settings, str]:
+    """Return the settings with the threads of this rank, and the reason. Raise ConfigError if the ranks differ."""
+    if request.output == "-" or (request.run is None and not request.output):
+        raise UsageError("distributed: the ranks need a run folder: name an output file with -o")
+    about = {name: asdict(request)[name] for name in DECIDING}
+    settings = ranks.job.agree(settings, json.loads(json.dumps(about)), asked.threads == "auto")
+    return settings, f"on each of {ranks.team.size} ranks" if len(set(ranks.job.threads)) == 1 else "on rank 0"

@@ -19,7 +19,7 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
-from w2vtrain.errors import Stalled, Stopped
+from w2vtrain.errors import Stalled
 from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
 
@@ -82,13 +82,14 @@ class Trainer:
         self.words_per_chunk = float(text.words.mean())
         training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
         self.session.together = True
-        while training.state.epoch < schedule.epochs and not training.is_out_of_time():
-            training.advance((events or Events()).training)
-            yield training.state
-            if self.signals.stopping and not self.session.team.rank:  # the caller has nowhere to save
-                raise Stopped("stopped: what was learned is lost, because the run has no folder")
-            if not self.session.wait():
-                return
+        try:
+            while training.state.epoch < schedule.epochs and not training.is_out_of_time():
+                training.advance((events or Events()).training)
+                yield training.state
+                if not self.session.wait():
+                    return
+        finally:
+            training.close_pool()
 
     def facts(self) -> dict[str, Any]:
         """Return what the ranks have done, as JSON types, for the run's record.
@@ -192,6 +193,11 @@ class _Training(Training):
     def words_of_round(self) -> int:
         """Return how many words all ranks together learn in a round."""
         return int(self.pace.ranks * self.pace.chunks * self.text.words.mean())
+
+    def close_pool(self) -> None:
+        """End the threads."""
+        if self.pool:
+            self.pool.shutdown(wait=False)
 
     def learn_all(self, order: Order, part: slice) -> Slice:
         """Learn this rank's chunks of a round on all of its threads."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.distributed.communicator import Request
 from w2vtrain.errors import ConfigError, Disconnected
 
 PATIENT = 0.05
@@ -56,6 +57,11 @@ class Mpi:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
+    def begin_sum(self, array: np.ndarray) -> Request:
+        """Begin to add up the arrays of all ranks."""
+        request = self._guarded(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
+        return _Request(self, request, array)
+
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         sizes, found = self._sizes(np.array([len(data)], np.int64))
@@ -92,19 +98,42 @@ class Mpi:
 
     def _wait(self, begin: Callable[[], Any]) -> None:
         """Begin an operation and wait until it is complete."""
+        self.complete(self._guarded(begin))
+
+    def complete(self, request: Any) -> None:
+        """Wait until an operation is complete."""
+        started = time.monotonic()
+        while not self._guarded(request.Test):
+            waited = time.monotonic() - started
+            if waited > self._timeout:
+                raise Disconnected(
+                    f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the same"
+                    " command continues from the last checkpoint"
+                )
+            if waited > PATIENT:
+                time.sleep(NAP)
+
+    def _guarded(self, call: Callable[[], Any]) -> Any:
+        """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""
         try:
-            request, started = begin(), time.monotonic()
-            while not request.Test():
-                waited = time.monotonic() - started
-                if waited > self._timeout:
-                    raise Disconnected(
-                        f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the"
-                        " same command continues from the last checkpoint"
-                    )
-                if waited > PATIENT:
-                    time.sleep(NAP)
+            return call()
         except self._mpi.Exception as error:
             raise Disconnected(f"rank {self.rank}: the connection to another rank is lost: {error}") from error
+
+
+class _Request:
+    """A sum that MPI computes. The array is kept, because MPI writes to it."""
+
+    def __init__(self, team: Mpi, request: Any, array: np.ndarray) -> None:
+        self._team, self._request, self._array = team, request, array
+
+    def poll(self) -> None:
+        """Let MPI make progress."""
+        self._request.Test()
+
+    def wait(self) -> None:
+        """Wait until the sum is complete."""
+        self._team.complete(self._request)
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:

@@ -3,16 +3,17 @@
 Nothing here learns them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from w2vtrain.training.inputs import CHUNK
 
-IN_FLIGHT = 64
-"""Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the network allows.
-With twice as many, 8 ranks lost 1 point of analogy accuracy on 17 million words; with five times as many, 10 points."""
-MOST = 8
+IN_FLIGHT = 128
+"""Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the text is long."""
+ROUNDS = 200
+"""Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
+MOST = 2
 """Longest automatic interval, as a multiple of the shortest."""
 TOO_SLOW, QUICK = 0.25, 0.05
 """Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""
@@ -32,17 +33,17 @@ class Pace:
     ranks: int
     threads: int
     words: int | None = None
-    chunks: int = 0  # per rank and round, on average
-    weights: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (ranks,) relative speeds
+    chunks: int = 1  # per rank and round, on average
+    least: int = 1  # the shortest automatic interval, in chunks per rank
+    cost: float = 0.0  # the share of the time spent in communication in the last cycle
 
     def __post_init__(self) -> None:
-        self.weights = np.ones(self.ranks) / self.ranks
-        self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
+        self.weights = np.full(self.ranks, 1 / self.ranks)
 
-    @property
-    def least(self) -> int:
-        """The shortest automatic interval, in chunks per rank: every thread learns at least one."""
-        return max(self.threads, IN_FLIGHT // self.ranks, 1)
+    def begin(self, chunks: int) -> None:
+        """Choose the interval for a run of this many chunks in all epochs. Every thread learns at least one."""
+        self.least = max(self.threads, min(IN_FLIGHT, chunks // ROUNDS) // self.ranks, 1)
+        self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
 
     def deal(self, left: int) -> np.ndarray:
         """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left."""
@@ -62,8 +63,8 @@ class Pace:
         if speeds.min() < EVEN * speeds.max():
             self.weights = speeds / speeds.sum()
         # The slowest rank waits for nobody: what it waits is the cost of communication.
-        share = float((waiting / (learning + waiting)).min())
-        if share > TOO_SLOW:
+        self.cost = float((waiting / (learning + waiting)).min())
+        if self.cost > TOO_SLOW:
             self.chunks = min(2 * self.chunks, MOST * self.least)
-        elif share < QUICK:
+        elif self.cost < QUICK:
             self.chunks = max(self.chunks // 2, self.least)

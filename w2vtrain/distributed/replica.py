@@ -61,11 +61,16 @@ def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, found:
 
 @kernel()
 def apply_changes(
-    array: np.ndarray, common: np.ndarray, rows: np.ndarray, share: np.ndarray, total: np.ndarray
+    array: np.ndarray, common: np.ndarray, rows: np.ndarray, share: np.ndarray, total: np.ndarray, own: np.ndarray
 ) -> None:
-    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,); copy these back."""
+    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,), and to `array`.
+
+    own: (n, columns), this rank's changes in the sum. What the rank has changed since then is kept; without such
+    changes, the rows of `array` get exactly the common values.
+    """
     for i in range(len(rows)):
         r = rows[i]
         for c in range(common.shape[1]):
+            since = (array[r, c] - common[r, c]) - own[i, c]
             common[r, c] += share[i] * total[i, c]
-            array[r, c] = common[r, c]
+            array[r, c] = common[r, c] + since

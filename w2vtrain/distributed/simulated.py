@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from w2vtrain.distributed.communicator import Request
 from w2vtrain.errors import Disconnected
 
 T = TypeVar("T")
@@ -32,6 +33,10 @@ class Simulated:
             total += part
         array[...] = total
 
+    def begin_sum(self, array: np.ndarray) -> Request:
+        """Begin a sum, which is computed when all ranks wait for it."""
+        return Later(self, array)
+
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         return self._swap(data)
@@ -54,6 +59,20 @@ class Simulated:
         except threading.BrokenBarrierError:
             raise Disconnected(f"rank {self.rank}: another rank has ended or does not answer") from None
         return items
+
+
+class Later:
+    """The request of a sum that is computed in `wait`."""
+
+    def __init__(self, team: Simulated, array: np.ndarray) -> None:
+        self._team, self._array = team, array
+
+    def poll(self) -> None:
+        """Do nothing."""
+
+    def wait(self) -> None:
+        """Add up the arrays of all ranks."""
+        self._team.sum(self._array)
 
 
 def run_ranks(ranks: int, work: Callable[[Simulated], T], timeout: float = 600.0) -> list[T]:

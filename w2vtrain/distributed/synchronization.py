@@ -9,12 +9,12 @@ ends, and all replicas are equal. Since a word's frequency falls in inverse prop
 base is updated about equally often between two of its exchanges, and seldom enough for the changes to be summed.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.communicator import Communicator, Request
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.probability.sampling import keep_thresholds
@@ -65,22 +65,32 @@ class Part:
         return min(self.base * (number & -number), len(self.since))
 
 
+class Pending(NamedTuple):
+    """An exchange of some rows that has begun: this rank's changes, their sum over all ranks once it is known."""
+
+    rows: Rows
+    numbers: np.ndarray
+    share: np.ndarray
+    own: np.ndarray
+    total: np.ndarray
+    request: Request
+
+
 class Synchronizer:
     """The exchange of rows between the replicas of all ranks.
 
-    bytes: sent by this rank so far.
+    overlap: let the exchange of a round go on while the next one is learned; bytes: sent by this rank so far.
     """
 
-    def __init__(self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: int) -> None:
+    def __init__(
+        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: int, overlap: bool = False
+    ) -> None:
         """words: what all ranks together learn in a round."""
-        self.team, self.bytes = team, 0
+        self.team, self.overlap, self.bytes = team, overlap, 0
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
+        self._pending: list[Pending] = []
         self.parts: list[Part] = []
-        padded = {
-            "input",
-            *engine.architecture.learned(),
-            *(["output"] if engine.objective.engine == "windows" else []),
-        }
+        padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
         for name, array in engine.state().items():
             team.broadcast(array)
             if array.dtype == np.float32 and array.size:
@@ -105,20 +115,38 @@ class Synchronizer:
         self._rounds += 1
         self._words += words
         everything = everything or all(part.due(self._rounds) == len(part.since) for part in self.parts)
+        self._finish()
         for part in self.parts:
-            self._exchange(part, len(part.since) if everything else part.due(self._rounds))
+            self._begin(part, len(part.since) if everything else part.due(self._rounds), everything)
+        if not self.overlap:
+            self._finish()
         return everything
 
-    def _exchange(self, part: Part, count: int) -> None:
-        """Combine the first `count` rows of an array."""
+    def poll(self) -> None:
+        """Let an exchange that goes on make progress."""
+        for one in self._pending:
+            one.request.poll()
+
+    def _begin(self, part: Part, count: int, at_once: bool) -> None:
+        """Begin to combine the first `count` rows of an array; if `at_once`, piece after piece, until it is done."""
         rows, columns = part.rows, part.rows.common.shape[1]
         share = shares(rows.updates[:count], self._words - part.since[:count], self.team.size, part.limit)
         part.since[:count] = self._words
         step = max(1, PIECE // columns)
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
-            changes = np.empty((some.stop - first, columns), np.float32)
-            take_changes(rows.array, rows.common, rows.order[some], changes)
-            self.team.sum(changes)
-            self.bytes += changes.nbytes
-            apply_changes(rows.array, rows.common, rows.order[some], share[some], changes)
+            own = np.empty((some.stop - first, columns), np.float32)
+            take_changes(rows.array, rows.common, rows.order[some], own)
+            total = own.copy()
+            self.bytes += own.nbytes
+            request = self.team.begin_sum(total)
+            self._pending.append(Pending(rows, rows.order[some], share[some], own, total, request))
+            if at_once:
+                self._finish()
+
+    def _finish(self) -> None:
+        """Wait for the exchanges that have begun, and change the replica."""
+        for one in self._pending:
+            one.request.wait()
+            apply_changes(one.rows.array, one.rows.common, one.numbers, one.share, one.total, one.own)
+        self._pending = []

@@ -23,6 +23,11 @@ from w2vtrain.errors import Stalled
 from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
 
+TICK = 0.001
+"""Seconds between two looks at an exchange that goes on while other threads learn."""
+FEW = 4
+"""Chunks that a rank of one thread learns between two looks at an exchange that goes on."""
+
 
 class Signals(Protocol):
     """What signals ask for. A Run has this attribute.
@@ -62,11 +67,11 @@ class Traffic:
 class Trainer:
     """Train as one of several ranks, in place of training.trainer.train.
 
-    signals: what signals ask of this rank; those on any rank set `stopping` on all.
+    signals: what signals ask of this rank; those on any rank set `stopping` on all; overlap: see Synchronizer.
     """
 
-    def __init__(self, session: Session, pace: Pace, signals: Signals) -> None:
-        self.session, self.pace, self.signals = session, pace, signals
+    def __init__(self, session: Session, pace: Pace, signals: Signals, overlap: bool = False) -> None:
+        self.session, self.pace, self.signals, self.overlap = session, pace, signals, overlap
         self.traffic, self.words_per_chunk = Traffic(session.team.size), 0.0
 
     def __call__(
@@ -80,6 +85,7 @@ class Trainer:
         """
         told = self.session.team.gather(json.dumps(asdict(state or State())).encode())
         self.words_per_chunk = float(text.words.mean())
+        self.pace.begin(len(text.words) * schedule.epochs)
         training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
         self.session.together = True
         try:
@@ -121,7 +127,7 @@ class _Training(Training):
         )  # fmt: skip
         self.rank, ranks = self.session.team.rank, self.session.team.size
         updates = expected_updates(engine, text, schedule)
-        self.synchronizer = Synchronizer(self.session.team, engine, updates, self.words_of_round())
+        self.synchronizer = Synchronizer(self.session.team, engine, updates, self.words_of_round(), trainer.overlap)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
         self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization
@@ -204,17 +210,32 @@ class _Training(Training):
         if part.start == part.stop:
             return Slice(0.0, 0, 0, 0.0, 0.0)
         if self.pool is None:
-            return self.learn(order, part, 0)
+            return self.learn_alone(order, part)
         bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
         parts = [slice(*bound) for bound in pairwise(bounds)]
         work = [
             self.pool.submit(self.learn, order, part, thread)
             for thread, part in enumerate(parts) if part.start < part.stop
         ]  # fmt: skip
-        _, missing = wait(work, self.schedule.stall_timeout)
+        end, missing = time.monotonic() + self.schedule.stall_timeout, set(work)
+        while missing and time.monotonic() < end:
+            self.synchronizer.poll()
+            _, missing = wait(missing, TICK)
         if missing:
             thread = next(thread for thread, one in enumerate(work) if one in missing)
             raise Stalled(STALLED.format(thread=thread, seconds=self.schedule.stall_timeout))
-        found = [one.result() for one in work]
-        loss, cpu = sum(one.loss for one in found), sum(one.cpu for one in found)
-        return Slice(loss, sum(one.examples for one in found), 0, found[-1].alpha, cpu)
+        return _sum([one.result() for one in work])
+
+    def learn_alone(self, order: Order, part: slice) -> Slice:
+        """Learn this rank's chunks of a round in this thread, a few at a time, so that an exchange makes progress."""
+        found = []
+        for first in range(part.start, part.stop, FEW):
+            found.append(self.learn(order, slice(first, min(first + FEW, part.stop)), 0))
+            self.synchronizer.poll()
+        return _sum(found)
+
+
+def _sum(parts: list[Slice]) -> Slice:
+    """Return the sums over the slices of one rank in a round. Their words do not matter."""
+    loss, cpu = sum(one.loss for one in parts), sum(one.cpu for one in parts)
+    return Slice(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)

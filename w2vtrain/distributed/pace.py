@@ -1,6 +1,6 @@
-"""How many chunks each rank learns between two synchronizations, and how they are dealt.
+"""How many chunks each rank learns between two synchronizations, how they are dealt, and how many rows are exchanged.
 
-Nothing here learns them.
+Nothing here learns or exchanges anything.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ IN_FLIGHT = 128
 """Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the text is long."""
 ROUNDS = 200
 """Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
-MOST = 2
+MOST = 4
 """Longest automatic interval, as a multiple of the shortest."""
 TOO_SLOW, QUICK = 0.25, 0.05
 """Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""

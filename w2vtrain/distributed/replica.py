@@ -61,13 +61,21 @@ def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, found:
 
 @kernel()
 def apply_changes(
-    array: np.ndarray, common: np.ndarray, rows: np.ndarray, share: np.ndarray, total: np.ndarray, own: np.ndarray
+    array: np.ndarray, common: np.ndarray, rows: np.ndarray, total: np.ndarray, share: np.ndarray
 ) -> None:
-    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,), and to `array`.
+    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,); copy these back."""
+    for i in range(len(rows)):
+        r = rows[i]
+        for c in range(common.shape[1]):
+            common[r, c] += share[i] * total[i, c]
+            array[r, c] = common[r, c]
 
-    own: (n, columns), this rank's changes in the sum. What the rank has changed since then is kept; without such
-    changes, the rows of `array` get exactly the common values.
-    """
+
+@kernel()
+def apply_later(
+    array: np.ndarray, common: np.ndarray, rows: np.ndarray, total: np.ndarray, share: np.ndarray, own: np.ndarray
+) -> None:
+    """Do what `apply_changes` does, but keep what this rank has changed since it took its changes own (n, columns)."""
     for i in range(len(rows)):
         r = rows[i]
         for c in range(common.shape[1]):

@@ -6,16 +6,19 @@ Each matrix is ordered by how often its rows are updated. After every round, the
 exchanged; after every second round twice as many, after every fourth round four times as many, and so on, as in
 pWord2Vec (Ji et al. 2019, "Parallelizing word2vec in shared and distributed memory"). When all rows are due, a cycle
 ends, and all replicas are equal. Since a word's frequency falls in inverse proportion to its rank, every row beyond the
-base is updated about equally often between two of its exchanges, and seldom enough for the changes to be summed.
+base is updated about equally often between two of its exchanges, and seldom enough for the changes to be summed. The
+base does not grow with the interval, so longer intervals mean less traffic.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.communicator import Communicator, Request
-from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
+from w2vtrain.distributed.replica import Rows, apply_changes, apply_later, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.probability.sampling import keep_thresholds
 
@@ -26,7 +29,7 @@ PIECE = 1 << 22
 INPUT_UPDATES, OUTPUT_UPDATES = 50.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
 OFTEN = 4
-"""Rows belong to the base if a round updates them more often than the limit divided by this."""
+"""Rows belong to the base if the shortest round updates them more often than the limit divided by this."""
 
 
 def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, np.ndarray]:
@@ -45,35 +48,50 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     return found
 
 
+FEW = 1000
+"""Rows below which a rank uses one thread only."""
+
+
 class Part:
     """One array that the ranks exchange.
 
-    limit: the number of updates that are summed in full; base: rows that are exchanged after every round; since: (R,)
-    the words that all ranks had learned at each row's last exchange.
+    limit: the number of updates that are summed in full; words: what all ranks together learn in the shortest round;
+    base: rows that are exchanged after every round; since: (R,) the words that all ranks had learned at each row's last
+    exchange.
     """
 
-    def __init__(self, rows: Rows, limit: float) -> None:
-        self.rows, self.limit, self.base = rows, limit, LEAST
+    def __init__(self, rows: Rows, limit: float, words: float) -> None:
+        self.rows, self.limit = rows, limit
+        self.base = max(LEAST, int(np.count_nonzero(rows.updates * words > limit / OFTEN)))
         self.since = np.zeros(len(rows.order))
-
-    def begin(self, words: int) -> None:
-        """Choose the base for rounds in which all ranks together learn this many words."""
-        self.base = max(LEAST, int(np.count_nonzero(self.rows.updates * words > self.limit / OFTEN)))
+        self._buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by piece
 
     def due(self, number: int) -> int:
         """Return how many rows are due after a round of a cycle, counted from 1."""
         return min(self.base * (number & -number), len(self.since))
 
+    def buffers(self, piece: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return two arrays (rows, columns) for a piece of the exchange. New memory each time would be slow."""
+        columns = self.rows.common.shape[1]
+        if piece not in self._buffers or len(self._buffers[piece][0]) < rows:
+            self._buffers[piece] = np.empty((rows, columns), np.float32), np.empty((rows, columns), np.float32)
+        own, total = self._buffers[piece]
+        return own[:rows], total[:rows]
+
 
 class Pending(NamedTuple):
-    """An exchange of some rows that has begun: this rank's changes, their sum over all ranks once it is known."""
+    """An exchange of some rows that has begun.
+
+    numbers, share: (n,), of the rows; total: (n, columns), the sum over all ranks, once `request` is complete; own:
+    (n, columns), this rank's changes, None if it changes nothing until then.
+    """
 
     rows: Rows
     numbers: np.ndarray
     share: np.ndarray
-    own: np.ndarray
     total: np.ndarray
     request: Request
+    own: np.ndarray | None
 
 
 class Synchronizer:
@@ -83,10 +101,12 @@ class Synchronizer:
     """
 
     def __init__(
-        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: int, overlap: bool = False
-    ) -> None:
-        """words: what all ranks together learn in a round."""
-        self.team, self.overlap, self.bytes = team, overlap, 0
+        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float, overlap: bool = False,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:  # fmt: skip
+        """words: what all ranks together learn in the shortest round; pool: the rank's threads, if it has several."""
+        self.team, self.overlap, self.pool, self.bytes = team, overlap, pool, 0
+        self.threads = engine.schedule.threads
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         self._pending: list[Pending] = []
         self.parts: list[Part] = []
@@ -98,19 +118,12 @@ class Synchronizer:
                 columns = engine.problem.width if name in padded else matrix.shape[1]
                 rates = updates.get(name, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
-                self.parts.append(Part(rows_of(matrix, rates, columns), limit))
-        self.begin(words)
-
-    def begin(self, words: int) -> None:
-        """Begin a cycle of rounds in which all ranks together learn this many words."""
-        self._rounds = 0
-        for part in self.parts:
-            part.begin(words)
+                self.parts.append(Part(rows_of(matrix, rates, columns), limit, words))
 
     def synchronize(self, words: int, everything: bool = False) -> bool:
         """Exchange the rows that are due after a round in which all ranks together learned this many words.
 
-        everything: exchange all rows. Return whether that was done: then a cycle has ended, and `begin` must follow.
+        everything: exchange all rows. Return whether that was done, which ends a cycle.
         """
         self._rounds += 1
         self._words += words
@@ -120,6 +133,8 @@ class Synchronizer:
             self._begin(part, len(part.since) if everything else part.due(self._rounds), everything)
         if not self.overlap:
             self._finish()
+        if everything:
+            self._rounds = 0
         return everything
 
     def poll(self) -> None:
@@ -135,12 +150,13 @@ class Synchronizer:
         step = max(1, PIECE // columns)
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
-            own = np.empty((some.stop - first, columns), np.float32)
-            take_changes(rows.array, rows.common, rows.order[some], own)
-            total = own.copy()
-            self.bytes += own.nbytes
+            own, total = part.buffers(0 if at_once else first // step, some.stop - first)
+            self._spread(take_changes, rows.array, rows.common, rows.order[some], total)
+            if later := self.overlap and not at_once:
+                own[...] = total
+            self.bytes += total.nbytes
             request = self.team.begin_sum(total)
-            self._pending.append(Pending(rows, rows.order[some], share[some], own, total, request))
+            self._pending.append(Pending(rows, rows.order[some], share[some], total, request, own if later else None))
             if at_once:
                 self._finish()
 
@@ -148,5 +164,22 @@ class Synchronizer:
         """Wait for the exchanges that have begun, and change the replica."""
         for one in self._pending:
             one.request.wait()
-            apply_changes(one.rows.array, one.rows.common, one.numbers, one.share, one.total, one.own)
+            rows, by_row = one.rows, (one.numbers, one.total, one.share)
+            if one.own is None:
+                self._spread(apply_changes, rows.array, rows.common, *by_row)
+            else:
+                self._spread(apply_later, rows.array, rows.common, *by_row, one.own)
         self._pending = []
+
+    def _spread(self, kernel: Any, array: np.ndarray, common: np.ndarray, *by_row: np.ndarray) -> None:
+        """Call a kernel on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
+        if self.pool is None or len(by_row[0]) < FEW:
+            kernel(array, common, *by_row)
+            return
+        bounds = np.linspace(0, len(by_row[0]), self.threads + 1).astype(int).tolist()
+        work = [
+            self.pool.submit(kernel, array, common, *(part[first:end] for part in by_row))
+            for first, end in pairwise(bounds)
+        ]  # fmt: skip
+        for one in work:
+            one.result()

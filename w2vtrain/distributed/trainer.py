@@ -127,8 +127,9 @@ class _Training(Training):
         )  # fmt: skip
         self.rank, ranks = self.session.team.rank, self.session.team.size
         updates = expected_updates(engine, text, schedule)
-        self.synchronizer = Synchronizer(self.session.team, engine, updates, self.words_of_round(), trainer.overlap)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
+        shortest = ranks * self.pace.least * trainer.words_per_chunk
+        self.synchronizer = Synchronizer(self.session.team, engine, updates, shortest, trainer.overlap, self.pool)
         self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
@@ -193,12 +194,7 @@ class _Training(Training):
             self.traffic.add(self.cycle)
             self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
             self.cycle = Traffic(self.traffic.ranks)
-            self.synchronizer.begin(self.words_of_round())
         return complete
-
-    def words_of_round(self) -> int:
-        """Return how many words all ranks together learn in a round."""
-        return int(self.pace.ranks * self.pace.chunks * self.text.words.mean())
 
     def close_pool(self) -> None:
         """End the threads."""

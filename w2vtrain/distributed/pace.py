@@ -3,6 +3,7 @@
 Nothing here learns or exchanges anything.
 """
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ IN_FLIGHT = 128
 """Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the text is long."""
 ROUNDS = 200
 """Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
+WARM_UP = int(os.environ.get("WARM", "20"))
+"""A round has at most this fraction of the chunks that are done: 1 / WARM_UP. New weights change most."""
 MOST = 4
 """Longest automatic interval, as a multiple of the shortest."""
 TOO_SLOW, QUICK = 0.25, 0.05
@@ -45,9 +48,13 @@ class Pace:
         self.least = max(self.threads, min(IN_FLIGHT, chunks // ROUNDS) // self.ranks, 1)
         self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
 
-    def deal(self, left: int) -> np.ndarray:
-        """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left."""
-        total = min(left, self.ranks * self.chunks)
+    def deal(self, left: int, done: int) -> np.ndarray:
+        """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left.
+
+        done: the chunks of the whole run that are done. The first rounds are shorter.
+        """
+        chunks = min(self.chunks, max(1, done // (WARM_UP * self.ranks)))
+        total = min(left, self.ranks * chunks)
         bounds = np.rint(np.cumsum(self.weights) * total).astype(np.int64)
         return np.concatenate([[0], bounds[:-1], [total]])
 

@@ -26,7 +26,7 @@ LEAST = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
 PIECE = 1 << 22
 """Values per message, 16 MiB: this bounds the memory that an exchange takes."""
-INPUT_UPDATES, OUTPUT_UPDATES = 50.0, 400.0
+INPUT_UPDATES, OUTPUT_UPDATES = 300.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
 OFTEN = 4
 """Rows belong to the base if the shortest round updates them more often than the limit divided by this."""
@@ -40,11 +40,12 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     windows, found = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
     contexts = (windows.left + windows.right) * ((windows.size + 1) / 2 if windows.shrink else windows.size)
-    if not composes(engine.architecture):
-        found["input"] = kept * contexts
+    draws = np.zeros(0)
     if engine.objective.engine == "windows":
-        examples = contexts if engine.architecture.pairs() else 1.0
-        found["output"] = engine.objective.draws(kept / kept.sum()) * kept.sum() * examples
+        draws = engine.objective.draws(kept / kept.sum())
+        found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else 4.0)
+    if not composes(engine.architecture):
+        found["input"] = kept * contexts * draws.sum()
     return found
 
 

@@ -165,7 +165,7 @@ class _Training(Training):
     def round(self, order: Order) -> tuple[Slice, bool]:
         """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
         began, first = time.monotonic(), self.dealt
-        bounds = first + self.pace.deal(len(order.chunks) - first)
+        bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
         self.dealt = int(bounds[-1])
         mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()

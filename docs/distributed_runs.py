@@ -1,0 +1,141 @@
+"""Measure what docs/distributed.md shows: accuracy by the number of ranks, and speed on one host and on two.
+
+    python docs/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
+    python docs/distributed_runs.py speed enwiki8.txt
+
+Each command prints one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
+only on what they learn between two synchronizations, not on how they communicate, so a machine with few cores can
+measure many ranks. Speed needs a machine on which nothing else runs; for two hosts, which are network namespaces, it
+needs root.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from w2vtrain.config import resolve
+from w2vtrain.distributed import synchronization
+from w2vtrain.distributed.job import Listener
+from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.session import Session
+from w2vtrain.distributed.simulated import Simulated, run_ranks
+from w2vtrain.distributed.trainer import Trainer
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.model import Model
+from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.formats.vectors import Vectors
+from w2vtrain.text.encoded import encode
+from w2vtrain.training.fit import Execution, effective, fit
+from w2vtrain.training.inputs import Inputs, corpus_of
+
+ROOT = Path(__file__).parent.parent
+EVALUATION = ROOT / "data/eval"
+COMMAND = (str(Path(sys.executable).parent / "w2vtrain"), "fit")
+
+RULES = {
+    "limit": synchronization.shares,
+    "average": lambda updates, words, ranks, limit: np.full(len(updates), 1 / ranks, np.float32),
+    "sum": lambda updates, words, ranks, limit: np.ones(len(updates), np.float32),
+}
+"""Rules that combine the changes of the ranks: ours, the mean of the replicas, and the sum of all changes."""
+
+
+def accuracy(
+    corpus: str, ranks: list[int], seeds: list[int], rule: str, words: int | None, settings: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Train with each number of ranks and each seed, and yield the scores of the vectors that `fit` would write."""
+    chosen, _ = effective(resolve({"threads": "1", **settings}, {}, None)[0])
+    ids = encode(corpus_of([corpus], chosen), min_count=chosen.min_count, threads=os.cpu_count() or 1)
+    for seed in seeds:
+        for count in ranks:
+            own, _ = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
+            inputs, interval = Inputs([corpus], encoded=ids), words
+
+            def train(team: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
+                pace = Pace(team.size, 1, interval)
+                pace.adapt = lambda *_: None  # type: ignore[method-assign]  # threads do not communicate as ranks do
+                trainer = Trainer(Session(team), pace, Listener())
+                model = fit(inputs, own, execution=Execution(train=trainer))
+                trainer.session.end()
+                return model if team.rank == 0 else None, trainer.facts()
+
+            with patch.object(synchronization, "shares", RULES[rule]):
+                model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
+            facts = {name: facts.get(name) for name in ("words_per_synchronization", "bytes_per_synchronization")}
+            yield {"ranks": count, "seed": seed, "rule": rule, "settings": settings, **scores(model), **facts}
+
+
+def scores(model: Model) -> dict[str, float]:
+    """Return the scores of the vectors that `fit` writes by default."""
+    vectors = Vectors(model.words, np.ascontiguousarray(model.vectors()))
+    found = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy}
+    for name in ("wordsim353", "simlex999"):
+        found[name] = evaluate_similarity(vectors, EVALUATION / f"{name}.tsv").spearman
+    return {name: round(value, 4) for name, value in found.items()}
+
+
+def speed(corpus: str, settings: list[str], repeat: int) -> Iterator[dict[str, Any]]:
+    """Train on one process, on two ranks of this host, and on two hosts, and yield words per second."""
+    sys.path.insert(0, str(ROOT / "tests/distributed"))
+    import hosts as namespaces
+
+    launcher = namespaces.mpiexec()
+    assert launcher, "mpiexec is not installed: install w2vtrain[mpich]"
+    distributed = ["--distributed", "mpi"]
+    for _ in range(repeat):
+        yield {"where": "one process", **timed([], corpus, settings)}
+        yield {"where": "2 ranks, one host", **timed([launcher, "-n", "2"], corpus, [*settings, *distributed])}
+        for rate in (None, "1gbit"):
+            if why := namespaces.available():
+                print(f"two hosts are left out: {why}", file=sys.stderr)
+                break
+            with namespaces.hosts(2, rate) as cluster:
+                where = f"2 hosts, {rate or 'unlimited'}"
+                yield {"where": where, **timed(cluster.mpiexec(2), corpus, [*settings, *distributed])}
+
+
+def timed(launcher: list[str], corpus: str, options: list[str]) -> dict[str, Any]:
+    """Run `fit` with one thread per rank, and return the speed and what the ranks did."""
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        output = Path(folder).resolve() / "vectors.bin"
+        command = [*launcher, *COMMAND, str(Path(corpus).resolve()), "-o", str(output), "--threads", "1", *options]
+        subprocess.run(command, check=True, capture_output=True)
+        record = json.loads(Path(f"{output}.json").read_text())["record"]
+    about = record.get("distributed", {})
+    names = ("communication", "bytes_per_synchronization", "words_per_synchronization", "synchronizations")
+    return {"words_per_second": round(record["words_per_second"]), **{name: about.get(name) for name in names}}
+
+
+def main() -> None:
+    """Run one of the two measurements."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["accuracy", "speed"])
+    parser.add_argument("corpus")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--rule", choices=[*RULES], default="limit")
+    parser.add_argument("--words", type=int, help="words per rank between two synchronizations")
+    parser.add_argument("--set", nargs="*", default=["vector_size=100", "epochs=3"], metavar="NAME=VALUE")
+    parser.add_argument("--repeat", type=int, default=3)
+    given = parser.parse_args()
+    settings = dict(pair.split("=", 1) for pair in given.set)
+    if given.what == "accuracy":
+        found = accuracy(given.corpus, given.ranks, given.seeds, given.rule, given.words, settings)
+    else:
+        options = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
+        found = speed(given.corpus, options, given.repeat)
+    for one in found:
+        print(json.dumps(one), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ ended is decided in supervisor.py.
 
 import ctypes
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -82,6 +83,14 @@ class Family:
             with suppress(psutil.Error):
                 total += sum(one.cpu_times()[:4])
         return total
+
+
+def started(command: str) -> bool:
+    """Start a command, given as words in shell quoting, without waiting for it. Return whether it could be started."""
+    with suppress(OSError, ValueError):
+        subprocess.Popen(shlex.split(command), stdin=subprocess.DEVNULL)
+        return True
+    return False
 
 
 def descendants() -> list[psutil.Process]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from w2vtrain.distributed.descendants import Family
+from w2vtrain.distributed.descendants import Family, started
 from w2vtrain.distributed.traces import Ledger, Traces
 from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
 
@@ -46,12 +46,14 @@ class Limits:
     """When to intervene.
 
     hang: seconds without a heartbeat after which a start has failed; grace: seconds from SIGTERM to SIGKILL; attempts:
-    number of starts in a row without advance.
+    number of starts in a row without advance; stop: a command that asks the ranks to save and stop, for launchers that
+    kill them on SIGTERM.
     """
 
     hang: float = 300.0
     grace: float = 30.0
     attempts: int = 3
+    stop: str = ""
 
 
 @dataclass
@@ -66,7 +68,7 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self.family: Family | None = None
-        self.stopping = self.killing = self.hung = False
+        self.stopping = self.asked = self.killing = self.hung = False
         self.starts = self.failures = 0
 
     def run(self) -> None:
@@ -123,10 +125,10 @@ class Supervisor:
     def _start(self) -> int:
         """Start the command, wait for its end, end what it left running, and return its exit code."""
         self.starts, self.hung = self.starts + 1, False
-        self.say(f"start {self.starts}: {shlex.join(self.command)}")
+        self.say(f"start {self.starts}{'' if self.starts > 1 else f': {shlex.join(self.command)}'}")
         self.family = family = Family(self.command)
         if self.stopping:  # the handler may have run before the family was known
-            family.signal(signal.SIGTERM)
+            self._ask_to_stop()
         try:
             self._watch(family)
         finally:
@@ -160,6 +162,16 @@ class Supervisor:
             family.kill()
             return
 
+    def _ask_to_stop(self) -> None:
+        """Let the ranks save and end: with the stop command, else with SIGTERM.
+
+        SIGINT is not passed on: ranks could get it from the launcher, too, and would end on the second without saving.
+        """
+        if self.family and not self.asked:
+            self.asked = True
+            if not (self.limits.stop and started(self.limits.stop)):
+                self.family.signal(signal.SIGTERM)
+
     def _finished(self, code: int) -> bool:
         """Return whether the results of this run are written. If the run folder is gone, give them time to appear."""
         end = time.monotonic() + SETTLE
@@ -176,7 +188,7 @@ class Supervisor:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Pass the first signal that asks to stop on to the command, as SIGTERM; a second SIGINT kills the command."""
+        """Pass the first signal that asks to stop on; a second SIGINT kills the command."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -188,8 +200,7 @@ class Supervisor:
                     self.family.kill()
             elif not self.stopping:
                 self.stopping = True
-                if self.family:  # a launcher may pass SIGINT on to ranks that get it too, which would not save then
-                    self.family.signal(signal.SIGTERM)
+                self._ask_to_stop()
 
         wanted = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:

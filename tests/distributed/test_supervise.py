@@ -187,7 +187,7 @@ def test_signal_is_passed_on_once_as_sigterm_and_the_command_is_not_restarted(tm
     code, said = interrupted(tmp_path, f"{TRAPPED} exit 75", getattr(signal, name))
     assert code == 75, said
     assert (tmp_path / "got").read_text() == "TERM\n"
-    assert "stopped and saved" in said
+    assert "stopped (nothing saved): the same command continues" in said
     assert "start 2" not in said
 
 

@@ -37,9 +37,8 @@ class Family:
 
     @property
     def code(self) -> int:
-        """The exit code, or minus the number of the signal that ended the command, which must have ended."""
-        assert self.process.returncode is not None
-        return self.process.returncode
+        """The exit code, or minus the number of the signal that ended the command; if it cannot be killed, SIGKILL's."""
+        return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
 
     def wait(self, seconds: float) -> bool:
         """Wait at most this long for the end of the command; return whether it has ended."""

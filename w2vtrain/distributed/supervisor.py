@@ -37,7 +37,7 @@ class GaveUp(W2VError):
 
     def __init__(self, message: str, code: int | None) -> None:
         super().__init__(message)
-        # 75 would mean that the same command continues the run, and a batch script would submit it for ever.
+        # 75 would mean that the same command continues the run, and a batch script would submit it forever.
         self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN
 
 
@@ -80,7 +80,7 @@ class Supervisor:
         with self._listening():
             best = self.traces.ledger()
             if self.traces.recorded() is not None:
-                self.say(f"{self.traces.record} exists already: only the command can tell whether it is of this run")
+                self.say(f"{self.traces.record} exists already: the command decides whether it belongs to this run")
             while True:
                 code = self._start()
                 if self._finished(code):
@@ -101,7 +101,7 @@ class Supervisor:
         if self.killing or (self.stopping and code != Stopped.exit_code and not any(reached)):
             raise KeyboardInterrupt
         if self.stopping:
-            raise Stopped(f"stopped and saved ({reached}): the same command continues")
+            raise Stopped(f"stopped ({reached}): the same command continues")
 
     def _give_up_if_useless(self, code: int) -> None:
         how = f"start {self.starts} {self._ending(code)}"
@@ -119,18 +119,19 @@ class Supervisor:
         if self.hung:
             return f"was killed after {self.limits.hang:g} s or more without a sign of life"
         if code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
+            return f"was killed by {signal_name(-code)}"
         return f"ended with exit code {code} and without results"
 
     def _start(self) -> int:
         """Start the command, wait for its end, end what it left running, and return its exit code."""
         self.starts, self.hung = self.starts + 1, False
         self.say(f"start {self.starts}{'' if self.starts > 1 else f': {shlex.join(self.command)}'}")
+        beat = self.traces.heartbeat()
         self.family = family = Family(self.command)
         if self.stopping:  # the handler may have run before the family was known
             self._ask_to_stop()
         try:
-            self._watch(family)
+            self._watch(family, beat)
         finally:
             left = family.end_all(0 if self.killing else self.limits.grace)
             self.family = None
@@ -138,14 +139,13 @@ class Supervisor:
             self.say(f"warning: {counted(left, 'process')} of start {self.starts} cannot be killed")
         return family.code
 
-    def _watch(self, family: Family) -> None:
-        """Wait until the command has ended or hangs."""
+    def _watch(self, family: Family, beat: int | None) -> None:
+        """Wait until the command has ended or hangs. beat: the time of the last heartbeat of the previous start."""
         tick = min(self.limits.hang / 10, 5.0)
-        seen, first, cpu, beats, quiet = self.traces.changes(), self.traces.heartbeat(), 0.0, False, 0.0
-        last = time.monotonic()
+        seen, last, cpu, beats, quiet = self.traces.changes(), time.monotonic(), 0.0, False, 0.0
         while not family.wait(tick):
             self.traces.note_run()
-            beats = beats or self.traces.heartbeat() != first
+            beats = beats or self.traces.heartbeat() != beat
             now, before = self.traces.changes(), seen
             # If this process was suspended, the command probably was, too.
             passed, last = min(time.monotonic() - last, 2 * tick), time.monotonic()
@@ -211,6 +211,12 @@ class Supervisor:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most realtime signals have none."""
+    known = {one.value: one.name for one in signal.Signals}
+    return known.get(number, f"signal {number}")
 
 
 def counted(number: int, what: str) -> str:

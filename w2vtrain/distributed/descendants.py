@@ -37,7 +37,7 @@ class Family:
 
     @property
     def code(self) -> int:
-        """The exit code, or minus the number of the signal that ended the command; if it cannot be killed, SIGKILL's."""
+        """The exit code, or minus the number of the signal that ended the command or was sent to end it."""
         return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
 
     def wait(self, seconds: float) -> bool:

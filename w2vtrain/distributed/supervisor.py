@@ -22,8 +22,8 @@ PERMANENT = frozenset({2, 65, 66, 73, 76, 78})
 IN_USE = 73
 """After a restart, processes of the previous start may still hold the run's locks on other hosts."""
 UNKNOWN = 70
-LONGEST_DELAY = 60.0
-"""Maximum number of seconds between two starts."""
+DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds between two starts: DELAY at first, twice as long after each start without advance, up to LONGEST_DELAY."""
 SETTLE = 60.0
 """Seconds in which files that another host has written appear on shared storage: NFS clients cache folders."""
 WITHOUT_HEARTBEAT = 10
@@ -91,7 +91,7 @@ class Supervisor:
                 self.failures = 0 if reached > best else self.failures + 1
                 best = max(best, reached)
                 self._give_up_if_useless(code)
-                delay = min(LONGEST_DELAY, 2.0 ** max(0, self.failures - 1))
+                delay = min(LONGEST_DELAY, DELAY * 2 ** max(0, self.failures - 1))
                 self.say(f"start {self.starts} {self._ending(code)} ({best}); start {self.starts + 1} in {delay:g} s")
                 self._sleep(delay)
                 self._end_if_stopped(reached)

@@ -68,7 +68,8 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self.family: Family | None = None
-        self.stopping = self.asked = self.killing = self.hung = False
+        self.stopping = self.asked = self.killing = False
+        self.hung = 0.0  # the limit in seconds if the last start was killed because it hung
         self.starts = self.failures = 0
 
     def run(self) -> None:
@@ -117,14 +118,14 @@ class Supervisor:
     def _ending(self, code: int) -> str:
         """Return how the last start ended, as the end of a sentence."""
         if self.hung:
-            return f"was killed after {self.limits.hang:g} s or more without a sign of life"
+            return f"was killed after {self.hung:g} s without a sign of life"
         if code < 0:
             return f"was killed by {signal_name(-code)}"
         return f"ended with exit code {code} and without results"
 
     def _start(self) -> int:
         """Start the command, wait for its end, end what it left running, and return its exit code."""
-        self.starts, self.hung = self.starts + 1, False
+        self.starts, self.hung = self.starts + 1, 0.0
         self.say(f"start {self.starts}{'' if self.starts > 1 else f': {shlex.join(self.command)}'}")
         beat = self.traces.heartbeat()
         self.family = family = Family(self.command)
@@ -150,13 +151,14 @@ class Supervisor:
             # If this process was suspended, the command probably was, too.
             passed, last = min(time.monotonic() - last, 2 * tick), time.monotonic()
             quiet, seen = 0.0 if now != before else quiet + passed, now
-            if quiet <= self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT):
+            limit = self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT)
+            if quiet <= limit:
                 continue
             used, cpu = (total := family.cpu()) - cpu, total
             if not beats and used > BUSY * quiet:  # reading or scoring a long text changes no file
                 quiet = 0.0
                 continue
-            self.hung = True
+            self.hung = limit
             family.signal(signal.SIGTERM)
             family.wait(self.limits.grace)
             family.kill()

@@ -39,7 +39,8 @@ def words(script, *options):
 def supervise(folder, script, *options):
     """Supervise a script that counts its starts in the file `starts`; return exit code, stdout, stderr and starts."""
     command = words(f"echo start >> starts; n=$(wc -l < starts); {script}", *options)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    about = {"cwd": folder, "input": "for nobody", "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, timeout=120, **about)
     return done.returncode, done.stdout, done.stderr, len((folder / "starts").read_text().split())
 
 

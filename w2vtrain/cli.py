@@ -210,6 +210,11 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
     "--attempts", type=click.IntRange(1), default=3, show_default=True, metavar="N",
     help="Give up after N starts in a row in which the run did not advance.",
 )  # fmt: skip
+@click.option(
+    "--stop", default="", metavar="COMMAND",
+    help="Run this instead of passing a signal on, for launchers that kill their ranks on SIGTERM, such as srun: it has"
+    " to send SIGTERM to the ranks, as `scancel --signal=TERM JOB` does.",
+)  # fmt: skip
 @debug_option
 def supervise(command: tuple[str, ...], **limits: Any) -> None:
     """Run COMMAND, a `fit` command or a launcher such as mpiexec with one, and restart it until it has finished.

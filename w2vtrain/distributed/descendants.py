@@ -6,6 +6,7 @@ ended is decided in supervisor.py.
 
 import ctypes
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -36,9 +37,8 @@ class Family:
 
     @property
     def code(self) -> int:
-        """The exit code, or minus the number of the signal that ended the command, which must have ended."""
-        assert self.process.returncode is not None
-        return self.process.returncode
+        """The exit code, or minus the number of the signal that ended the command or was sent to end it."""
+        return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
 
     def wait(self, seconds: float) -> bool:
         """Wait at most this long for the end of the command; return whether it has ended."""
@@ -82,6 +82,14 @@ class Family:
             with suppress(psutil.Error):
                 total += sum(one.cpu_times()[:4])
         return total
+
+
+def started(command: str) -> bool:
+    """Start a command, given as words in shell quoting, without waiting for it. Return whether it could be started."""
+    with suppress(OSError, ValueError):
+        subprocess.Popen(shlex.split(command), stdin=subprocess.DEVNULL)
+        return True
+    return False
 
 
 def descendants() -> list[psutil.Process]:

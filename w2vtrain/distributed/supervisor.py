@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from w2vtrain.distributed.descendants import Family
+from w2vtrain.distributed.descendants import Family, started
 from w2vtrain.distributed.traces import Ledger, Traces
 from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
 
@@ -22,8 +22,8 @@ PERMANENT = frozenset({2, 65, 66, 73, 76, 78})
 IN_USE = 73
 """After a restart, processes of the previous start may still hold the run's locks on other hosts."""
 UNKNOWN = 70
-LONGEST_DELAY = 60.0
-"""Maximum number of seconds between two starts."""
+DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds between two starts: DELAY at first, twice as long after each start without advance, up to LONGEST_DELAY."""
 SETTLE = 60.0
 """Seconds in which files that another host has written appear on shared storage: NFS clients cache folders."""
 WITHOUT_HEARTBEAT = 10
@@ -37,7 +37,7 @@ class GaveUp(W2VError):
 
     def __init__(self, message: str, code: int | None) -> None:
         super().__init__(message)
-        # 75 would mean that the same command continues the run, and a batch script would submit it for ever.
+        # 75 would mean that the same command continues the run, and a batch script would submit it forever.
         self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN
 
 
@@ -46,12 +46,14 @@ class Limits:
     """When to intervene.
 
     hang: seconds without a heartbeat after which a start has failed; grace: seconds from SIGTERM to SIGKILL; attempts:
-    number of starts in a row without advance.
+    number of starts in a row without advance; stop: a command that asks the ranks to save and stop, for launchers that
+    kill them on SIGTERM.
     """
 
     hang: float = 300.0
     grace: float = 30.0
     attempts: int = 3
+    stop: str = ""
 
 
 @dataclass
@@ -66,7 +68,8 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self.family: Family | None = None
-        self.stopping = self.killing = self.hung = False
+        self.stopping = self.asked = self.killing = False
+        self.hung = 0.0  # the limit in seconds if the last start was killed because it hung
         self.starts = self.failures = 0
 
     def run(self) -> None:
@@ -78,7 +81,7 @@ class Supervisor:
         with self._listening():
             best = self.traces.ledger()
             if self.traces.recorded() is not None:
-                self.say(f"{self.traces.record} exists already: only the command can tell whether it is of this run")
+                self.say(f"{self.traces.record} exists already: the command decides whether it belongs to this run")
             while True:
                 code = self._start()
                 if self._finished(code):
@@ -89,7 +92,7 @@ class Supervisor:
                 self.failures = 0 if reached > best else self.failures + 1
                 best = max(best, reached)
                 self._give_up_if_useless(code)
-                delay = min(LONGEST_DELAY, 2.0 ** max(0, self.failures - 1))
+                delay = min(LONGEST_DELAY, DELAY * 2 ** max(0, self.failures - 1))
                 self.say(f"start {self.starts} {self._ending(code)} ({best}); start {self.starts + 1} in {delay:g} s")
                 self._sleep(delay)
                 self._end_if_stopped(reached)
@@ -99,7 +102,7 @@ class Supervisor:
         if self.killing or (self.stopping and code != Stopped.exit_code and not any(reached)):
             raise KeyboardInterrupt
         if self.stopping:
-            raise Stopped(f"stopped and saved ({reached}): the same command continues")
+            raise Stopped(f"stopped ({reached}): the same command continues")
 
     def _give_up_if_useless(self, code: int) -> None:
         how = f"start {self.starts} {self._ending(code)}"
@@ -115,20 +118,21 @@ class Supervisor:
     def _ending(self, code: int) -> str:
         """Return how the last start ended, as the end of a sentence."""
         if self.hung:
-            return f"was killed after {self.limits.hang:g} s or more without a sign of life"
+            return f"was killed after {self.hung:g} s without a sign of life"
         if code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
+            return f"was killed by {signal_name(-code)}"
         return f"ended with exit code {code} and without results"
 
     def _start(self) -> int:
         """Start the command, wait for its end, end what it left running, and return its exit code."""
-        self.starts, self.hung = self.starts + 1, False
-        self.say(f"start {self.starts}: {shlex.join(self.command)}")
+        self.starts, self.hung = self.starts + 1, 0.0
+        self.say(f"start {self.starts}{'' if self.starts > 1 else f': {shlex.join(self.command)}'}")
+        beat = self.traces.heartbeat()
         self.family = family = Family(self.command)
         if self.stopping:  # the handler may have run before the family was known
-            family.signal(signal.SIGTERM)
+            self._ask_to_stop()
         try:
-            self._watch(family)
+            self._watch(family, beat)
         finally:
             left = family.end_all(0 if self.killing else self.limits.grace)
             self.family = None
@@ -136,29 +140,39 @@ class Supervisor:
             self.say(f"warning: {counted(left, 'process')} of start {self.starts} cannot be killed")
         return family.code
 
-    def _watch(self, family: Family) -> None:
-        """Wait until the command has ended or hangs."""
+    def _watch(self, family: Family, beat: int | None) -> None:
+        """Wait until the command has ended or hangs. beat: the time of the last heartbeat of the previous start."""
         tick = min(self.limits.hang / 10, 5.0)
-        seen, first, cpu, beats, quiet = self.traces.changes(), self.traces.heartbeat(), 0.0, False, 0.0
-        last = time.monotonic()
+        seen, last, cpu, beats, quiet = self.traces.changes(), time.monotonic(), 0.0, False, 0.0
         while not family.wait(tick):
             self.traces.note_run()
-            beats = beats or self.traces.heartbeat() != first
+            beats = beats or self.traces.heartbeat() != beat
             now, before = self.traces.changes(), seen
             # If this process was suspended, the command probably was, too.
             passed, last = min(time.monotonic() - last, 2 * tick), time.monotonic()
             quiet, seen = 0.0 if now != before else quiet + passed, now
-            if quiet <= self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT):
+            limit = self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT)
+            if quiet <= limit:
                 continue
             used, cpu = (total := family.cpu()) - cpu, total
             if not beats and used > BUSY * quiet:  # reading or scoring a long text changes no file
                 quiet = 0.0
                 continue
-            self.hung = True
+            self.hung = limit
             family.signal(signal.SIGTERM)
             family.wait(self.limits.grace)
             family.kill()
             return
+
+    def _ask_to_stop(self) -> None:
+        """Let the ranks save and end: with the stop command, else with SIGTERM.
+
+        SIGINT is not passed on: ranks could get it from the launcher, too, and would end on the second without saving.
+        """
+        if self.family and not self.asked:
+            self.asked = True
+            if not (self.limits.stop and started(self.limits.stop)):
+                self.family.signal(signal.SIGTERM)
 
     def _finished(self, code: int) -> bool:
         """Return whether the results of this run are written. If the run folder is gone, give them time to appear."""
@@ -176,7 +190,7 @@ class Supervisor:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Pass the first signal that asks to stop on to the command, as SIGTERM; a second SIGINT kills the command."""
+        """Pass the first signal that asks to stop on; a second SIGINT kills the command."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -188,8 +202,7 @@ class Supervisor:
                     self.family.kill()
             elif not self.stopping:
                 self.stopping = True
-                if self.family:  # a launcher may pass SIGINT on to ranks that get it too, which would not save then
-                    self.family.signal(signal.SIGTERM)
+                self._ask_to_stop()
 
         wanted = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -200,6 +213,12 @@ class Supervisor:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most realtime signals have none."""
+    known = {one.value: one.name for one in signal.Signals}
+    return known.get(number, f"signal {number}")
 
 
 def counted(number: int, what: str) -> str:

@@ -155,10 +155,10 @@ def test_any_text_gives_the_ids_or_the_error_of_one_process(
         try:
             expected = alone(make(), about, vocabulary)
         except DataError as error:
-            with pytest.raises(type(error)) as found:
+            place = " at byte "  # there may be several wrong bytes, one of which is named
+            message = place if place in str(error) else str(error)
+            with pytest.raises(type(error), match=re.escape(message)):
                 ranks(count, make, about, folder, vocabulary, size)
-            if not any(what in str(error) for what in ("NUL", "not UTF-8", "UTF-16")):  # or else one of several places
-                assert str(found.value) == str(error)
             return
         for ids in ranks(count, make, about, folder, vocabulary, size):
             assert_same(ids, expected)
@@ -182,7 +182,7 @@ def test_the_sample_is_that_of_one_process_with_many_small_files(tmp_path):
     texts = [b"", b"a b", b"\n", b"", b"c" * 10 + b" " * (SAMPLE - 30), b"\xef\xbb\xbf", b"a\nb\nc"]
     paths = write(tmp_path, texts)
     expected = alone(Corpus(paths), options())
-    assert len(expected.sample) == SAMPLE - 8
+    assert len(expected.sample) == SAMPLE - 7
     assert_same(ranks(2, lambda: Corpus(paths), options(), tmp_path)[1], expected)
 
 
@@ -206,7 +206,7 @@ def read_parts(monkeypatch):
     return found
 
 
-TEXT = b"the cat sat\non the mat\nthe dog\nsat on the cat\n"
+TEXT = b"the cat sat\non the mat\nthe dog\nsat on the cat\nthe end\n"  # three parts of 16 bytes and the rest of a line
 
 
 def counts_files(folder):
@@ -279,23 +279,25 @@ def make_link(path):
         pytest.param(with_stats(more=1), id="unknown statistics"),
         pytest.param(with_rest(lambda rest: rest[:8]), id="no counts"),
         pytest.param(with_rest(lambda rest: b"\xff" * 8 + rest[8:]), id="too many words"),
-        pytest.param(with_rest(lambda rest: rest.replace(b"mat", b"m t")), id="white space in a word"),
-        pytest.param(with_rest(lambda rest: rest.replace(b"mat", b"m\xfft")), id="not UTF-8"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"dog", b"d g")), id="white space in a word"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"dog", b"d\xffg")), id="not UTF-8"),
         pytest.param(with_rest(lambda rest: rest + b"\nmore"), id="more words than counts"),
-        pytest.param(with_rest(lambda rest: rest.replace(b"\x01", b"\xff" * 8, 1)[: len(rest)]), id="negative count"),
+        pytest.param(
+            with_rest(lambda rest: rest[:8] + np.array([9, -3, 0, 0, 0]).tobytes() + rest[48:]), id="negative count"
+        ),
     ],
 )
 def test_a_restart_counts_only_the_part_whose_file_is_bad(tmp_path, read_parts, damage):
     paths = write(tmp_path, [TEXT])
     expected = ranks(2, lambda: Corpus(paths), options(), tmp_path)[0]
     path = counts_files(tmp_path)[1]
-    assert b"mat" in path.read_bytes()
+    assert b"dog" in path.read_bytes()
     before = path.read_bytes()
     damage(path)
     del read_parts[:]
     found = ranks(3, lambda: Corpus(paths), options(), tmp_path)
     assert_same(found[2], expected)
-    assert read_parts == [(23, 24)]
+    assert read_parts == [(23, 23)]
     if not path.is_symlink():
         assert path.read_bytes() == before
 
@@ -512,7 +514,8 @@ def test_a_file_that_appears_late_is_waited_for(tmp_path, monkeypatch):
         return original(path)
 
     monkeypatch.setattr(shared_folder, "_content", late)
-    assert ranks(2, lambda: Corpus(write(tmp_path, [TEXT])), options(), tmp_path)
+    paths = write(tmp_path, [TEXT])
+    assert ranks(2, lambda: Corpus(paths), options(), tmp_path)
     assert len(seen) == 3
 
 
@@ -527,7 +530,7 @@ def test_a_folder_that_everyone_can_write_to_is_refused(tmp_path):
     ("names", "kind", "message"),
     [
         (["00"], InputMissing, "rank 1: .*01 is missing, and rank 0 reads it"),
-        (["00", "01", "02"], DataError, "02 has 48 bytes on rank 1, and rank 0 does not see it"),
+        (["00", "01", "02"], DataError, "02 has 55 bytes on rank 1, and rank 0 does not see it"),
         (["01", "00"], DataError, "rank 1 sees the files of the corpus in another order"),
     ],
 )
@@ -550,7 +553,7 @@ def test_a_rank_that_sees_another_size_or_reads_in_another_way_is_named(tmp_path
             corpus = corpus.part([File(str(path), 5)], 100)
         encode_together(team, corpus, options(), tmp_path)
 
-    assert "00 has 5 bytes on rank 2, and rank 0 sees 47" in failure(DataError, work)
+    assert "00 has 5 bytes on rank 2, and rank 0 sees 54" in failure(DataError, work)
 
     def differ(team):
         encode_together(team, Corpus([str(path)], "simple" if team.rank else "unicode"), options(), tmp_path)
@@ -619,8 +622,8 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
     assert seen[0] == seen[1] == seen[2]
     assert seen[0] == sorted(seen[0])
     assert {total for _, total, _ in seen[0]} == {2 * size}
-    assert seen[0][-1] == (2 * size, 2 * size, 11 * 20)
-    assert (size, 2 * size, 11 * 20) in seen[0]
+    assert seen[0][-1] == (2 * size, 2 * size, 14 * 20)
+    assert (size, 2 * size, 14 * 20) in seen[0]
     assert len(seen[0]) > 6
 
 

@@ -1,5 +1,7 @@
 """The parts of a corpus: where files are cut, and which files share a part."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ def expected(text, size):
     """Return the texts of the ranges by the definition of a cut."""
     cuts = {text.find(b"\n", at) + 1 or len(text) for at in range(size, len(text), size)}
     ends = sorted({0, len(text)} | cuts)
-    return [text[first:end] for first, end in zip(ends[:-1], ends[1:], strict=True)] or [b""]
+    return [text[first:end] for first, end in pairwise(ends)] or [b""]
 
 
 @settings(max_examples=150)

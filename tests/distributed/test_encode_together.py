@@ -166,10 +166,13 @@ def test_any_text_gives_the_ids_or_the_error_of_one_process(
 
 def test_compressed_files_are_one_part_each(tmp_path):
     text = b"the cat sat\non the mat\n" * 200
-    (tmp_path / "a.gz").write_bytes(gzip.compress(text))
+    mixed = np.random.default_rng(1).choice(np.frombuffer(b"ab \n", np.uint8), 20_000).tobytes()
+    packed = [gzip.compress(mixed, mtime=0), bz2.compress(mixed), lzma.compress(mixed)]
+    assert all(data[64:].count(b"\n") for data in packed)
+    (tmp_path / "a.gz").write_bytes(packed[0])
     (tmp_path / "b.txt").write_bytes(text)
-    (tmp_path / "c").write_bytes(bz2.compress(text))
-    (tmp_path / "d").write_bytes(lzma.compress(os.urandom(64).hex().encode() + b" the\ncat\n"))
+    (tmp_path / "c").write_bytes(packed[1])
+    (tmp_path / "d").write_bytes(packed[2])
     folder = tmp_path / "shared"
     folder.mkdir()
     paths = [str(tmp_path / name) for name in ("a.gz", "b.txt", "c", "d")]

@@ -41,6 +41,14 @@ ODD = [
 GIVEN = Vocabulary(["the", "never", "a", "sat"], np.array([9, 5, 2, 1]))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def without_waiting_for_the_disk():
+    """Skip fsync, which these tests would spend their time in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 def write(folder, texts):
     """Write the texts to files of a folder, and return their names."""
     paths = [Path(folder) / f"{i:02}" for i in range(len(texts))]
@@ -124,7 +132,7 @@ PIECES = [b"a", b"b", b"cd", b" ", b"\n", b"\n", b"\r\n", b"\t", b"</s>", b"\xff
 PIECES += ["\ufffd".encode(), "Σ".encode(), "Α".encode(), "\u00a0".encode(), b"x" * 1001, b"\xef\xbb\xbf", b"\xfe"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join), min_size=1, max_size=4),
     count=st.integers(1, 4),

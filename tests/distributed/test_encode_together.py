@@ -20,8 +20,10 @@ from w2vtrain.distributed import corpus as together
 from w2vtrain.distributed import shared_folder, shared_ids, word_counts
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.merging import dealt
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
+from w2vtrain.text import word_table
 from w2vtrain.text.corpus import SAMPLE, Corpus
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.source import File
@@ -291,6 +293,7 @@ def make_link(path):
         pytest.param(with_rest(lambda rest: rest[:8]), id="no counts"),
         pytest.param(with_rest(lambda rest: b"\xff" * 8 + rest[8:]), id="too many words"),
         pytest.param(with_rest(lambda rest: rest.replace(b"dog", b"d g")), id="white space in a word"),
+        pytest.param(with_rest(lambda rest: rest.replace(b"dog\n", b"dog\t")), id="other white space between words"),
         pytest.param(with_rest(lambda rest: rest.replace(b"dog", b"d\xffg")), id="not UTF-8"),
         pytest.param(with_rest(lambda rest: rest + b"\nmore"), id="more words than counts"),
         pytest.param(
@@ -378,6 +381,7 @@ def flip_ids(folder):
         pytest.param(flip_ids, id="damaged"),
         pytest.param(edit_manifest(words=10**6), id="too many words"),
         pytest.param(edit_manifest(sizes=[1, 2]), id="too few sizes"),
+        pytest.param(edit_manifest(sizes=[99], checksums=[1]), id="too few parts"),
         pytest.param(edit_manifest(sizes="many"), id="sizes that are text"),
         pytest.param(edit_manifest(sizes=[8, 0, 1 << 62]), id="huge sizes"),
         pytest.param(edit_manifest(identity="0"), id="another identity"),
@@ -487,8 +491,10 @@ def test_a_file_that_one_rank_cannot_read_stops_all_and_the_rank_is_named(tmp_pa
     assert found == "rank 1: the disk of this host is broken"
 
 
-def test_a_full_disk_on_one_rank_stops_all(tmp_path, monkeypatch):
+def test_a_full_disk_on_one_rank_stops_all_and_leaves_no_manifest(tmp_path, monkeypatch):
     paths = write(tmp_path, [TEXT])
+    ranks(2, lambda: Corpus(paths), options(max_sentence=1), tmp_path)
+    assert (tmp_path / "ids.json").exists()
 
     def full(file, ids):
         raise WriteError("no space left")
@@ -608,14 +614,35 @@ def test_storage_that_shows_other_ids_to_a_rank_is_an_error(tmp_path, monkeypatc
     original = shared_ids.SharedIds._mapped
 
     def stale(self, layout):
-        array = original(self, layout)
-        return array if self._team.rank != 1 else np.zeros_like(array)
+        array = np.array(original(self, layout))
+        if self._team.rank == 1:  # sees only what it has written itself
+            array[: layout.starts[1]] = 0
+            array[layout.starts[2] :] = 0
+        return array
 
     monkeypatch.setattr(shared_ids.SharedIds, "_mapped", stale)
     found = failure(OutputError, on_corpus(Corpus(paths), options(), tmp_path))
     assert "checksums of the word ids differ" in found
     assert "name a folder on storage that all hosts share" in found
     assert not (tmp_path / "ids.json").exists()
+
+
+def test_ids_that_one_rank_cannot_open_are_written_again_by_all(tmp_path, monkeypatch, read_parts):
+    paths = write(tmp_path, [TEXT])
+    ranks(3, lambda: Corpus(paths), options(), tmp_path)
+    del read_parts[:]
+    original, failed = shared_ids.SharedIds._mapped, []
+
+    def fails_once(self, layout):
+        if self._team.rank == 1 and not failed:
+            failed.append(True)
+            raise PermissionError("this host may not read it")
+        return original(self, layout)
+
+    monkeypatch.setattr(shared_ids.SharedIds, "_mapped", fails_once)
+    for ids in ranks(4, lambda: Corpus(paths), options(), tmp_path):  # more ranks than parts
+        assert_same(ids, alone(Corpus(paths), options()))
+    assert len(read_parts) == 3
 
 
 def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
@@ -641,6 +668,22 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
 def test_one_process_without_other_ranks_works_the_same(tmp_path):
     paths = write(tmp_path, [TEXT])
     assert_same(encode_together(Alone(), Corpus(paths), options(), tmp_path), alone(Corpus(paths), options()))
+
+
+def test_each_rank_gets_the_words_that_their_checksums_assign_to_it():
+    counts = [{"a": 1, "b": 2, "c": 3}, {"b": 10, "d": 4, "é": 5}, {}]
+
+    def work(team):
+        mine = counts[team.rank]
+        words = [word.encode() for word in mine]
+        table = dealt(team, word_table.listed(words, np.array(list(mine.values()), np.int64)))
+        return dict(zip(table.words(np.arange(table.types)), table.counts.tolist(), strict=False))
+
+    found = run_ranks(3, work)
+    assert {word: count for owned in found for word, count in owned.items()} == {
+        b"a": 1, b"b": 12, b"c": 3, b"d": 4, "é".encode(): 5,
+    }  # fmt: skip
+    assert all(zlib.crc32(word) % 3 == rank for rank, owned in enumerate(found) for word in owned)
 
 
 def test_counts_survive_packing():

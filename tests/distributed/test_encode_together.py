@@ -116,6 +116,7 @@ def test_any_number_of_ranks_gives_the_bytes_of_one_process(tmp_path, tokenizer,
     [
         ({"sentence_end": True, "max_sentence": 3}, None),
         ({"sentence_end": True}, GIVEN),
+        ({"sentence_end": True}, Vocabulary(["the", "</s>", "a"], np.array([9, 5, 2]))),
         ({"max_sentence": 2}, GIVEN),
         ({"min_count": 3}, None),
         ({"max_vocab": 5, "threads": 3}, None),
@@ -519,6 +520,12 @@ def test_a_rank_with_another_folder_is_named(tmp_path, monkeypatch):
     assert "folder2 does not show what another rank wrote there" in (found := failure(OutputError, work))
     assert found.startswith("rank 2: ")
     assert not [*tmp_path.glob("folder*/.*"), *tmp_path.glob("folder*/*")]
+
+
+def test_a_folder_that_shows_another_content_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared_folder, "_content", lambda path: bytes(32))
+    found = failure(OutputError, on_corpus(Corpus(write(tmp_path, [TEXT])), options(), tmp_path))
+    assert "has another content" in found
 
 
 def test_a_file_that_appears_late_is_waited_for(tmp_path, monkeypatch):

@@ -599,6 +599,21 @@ def test_text_that_changes_between_counting_and_encoding_is_an_error(tmp_path, m
     assert "changed while the corpus was being read" in found
 
 
+def test_a_file_that_grows_between_counting_and_encoding_is_no_error(tmp_path, monkeypatch):
+    path = Path(write(tmp_path, [TEXT])[0])
+    expected = alone(Corpus([str(path)]), options())
+
+    def grown(team, table):
+        if team.rank == 0:
+            path.write_bytes(TEXT + b"more\n")
+        return dealt(team, table)
+
+    monkeypatch.setattr(together, "dealt", grown)
+    corpus = Corpus([str(path)])
+    for ids in run_ranks(3, on_corpus(corpus, options(), tmp_path), timeout=30):
+        assert_same(ids, expected)
+
+
 def test_a_file_that_grew_is_counted_once_and_a_truncated_one_is_an_error(tmp_path):
     path = Path(write(tmp_path, [TEXT])[0])
     corpora = [Corpus([str(path)]) for _ in range(4)]

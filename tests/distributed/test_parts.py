@@ -1,5 +1,9 @@
 """The parts of a corpus: where files are cut, and which files share a part."""
 
+import os
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +11,7 @@ from hypothesis import strategies as st
 from w2vtrain.distributed import parts
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.parts import agreed_parts, ranges
+from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
@@ -21,7 +26,7 @@ def expected(text, size):
     """Return the texts of the ranges by the definition of a cut."""
     cuts = {text.find(b"\n", at) + 1 or len(text) for at in range(size, len(text), size)}
     ends = sorted({0, len(text)} | cuts)
-    return [text[first:end] for first, end in zip(ends[:-1], ends[1:], strict=True)] or [b""]
+    return [text[first:end] for first, end in pairwise(ends)] or [b""]
 
 
 @settings(max_examples=150)
@@ -47,6 +52,16 @@ def test_only_the_bytes_that_were_listed_are_divided(path):
 def test_a_file_that_disappeared_is_named(tmp_path):
     with pytest.raises(InputMissing, match="gone: cannot be read: No such file"):
         ranges(File(str(tmp_path / "gone"), 10), 5)
+
+
+def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
+    path = os.fsdecode(os.path.join(os.fsencode(tmp_path), b"\xff"))  # noqa: PTH118
+    try:
+        Path(path).write_bytes(b"a\nb\n")
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    found = run_ranks(2, lambda team: agreed_parts(team, Corpus([path]), 1))
+    assert [part.files for part in found[1]] == [(File(path, 2, 0, False),), (File(path, 2, 2, True),)]
 
 
 def test_small_files_share_a_part(tmp_path):

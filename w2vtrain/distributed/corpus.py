@@ -102,18 +102,18 @@ class _Job:
         size = max(_LEAST_BLOCK, part.size // (_BLOCKS * self.threads))
         return self.corpus.part(part.files, min(self.corpus.block_bytes, size))
 
-    def heard(self, before: int = 0) -> Heard | None:
+    def heard(self, bytes_read: int = 0, tokens: int = 0) -> Heard | None:
         """Return a function that adds up the reports of all ranks, [bytes read, tokens], for `progress`.
 
-        before: the number of bytes that had been read when this pass began.
+        bytes_read, tokens: what had been read and counted when this pass began.
         """
         progress, size = self.progress, self.corpus.size or 0
         if progress is None:
             return None
 
         def heard(reports: list[Any]) -> None:
-            done, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))
-            progress(before + done, 2 * size, tokens)
+            done, found = (sum(column) for column in zip([bytes_read, tokens], *filter(None, reports), strict=True))
+            progress(done, 2 * size, found)
 
         return heard
 
@@ -192,11 +192,11 @@ class _Job:
         """
         written = np.zeros((len(self.parts), 3), np.int64)
         done = 0
-        with together(self.team, self.heard(self.corpus.size or 0)) as phase:
+        with together(self.team, self.heard(self.corpus.size or 0, tokens)) as phase:
             index = Index(self.corpus, vocabulary)
 
             def tick(bytes_read: int, _: int | None, __: int) -> None:
-                phase.report([done + bytes_read, tokens if self.team.rank == 0 else 0])
+                phase.report([done + bytes_read, 0])
 
             for number in self.numbers():
                 source = self.source(self.parts[number])

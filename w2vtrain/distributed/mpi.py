@@ -15,12 +15,11 @@ import numpy as np
 from w2vtrain.distributed.communicator import Request
 from w2vtrain.errors import ConfigError, Disconnected
 
-PATIENT = 0.05
-"""Seconds of waiting after which a rank sleeps between two questions to MPI, so that it leaves the core to others."""
+EAGER, PATIENT = 0.001, 0.05
+"""Seconds of waiting after which a rank offers its core to others between two questions to MPI, and after which it
+sleeps between them."""
 NAP = 0.0005
 """Seconds of one such sleep."""
-LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Environment variables that launchers of MPI jobs set."""
 
 
 class Mpi:
@@ -110,8 +109,8 @@ class Mpi:
                     f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the same"
                     " command continues from the last checkpoint"
                 )
-            if waited > PATIENT:
-                time.sleep(NAP)
+            if waited > EAGER:
+                time.sleep(NAP if waited > PATIENT else 0)
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""

@@ -3,7 +3,6 @@
 Nothing here learns or exchanges anything.
 """
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +13,14 @@ IN_FLIGHT = 128
 """Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the text is long."""
 ROUNDS = 200
 """Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
-WARM_UP = int(os.environ.get("WARM", "20"))
+WARM_UP = 20
 """A round has at most this fraction of the chunks that are done: 1 / WARM_UP. New weights change most."""
 MOST = 4
 """Longest automatic interval, as a multiple of the shortest."""
 TOO_SLOW, QUICK = 0.25, 0.05
 """Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""
+HALF = 0.5
+"""Share of the time spent in communication above which it goes on while ranks learn. Below, that takes longer."""
 EVEN = 0.9
 """Ranks whose speeds differ by less than this ratio get equal numbers of chunks."""
 
@@ -47,6 +48,11 @@ class Pace:
         """Choose the interval for a run of this many chunks in all epochs. Every thread learns at least one."""
         self.least = max(self.threads, min(IN_FLIGHT, chunks // ROUNDS) // self.ranks, 1)
         self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the next round should be learned while rows are exchanged."""
+        return self.words is None and self.cost > HALF
 
     def deal(self, left: int, done: int) -> np.ndarray:
         """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left.

@@ -102,11 +102,11 @@ class Synchronizer:
     """
 
     def __init__(
-        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float, overlap: bool = False,
+        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
         """words: what all ranks together learn in the shortest round; pool: the rank's threads, if it has several."""
-        self.team, self.overlap, self.pool, self.bytes = team, overlap, pool, 0
+        self.team, self.overlap, self.pool, self.bytes = team, False, pool, 0
         self.threads = engine.schedule.threads
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         self._pending: list[Pending] = []
@@ -172,14 +172,14 @@ class Synchronizer:
                 self._spread(apply_later, rows.array, rows.common, *by_row, one.own)
         self._pending = []
 
-    def _spread(self, kernel: Any, array: np.ndarray, common: np.ndarray, *by_row: np.ndarray) -> None:
-        """Call a kernel on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
+    def _spread(self, function: Any, array: np.ndarray, common: np.ndarray, *by_row: np.ndarray) -> None:
+        """Call a function on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
         if self.pool is None or len(by_row[0]) < FEW:
-            kernel(array, common, *by_row)
+            function(array, common, *by_row)
             return
         bounds = np.linspace(0, len(by_row[0]), self.threads + 1).astype(int).tolist()
         work = [
-            self.pool.submit(kernel, array, common, *(part[first:end] for part in by_row))
+            self.pool.submit(function, array, common, *(part[first:end] for part in by_row))
             for first, end in pairwise(bounds)
         ]  # fmt: skip
         for one in work:

@@ -67,11 +67,11 @@ class Traffic:
 class Trainer:
     """Train as one of several ranks, in place of training.trainer.train.
 
-    signals: what signals ask of this rank; those on any rank set `stopping` on all; overlap: see Synchronizer.
+    signals: what signals ask of this rank; those on any rank set `stopping` on all.
     """
 
-    def __init__(self, session: Session, pace: Pace, signals: Signals, overlap: bool = False) -> None:
-        self.session, self.pace, self.signals, self.overlap = session, pace, signals, overlap
+    def __init__(self, session: Session, pace: Pace, signals: Signals) -> None:
+        self.session, self.pace, self.signals = session, pace, signals
         self.traffic, self.words_per_chunk = Traffic(session.team.size), 0.0
 
     def __call__(
@@ -129,7 +129,7 @@ class _Training(Training):
         updates = expected_updates(engine, text, schedule)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
         shortest = ranks * self.pace.least * trainer.words_per_chunk
-        self.synchronizer = Synchronizer(self.session.team, engine, updates, shortest, trainer.overlap, self.pool)
+        self.synchronizer = Synchronizer(self.session.team, engine, updates, shortest, self.pool)
         self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
@@ -193,6 +193,7 @@ class _Training(Training):
         if complete:
             self.traffic.add(self.cycle)
             self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
+            self.synchronizer.overlap = self.pace.overlap
             self.cycle = Traffic(self.traffic.ranks)
         return complete
 

@@ -46,7 +46,13 @@ def fit(
     named: the objective and the architecture that the command line names, whose code may run; resumed: the request
     comes from a run folder, not from the command line.
     """
-    named.allow()
+    with joined(request) as ranks:
+        named.allow()
+        _fit_agreed(request, environment, resumed, ranks)
+
+
+def _fit_agreed(request: FitRequest, environment: Mapping[str, str], resumed: bool, ranks: Ranks | None) -> None:
+    """Resolve the settings, the same on all ranks, and run `fit` as this rank."""
     start = WarmStart.load(request.init_from) if request.init_from else None
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
     for name, why in without_effect(asked).items():
@@ -61,12 +67,11 @@ def fit(
     if request.print_config:
         print_settings(asked, settings, origins)
         return
-    with joined(request) as ranks:
-        if ranks:
-            settings, reason = agreed(ranks, request, settings, asked)
-            if not ranks.leads:
-                ranks.follow(request, settings, start)
-                return
+    if ranks:
+        settings, reason = agreed(ranks, request, settings, asked)
+    if ranks and not ranks.leads:
+        ranks.follow(request, settings, start)
+    else:
         _fit(request, settings, reason, start, resumed, ranks)
 
 
@@ -88,10 +93,8 @@ def _fit(
                 if ranks:
                     ranks.tidy()
                 run.finish()
-        except Exception as error:
+        except Exception:
             run.settle(SLOW)
-            if ranks and isinstance(error, DataError):
-                ranks.tidy()
             raise
         finally:
             run.tidy()
@@ -149,8 +152,14 @@ def _fit_locked(
                     console.say(f"warning     {why}; resuming from the checkpoint before it")
                 if complete:
                     console.complete(files)
+                    if ranks:
+                        ranks.job.share_folder(None)
                 else:
                     _train(request, settings, console, files, run, found, start, ranks)
+        except DataError:
+            if ranks:
+                ranks.tidy()
+            raise
         finally:
             console.close()
 

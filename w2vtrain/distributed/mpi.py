@@ -5,6 +5,7 @@ gives up. MPI itself would wait forever for a rank whose network is cut.
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -18,8 +19,8 @@ PATIENT = 0.05
 """Seconds of waiting after which a rank sleeps between two questions to MPI, so that it leaves the core to others."""
 NAP = 0.0005
 """Seconds of one such sleep."""
-LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Environment variables that launchers of MPI jobs set."""
+LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 
 
 class Mpi:
@@ -46,6 +47,12 @@ class Mpi:
             ) from error
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        started = max(int(os.environ.get(name) or 1) for name in LAUNCHED)
+        if self.size == 1 < started:
+            raise ConfigError(
+                f"distributed: the launcher started {started} processes, but {self.library} sees only one: use the"
+                " mpiexec of that library, or srun with the --mpi option that it needs"
+            )
 
     @property
     def library(self) -> str:
@@ -80,8 +87,16 @@ class Mpi:
         self._world.Abort(code)
         os._exit(code)  # MPI returned, although it must not
 
-    def finish(self) -> None:
-        """Leave the job. All ranks must do so, or the launcher reports an error."""
+    def finish(self, code: int = 0) -> None:
+        """Leave the job. All ranks must do so, or the launcher reports an error.
+
+        code: the exit code, with which the process ends if the other ranks do not leave, too. Only ranks that have
+        nothing left to do wait without a limit: rank 0 still writes the results.
+        """
+        if code or self.rank == 0:
+            limit = threading.Timer(self._timeout, os._exit, (code,))
+            limit.daemon = True
+            limit.start()
         self._mpi.Finalize()
 
     def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,13 +113,13 @@ class Mpi:
                 waited = time.monotonic() - started
                 if waited > self._timeout:
                     raise Disconnected(
-                        f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the"
-                        " same command continues from the last checkpoint"
+                        f"another rank has ended or has not answered for {self._timeout:g} s: the same command"
+                        " continues from the last checkpoint"
                     )
                 if waited > PATIENT:
                     time.sleep(NAP)
         except self._mpi.Exception as error:
-            raise Disconnected(f"rank {self.rank}: the connection to another rank is lost: {error}") from error
+            raise Disconnected(f"the connection to another rank is lost: {error}") from error
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:

@@ -16,7 +16,7 @@ from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.console import Console, Log, json_lines, warn
 from w2vtrain.commands.outputs import locked_outputs, write_results
 from w2vtrain.commands.preflight import check_apart, check_begun, check_folders, preflight
-from w2vtrain.commands.ranks import Ranks, agreed, joined
+from w2vtrain.commands.ranks import Ranks, agreed, joined, tidy
 from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
@@ -90,8 +90,7 @@ def _fit(
         try:
             with listening(run):  # from here on, every signal stops or saves the run
                 _fit_locked(request, settings, reason, run, start, resumed, ranks)
-                if ranks:
-                    ranks.tidy()
+                tidy(run, request)
                 run.finish()
         except Exception:
             run.settle(SLOW)
@@ -157,8 +156,8 @@ def _fit_locked(
                 else:
                     _train(request, settings, console, files, run, found, start, ranks)
         except DataError:
-            if ranks:
-                ranks.tidy()
+            if run:
+                tidy(run, request)
             raise
         finally:
             console.close()

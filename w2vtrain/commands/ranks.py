@@ -62,9 +62,7 @@ class Ranks:
 
     def begin(self, run: Run, request: FitRequest) -> None:
         """Create the folder of the encoded corpus, and let the other ranks begin. Called on rank 0."""
-        self._run = run
-        name = f"{NAME}-{run.journal.run}"
-        folder = Path(request.cache_dir).resolve() / name if request.cache_dir else run.folder.resolve() / CORPUS
+        self._run, folder = run, _corpus_folder(run, request)
         try:
             folder.mkdir(0o700, exist_ok=True)
         except OSError as error:
@@ -107,13 +105,6 @@ class Ranks:
         self.job.session.end()
         return replace(model, record={**model.record, "distributed": self.job.facts()})
 
-    def tidy(self) -> None:
-        """Delete the encoded corpus and the heartbeat, after the results are written. Called on rank 0."""
-        if self.job.folder:
-            rmtree(self.job.folder, ignore_errors=True)
-        if self._run:
-            (self._run.folder / HEARTBEAT).unlink(missing_ok=True)
-
     def follow(self, request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
         """Train as a rank other than 0: without held-out text, outputs and console."""
         vocabulary = None
@@ -126,6 +117,19 @@ class Ranks:
         inputs = Inputs(request.sources, (), vocabulary, start=start, grow=bool(request.grow_vocabulary))
         train(inputs, replace(settings, patience=None), execution=self.job.execution())
         self.job.session.end()
+
+
+def tidy(run: Run, request: FitRequest) -> None:
+    """Delete what ranks have left for a restart, if there were any: the encoded corpus and the heartbeat."""
+    rmtree(_corpus_folder(run, request), ignore_errors=True)
+    (run.folder / HEARTBEAT).unlink(missing_ok=True)
+
+
+def _corpus_folder(run: Run, request: FitRequest) -> Path:
+    """Return the folder in which the ranks share the encoded corpus."""
+    if request.cache_dir:
+        return Path(request.cache_dir).resolve() / f"{NAME}-{run.journal.run}"
+    return run.folder.resolve() / CORPUS
 
 
 @contextmanager

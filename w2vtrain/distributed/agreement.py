@@ -12,14 +12,14 @@ from typing import Any
 
 from w2vtrain import errors
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.errors import Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
+from w2vtrain.errors import ConfigError, Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.parallel import held_signals
 
 INTERVAL = 1.0
 """Seconds between the messages of a rank that is working. The others wait for them with a time limit."""
-LOCAL = (InputMissing, OutputError, WriteError, ResourceError)
-"""Errors that may have to do with one host only, so that their messages name the rank."""
+LOCAL = (ConfigError, InputMissing, OutputError, WriteError, ResourceError)
+"""Errors that may have to do with one rank or its host only, so that their messages name the rank."""
 Heard = Callable[[list[Any]], None]
 """Called with the latest report of every rank, in the order of ranks."""
 

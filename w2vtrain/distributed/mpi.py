@@ -93,11 +93,12 @@ class Mpi:
         code: the exit code, with which the process ends if the other ranks do not leave, too. Only ranks that have
         nothing left to do wait without a limit: rank 0 still writes the results.
         """
+        limit = threading.Timer(self._timeout, os._exit, (code,))
+        limit.daemon = True
         if code or self.rank == 0:
-            limit = threading.Timer(self._timeout, os._exit, (code,))
-            limit.daemon = True
             limit.start()
         self._mpi.Finalize()
+        limit.cancel()
 
     def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sizes that all ranks pass, and an array for the data."""

@@ -122,3 +122,8 @@ def _environment(process):
 def content(folder, name="v.txt"):
     """Return the bytes of a result."""
     return (Path(folder) / name).read_bytes()
+
+
+def names(folder):
+    """Return the names of the files in a folder, in order."""
+    return sorted(path.name for path in Path(folder).iterdir())

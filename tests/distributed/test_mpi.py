@@ -198,20 +198,23 @@ def test_command_finishes_a_run_that_was_killed_after_its_results_were_written(f
 def test_launcher_that_is_killed_or_stopped_leaves_no_ranks(folder, expected):
     for number in (signal.SIGKILL, signal.SIGSTOP):
         job = Job(folder, 2, [*WORDS, "--sync-timeout", "3"], SLOW)
-        assert job.wait_until(lambda: list(folder.glob("v.txt.run/ckpt-*")))
+        before = set(folder.glob("v.txt.run/ckpt-*"))
+        assert job.wait_until(lambda before=before: set(folder.glob("v.txt.run/ckpt-*")) - before)
         ranks, everyone = job.ranks(), job.launcher.children(recursive=True)
         for one in [job.launcher, *(everyone if number == signal.SIGSTOP else [])]:
             if one not in ranks:
                 one.send_signal(number)
         if number == signal.SIGSTOP:
             ranks[1].kill()
-        job.wait_until(lambda ranks=ranks: not any(map(_runs, ranks)), 30)
-        assert not any(map(_runs, ranks))
+        end = time.monotonic() + 60
+        while any(map(_runs, ranks)):
+            assert time.monotonic() < end, f"the ranks still run after {signal.Signals(number).name}"
+            time.sleep(0.05)
         for one in everyone:
             if _runs(one):
                 one.kill()
         job.process.kill()
-        job.process.wait()
+        job.end()
     assert run(folder, 2, WORDS).code == 0
     assert content(folder) == expected(2)
 
@@ -227,13 +230,14 @@ def _runs(process):
     [
         (["-o", "-"], 2, "distributed: the ranks need a run folder: name an output file with -o"),
         (["-o", "none/v.txt"], 73, "none/v.txt cannot be created: there is no folder none"),
-        (["-o", "c.txt"], 73, "c.txt exists"),
+        (["-o", "there.txt"], 73, "there.txt exists"),
         (["--heldout", "none.txt"], 66, "none.txt"),
         (["--alpha", "1e30"], 76, "training diverged in epoch 1 at learning rate 1e+30"),
         (["--alpha", "-1"], 78, "alpha: expected a number"),
     ],
 )
 def test_error_on_rank_0_is_reported_once(folder, words, code, message):
+    (folder / "there.txt").touch()
     ended = run(folder, 3, [*WORDS, *words])
     assert (ended.code, ended.orphans, len(ended.errors)) == (code, [], 1)
     assert ended.errors[0].startswith(f"w2vtrain: error: {message}")

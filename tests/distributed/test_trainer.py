@@ -1,5 +1,7 @@
 """Training on several ranks, which are threads here: the ledger, restarts, equal replicas, signals and errors."""
 
+import time
+
 import numpy as np
 import pytest
 from reference import first_lines
@@ -10,6 +12,7 @@ from w2vtrain.distributed.job import Job, Listener
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
 from w2vtrain.training import checkpoint
+from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import Run
@@ -30,14 +33,15 @@ def _often(monkeypatch):
 
 
 class Ranks:
-    """Runs of one text, each a call, in one folder. learned: (epoch, chunk) of every chunk that a rank has learned.
+    """Runs of one text, each a call, in one folder. learned: (epoch, chunk) of every chunk that a rank has learned;
+    epochs: (rank, Epoch) of every epoch that ended on a rank.
 
     act: called before every call of engine.learn with the rank, the number of the call on this rank, the engine and the
     signals of the rank.
     """
 
     def __init__(self, folder, text, **settings):
-        self.folder, self.text, self.learned = folder / "run", text, []
+        self.folder, self.text, self.learned, self.epochs = folder / "run", text, [], []
         self.settings = effective(
             Settings(**{"vector_size": 16, "max_vocab": 200, "epochs": 3, "threads": 1, **settings})
         )[0]
@@ -69,7 +73,10 @@ class Ranks:
 
         try:
             inputs = Inputs([self.text])
-            model = fit(inputs, self.settings, run=run, found=found, prepare=prepare, execution=job.execution())
+            events = Events(epoch=lambda epoch, _: self.epochs.append((team.rank, epoch)))
+            model = fit(
+                inputs, self.settings, events=events, run=run, found=found, prepare=prepare, execution=job.execution()
+            )
             job.session.end()
         except W2VError as error:
             told = job.tell(error)
@@ -221,3 +228,14 @@ def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):
     with pytest.raises(Stopped, match="before training"):
         run(3)
     assert not run.learned
+
+
+@pytest.mark.parametrize("settings", [{}, {"epochs": 100_000, "seconds": 0.5}])
+def test_all_ranks_have_the_same_record_and_go_by_the_clock_of_rank_0(ranks, settings):
+    """If a rank went by its own clock, ranks could disagree on whether an epoch has ended, and wait for ever."""
+    run = ranks(**settings)
+    run.act = lambda rank, *_: time.sleep(0.01 * rank)
+    run(2)
+    first, second = ([epoch for rank, epoch in run.epochs if rank == own] for own in (0, 1))
+    assert first == second
+    assert first

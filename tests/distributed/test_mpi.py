@@ -173,6 +173,14 @@ def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, 
 
 @real
 @pytest.mark.slow
+def test_rank_that_ends_before_it_has_joined_ends_the_job(folder):
+    ended = run(folder, 3, [*WORDS, "--sync-timeout", "4"], different=["false"])
+    assert (ended.code, ended.orphans) == (signal.SIGALRM, [])
+    assert names(folder) == ["c.txt"]
+
+
+@real
+@pytest.mark.slow
 def test_rank_may_prepare_for_longer_than_the_time_limit(folder):
     act = "import time; time.sleep(6)"
     slow = BEFORE.format(rank=1, module="w2vtrain.training", owner="fit", name="compile_engine", act=act)
@@ -329,6 +337,11 @@ def test_library_that_does_not_belong_to_the_launcher_is_reported(library, monke
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
     with pytest.raises(ConfigError, match="started 4 processes, but MPI 1 sees only one"):
         Mpi(9)
+
+
+def test_time_limit_of_the_start_is_lifted_once_the_rank_has_joined(library):
+    Mpi(9)
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def test_missing_package_is_reported(monkeypatch):

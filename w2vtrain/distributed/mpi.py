@@ -5,9 +5,11 @@ gives up. MPI itself would wait forever for a rank whose network is cut.
 """
 
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -39,7 +41,8 @@ class Mpi:
 
         mpi4py.rc.finalize = False  # `finish` does it, if the other ranks are there
         try:
-            from mpi4py import MPI
+            with _alarm(timeout):  # MPI waits forever for a process that ended before it joined
+                from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise ConfigError(
                 f"distributed: mpi4py finds no MPI library ({error}): load the module of your site, or install"
@@ -121,6 +124,22 @@ class Mpi:
                     time.sleep(NAP)
         except self._mpi.Exception as error:
             raise Disconnected(f"the connection to another rank is lost: {error}") from error
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Let the operating system end this process by SIGALRM if a block takes longer.
+
+    MPI holds Python's global lock while it starts, so neither a thread nor a signal handler of Python could do it.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:

@@ -16,7 +16,7 @@ from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.console import Console, Log, json_lines, warn
 from w2vtrain.commands.outputs import locked_outputs, write_results
 from w2vtrain.commands.preflight import check_apart, check_begun, check_folders, preflight
-from w2vtrain.commands.ranks import Ranks, agreed, joined
+from w2vtrain.commands.ranks import Ranks, agreed, joined, tidy
 from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
@@ -46,7 +46,13 @@ def fit(
     named: the objective and the architecture that the command line names, whose code may run; resumed: the request
     comes from a run folder, not from the command line.
     """
-    named.allow()
+    with joined(request) as ranks:
+        named.allow()
+        _fit_agreed(request, environment, resumed, ranks)
+
+
+def _fit_agreed(request: FitRequest, environment: Mapping[str, str], resumed: bool, ranks: Ranks | None) -> None:
+    """Resolve the settings, the same on all ranks, and run `fit` as this rank."""
     start = WarmStart.load(request.init_from) if request.init_from else None
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
     for name, why in without_effect(asked).items():
@@ -61,12 +67,11 @@ def fit(
     if request.print_config:
         print_settings(asked, settings, origins)
         return
-    with joined(request) as ranks:
-        if ranks:
-            settings, reason = agreed(ranks, request, settings, asked)
-            if not ranks.leads:
-                ranks.follow(request, settings, start)
-                return
+    if ranks:
+        settings, reason = agreed(ranks, request, settings, asked)
+    if ranks and not ranks.leads:
+        ranks.follow(request, settings, start)
+    else:
         _fit(request, settings, reason, start, resumed, ranks)
 
 
@@ -85,13 +90,10 @@ def _fit(
         try:
             with listening(run):  # from here on, every signal stops or saves the run
                 _fit_locked(request, settings, reason, run, start, resumed, ranks)
-                if ranks:
-                    ranks.tidy()
+                tidy(run, request)
                 run.finish()
-        except Exception as error:
+        except Exception:
             run.settle(SLOW)
-            if ranks and isinstance(error, DataError):
-                ranks.tidy()
             raise
         finally:
             run.tidy()
@@ -149,8 +151,14 @@ def _fit_locked(
                     console.say(f"warning     {why}; resuming from the checkpoint before it")
                 if complete:
                     console.complete(files)
+                    if ranks:
+                        ranks.job.share_folder(None)
                 else:
                     _train(request, settings, console, files, run, found, start, ranks)
+        except DataError:
+            if run:
+                tidy(run, request)
+            raise
         finally:
             console.close()
 

@@ -7,7 +7,7 @@ distributed/.
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import rmtree
@@ -17,7 +17,7 @@ from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
-from w2vtrain.distributed.job import Job, Listener
+from w2vtrain.distributed.job import Job
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.distributed.traces import HEARTBEAT
 from w2vtrain.embeddings.model import Model
@@ -62,9 +62,7 @@ class Ranks:
 
     def begin(self, run: Run, request: FitRequest) -> None:
         """Create the folder of the encoded corpus, and let the other ranks begin. Called on rank 0."""
-        self._run = run
-        name = f"{NAME}-{run.journal.run}"
-        folder = Path(request.cache_dir).resolve() / name if request.cache_dir else run.folder.resolve() / CORPUS
+        self._run, folder = run, _corpus_folder(run, request)
         try:
             folder.mkdir(0o700, exist_ok=True)
         except OSError as error:
@@ -107,25 +105,31 @@ class Ranks:
         self.job.session.end()
         return replace(model, record={**model.record, "distributed": self.job.facts()})
 
-    def tidy(self) -> None:
-        """Delete the encoded corpus and the heartbeat, after the results are written. Called on rank 0."""
-        rmtree(self.job.folder, ignore_errors=True)
-        if self._run:
-            (self._run.folder / HEARTBEAT).unlink(missing_ok=True)
-
     def follow(self, request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
         """Train as a rank other than 0: without held-out text, outputs and console."""
-        listener = Listener()
-        self.job.signals = listener
-        with listening(listener):  # type: ignore[arg-type]
-            vocabulary = None
-            if request.read_vocab:
-                found = Vocabulary.load(request.read_vocab)
-                vocabulary = cut_vocabulary(found, settings.min_count, settings.max_vocab)
-            self.job.share_folder()
-            inputs = Inputs(request.sources, (), vocabulary, start=start, grow=bool(request.grow_vocabulary))
-            train(inputs, replace(settings, patience=None), execution=self.job.execution())
-            self.job.session.end()
+        vocabulary = None
+        if request.read_vocab:
+            found = Vocabulary.load(request.read_vocab)
+            vocabulary = cut_vocabulary(found, settings.min_count, settings.max_vocab)
+        self.job.share_folder()
+        if self.job.folder is None:
+            return
+        inputs = Inputs(request.sources, (), vocabulary, start=start, grow=bool(request.grow_vocabulary))
+        train(inputs, replace(settings, patience=None), execution=self.job.execution())
+        self.job.session.end()
+
+
+def tidy(run: Run, request: FitRequest) -> None:
+    """Delete what ranks have left for a restart, if there were any: the encoded corpus and the heartbeat."""
+    rmtree(_corpus_folder(run, request), ignore_errors=True)
+    (run.folder / HEARTBEAT).unlink(missing_ok=True)
+
+
+def _corpus_folder(run: Run, request: FitRequest) -> Path:
+    """Return the folder in which the ranks share the encoded corpus."""
+    if request.cache_dir:
+        return Path(request.cache_dir).resolve() / f"{NAME}-{run.journal.run}"
+    return run.folder.resolve() / CORPUS
 
 
 @contextmanager
@@ -134,7 +138,7 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
 
     If an exception ends the block on any rank, all ranks end with its exit code.
     """
-    if request.distributed is None:
+    if request.distributed is None or request.print_config:
         yield None
         return
     team = Mpi(request.sync_timeout)
@@ -143,18 +147,19 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
         yield None
         return
     ranks = Ranks(team, request.sync_words)
-    try:
-        yield ranks
-    except BaseException as error:
-        code, message = explained(error)
-        if isinstance(error, W2VError) and ranks.job.tell(error):
+    with nullcontext() if ranks.leads else listening(ranks.job.signals):  # type: ignore[arg-type]
+        try:
+            yield ranks
+        except BaseException as error:
+            code, message = explained(error)
+            if isinstance(error, W2VError) and ranks.job.tell(error):
+                team.finish(code)
+                raise error if ranks.leads else Silent(code) from error
+            if message:
+                echo(f"{NAME}: error: {one_line(f'rank {team.rank}: {message}')}", err=True)
+            team.abort(code or 1)
+        else:
             team.finish()
-            raise error if ranks.leads else Silent(code) from error
-        if message:
-            echo(f"{NAME}: error: {one_line(f'rank {team.rank}: {message}')}", err=True)
-        team.abort(code or 1)
-    else:
-        team.finish()
 
 
 def agreed(ranks: Ranks, request: FitRequest, settings: Settings, asked: Settings) -> tuple[Settings, str]:

@@ -4,6 +4,7 @@ Nothing here reads or writes files. Messages are JSON, so what another rank send
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +12,14 @@ from typing import Any
 
 from w2vtrain import errors
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.errors import Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
+from w2vtrain.errors import ConfigError, Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.parallel import held_signals
 
 INTERVAL = 1.0
 """Seconds between the messages of a rank that is working. The others wait for them with a time limit."""
-LOCAL = (InputMissing, OutputError, WriteError, ResourceError)
-"""Errors that may have to do with one host only, so that their messages name the rank."""
+LOCAL = (ConfigError, InputMissing, OutputError, WriteError, ResourceError)
+"""Errors that may have to do with one rank or its host only, so that their messages name the rank."""
 Heard = Callable[[list[Any]], None]
 """Called with the latest report of every rank, in the order of ranks."""
 
@@ -95,6 +97,40 @@ def together(team: Communicator, heard: Heard | None = None) -> Iterator[Phase]:
             phase.fail(error)
     except _AgreedError as agreed:
         raise agreed.error from agreed.__cause__
+
+
+class Standby:
+    """Keeps a rank in touch with the others, from a thread, while it does work that may take long on one rank only.
+
+    All ranks make one at the same time, and end it when they are done with that work. In between, nothing else may use
+    the communicator.
+    """
+
+    def __init__(self, team: Communicator) -> None:
+        self._team, self._done = team, threading.Event()
+        self._mine: W2VError | None = None
+        self._agreed: BaseException | None = None
+        self._thread = threading.Thread(target=self._report, name="standby", daemon=True)
+        with held_signals():
+            self._thread.start()
+
+    def end(self, error: W2VError | None = None) -> None:
+        """Wait until all ranks have called this. If any rank passes an error, raise an equal one on all ranks."""
+        self._mine = error
+        self._done.set()
+        self._thread.join()
+        if self._agreed:
+            raise self._agreed
+
+    def _report(self) -> None:
+        try:
+            with together(self._team) as phase:
+                while not self._done.wait(INTERVAL / 4):
+                    phase.report()
+                if self._mine:
+                    raise self._mine
+        except BaseException as error:
+            self._agreed = error
 
 
 def share(team: Communicator, data: bytes) -> bytes:

@@ -163,8 +163,9 @@ class _Job:
             vocabulary, _ = vocabulary.with_sentence_end(sentences)
         missing = stats.tokens - layout.words
         stats = replace(stats, out_of_vocabulary=missing, cut=layout.cuts, sentences=sentences)
-        if self.progress:
-            self.progress(2 * stats.bytes_read, 2 * stats.bytes_read, stats.tokens)
+        with together(self.team):
+            if self.progress:
+                self.progress(2 * stats.bytes_read, 2 * stats.bytes_read, stats.tokens)
         return EncodedCorpus(array, vocabulary, layout.words, stats, self._sample())
 
     def _write(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import together
+from w2vtrain.distributed.agreement import Standby, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.corpus import encode_together
 from w2vtrain.distributed.pace import Pace
@@ -51,14 +51,17 @@ class Job:
 
     words: the words per rank between two synchronizations, or None to adapt them to the network.
 
-    signals: what signals ask of this rank; folder: on shared storage, for the encoded corpus; threads: of every rank.
+    signals: what signals ask of this rank; folder: on shared storage, for the encoded corpus, or None as
+    long as there is none; threads: of every rank.
     """
 
     def __init__(self, team: Communicator, words: int | None) -> None:
         self.team, self.words, self.session = team, words, Session(team)
         self.signals: Signals = Listener()
-        self.folder, self.threads = Path(), [1] * team.size
+        self.folder: Path | None = None
+        self.threads = [1] * team.size
         self.trainer: Trainer | None = None
+        self._standby: Standby | None = None
         self._agreed = self._training = False
         self._held = 0.0
 
@@ -68,6 +71,8 @@ class Job:
         about: what else must be equal; automatic: whether the number of threads was chosen automatically; then ranks
         on the same cores share them.
         """
+        with self._agreeing(), together(self.team):
+            pass
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
             "request": dict(about),
@@ -87,10 +92,14 @@ class Job:
         return replace(settings, threads=threads)
 
     def share_folder(self, folder: Path | None = None) -> None:
-        """Tell all ranks the folder that rank 0 has created. The others wait here for rank 0, and raise its errors."""
+        """Tell all ranks the folder that rank 0 has created. The others wait here for rank 0, and raise its errors.
+
+        None means that there is nothing to do, because an earlier run had finished.
+        """
         with self._agreeing(), together(self.team):
             pass
-        self.folder = Path(self._gather(str(folder))[0])
+        found = self._gather(folder and str(folder))[0]
+        self.folder = found and Path(found)
 
     def execution(self) -> Execution:
         """Return what training.fit.fit needs in order to read and train as this rank."""
@@ -115,36 +124,52 @@ class Job:
             return True
         if self._training:
             return self.session.leave(str(error), error.exit_code)
-        with suppress(W2VError), together(self.team):  # the others come to such a block next
-            raise error
-        return True
+        with suppress(W2VError):
+            self._announce(error)
+        return self._agreed
 
     def facts(self) -> dict[str, Any]:
         """Return the part of the run's record that tells how the ranks worked together."""
         assert self.trainer is not None
         return {"threads": self.threads, **self.trainer.facts()}
 
+    def _announce(self, error: W2VError) -> None:
+        """Raise an error before training on all ranks, which come to such a block next."""
+        with self._agreeing():
+            if self._standby:
+                self._standby.end(error)
+            with together(self.team):
+                raise error
+
     def _read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         """Count and encode the corpus as one of the ranks."""
 
         def progress(done: int, total: int | None, tokens: int) -> None:
-            if self.signals.stopping:
-                raise Stopped("stopped before training began: the same command continues")
+            if error := self._stopped():
+                raise error
             events.reading(done, total, tokens)
 
+        assert self.folder
         if inputs.grow or not isinstance(corpus, Corpus):
             raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
         vocabulary = inputs.vocabulary or (inputs.start.vocabulary() if inputs.start else None)
         with self._agreeing():
-            return encode_together(self.team, corpus, settings, self.folder, vocabulary, progress)
+            ids = encode_together(self.team, corpus, settings, self.folder, vocabulary, progress)
+        self._standby = Standby(self.team)  # reading held-out text and compiling may take longer than others wait
+        return ids
 
     def _train(self, *arguments: Any) -> Iterator[State]:
         """Train as one of the ranks, once all are ready."""
-        assert self.trainer is not None
-        with self._agreeing(), together(self.team):
-            pass
+        assert self.trainer
+        assert self._standby
+        with self._agreeing():
+            self._standby.end(self._stopped())
         self._training = True
         return self.trainer(*arguments)
+
+    def _stopped(self) -> Stopped | None:
+        """Return the error that ends all ranks if a signal has asked this one to stop before training."""
+        return Stopped("stopped before training began: the same command continues") if self.signals.stopping else None
 
     @contextmanager
     def _agreeing(self) -> Iterator[None]:

@@ -5,8 +5,11 @@ gives up. MPI itself would wait forever for a rank whose network is cut.
 """
 
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,6 +23,10 @@ EAGER, PATIENT = 0.001, 0.05
 sleeps between them."""
 NAP = 0.0005
 """Seconds of one such sleep."""
+LONGEST = 1.0
+"""Seconds between two questions that count as waiting; a process that was suspended has longer gaps."""
+LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 
 
 class Mpi:
@@ -38,7 +45,8 @@ class Mpi:
 
         mpi4py.rc.finalize = False  # `finish` does it, if the other ranks are there
         try:
-            from mpi4py import MPI
+            with _alarm(timeout):  # MPI waits forever for a process that ended before it joined
+                from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise ConfigError(
                 f"distributed: mpi4py finds no MPI library ({error}): load the module of your site, or install"
@@ -46,6 +54,12 @@ class Mpi:
             ) from error
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        started = max(int(os.environ.get(name) or 1) for name in LAUNCHED)
+        if self.size == 1 < started:
+            raise ConfigError(
+                f"distributed: the launcher started {started} processes, but {self.library} sees only one: use the"
+                " mpiexec of that library, or srun with the --mpi option that it needs"
+            )
 
     @property
     def library(self) -> str:
@@ -85,9 +99,18 @@ class Mpi:
         self._world.Abort(code)
         os._exit(code)  # MPI returned, although it must not
 
-    def finish(self) -> None:
-        """Leave the job. All ranks must do so, or the launcher reports an error."""
+    def finish(self, code: int = 0) -> None:
+        """Leave the job. All ranks must do so, or the launcher reports an error.
+
+        code: the exit code, with which the process ends if the other ranks do not leave, too. Only ranks that have
+        nothing left to do wait without a limit: rank 0 still writes the results.
+        """
+        limit = threading.Timer(self._timeout, os._exit, (code,))
+        limit.daemon = True
+        if code or self.rank == 0:
+            limit.start()
         self._mpi.Finalize()
+        limit.cancel()
 
     def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sizes that all ranks pass, and an array for the data."""
@@ -100,14 +123,15 @@ class Mpi:
         self.complete(self._guarded(begin))
 
     def complete(self, request: Any) -> None:
-        """Wait until an operation is complete."""
-        started = time.monotonic()
+        """Wait until an operation is complete. The time for which the process was suspended does not count."""
+        waited, last = 0.0, time.monotonic()
         while not self._guarded(request.Test):
-            waited = time.monotonic() - started
+            now = time.monotonic()
+            waited, last = waited + min(now - last, LONGEST), now
             if waited > self._timeout:
                 raise Disconnected(
-                    f"rank {self.rank}: another rank has ended or has not answered for {self._timeout:g} s: the same"
-                    " command continues from the last checkpoint"
+                    f"another rank has ended or has not answered for {self._timeout:g} s: the same command continues"
+                    " from the last checkpoint"
                 )
             if waited > EAGER:
                 time.sleep(NAP if waited > PATIENT else 0)
@@ -117,7 +141,23 @@ class Mpi:
         try:
             return call()
         except self._mpi.Exception as error:
-            raise Disconnected(f"rank {self.rank}: the connection to another rank is lost: {error}") from error
+            raise Disconnected(f"the connection to another rank is lost: {error}") from error
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Let the operating system end this process by SIGALRM if a block takes longer.
+
+    MPI holds Python's global lock while it starts, so neither a thread nor a signal handler of Python could do it.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class _Request:

@@ -5,6 +5,7 @@ Nothing here communicates between processes. Operations do what MPI's do, and ra
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,10 +55,11 @@ class Simulated:
         self._table[self.rank] = item
         try:
             self._meeting.wait(self._timeout)
-            items = list(self._table)
-            self._meeting.wait(self._timeout)
         except threading.BrokenBarrierError:
             raise Disconnected(f"rank {self.rank}: another rank has ended or does not answer") from None
+        items = list(self._table)
+        with suppress(threading.BrokenBarrierError):  # a rank that has its items may fail before others have woken up
+            self._meeting.wait(self._timeout)
         return items
 
 

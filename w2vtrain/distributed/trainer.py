@@ -88,6 +88,8 @@ class Trainer:
         self.pace.begin(len(text.words) * schedule.epochs)
         training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
         self.session.together = True
+        if self.session.team.rank and training.state.epoch == schedule.epochs:
+            yield training.state  # which the caller on rank 0 knows from the checkpoint
         try:
             while training.state.epoch < schedule.epochs and not training.is_out_of_time():
                 training.advance((events or Events()).training)
@@ -156,7 +158,6 @@ class _Training(Training):
             if self.exchange(words, ended) and wanted:
                 break
         self.close(order, tally, done)
-        self.spent = self.clock
 
     def is_late(self) -> bool:
         """Return whether the time limit has passed on rank 0."""

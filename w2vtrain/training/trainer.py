@@ -203,7 +203,7 @@ class Training:
 
     def close(self, order: Order, tally: Tally, done: int) -> None:
         """Set the state after the chunks that were dealt, when `done` words of the run are learned."""
-        before, seconds = self.state, time.monotonic() - self.started
+        before, seconds = self.state, self.elapsed() - self.spent
         self.spent += seconds
         seconds += before.seconds
         if self.dealt < len(order.chunks) and not self.is_out_of_time():

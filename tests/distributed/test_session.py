@@ -1,0 +1,115 @@
+"""The meetings of the ranks: sums, wishes to stop, errors, and the end."""
+
+import time
+
+import pytest
+
+from w2vtrain.distributed.agreement import Standby
+from w2vtrain.distributed.session import Left, Report, Session
+from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.errors import ConfigError, DataError, Disconnected
+
+
+def test_all_ranks_get_the_sums_of_all_reports_and_the_seconds_of_each():
+    def work(team):
+        found, seconds = Session(team).meet(Report(loss=team.rank, stop=team.rank == 2), (team.rank, 10 * team.rank))
+        return found.loss, found.stop, seconds.tolist()
+
+    assert run_ranks(3, work) == [(3.0, 1.0, [[0, 1, 2], [0, 10, 20]])] * 3
+
+
+def test_rank_that_leaves_tells_the_others_its_error():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        if team.rank == 1:
+            return session.leave("the disk is full", 74), session.over
+        with pytest.raises(Left) as error:
+            session.wait()
+        return str(error.value), error.value.exit_code, session.over
+
+    told = ("rank 1: the disk is full", 74, True)
+    assert run_ranks(3, work) == [told, (True, True), told]
+
+
+def test_error_of_rank_0_does_not_name_it():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        if team.rank == 0:
+            session.leave("stopped", 75)
+            return ""
+        with pytest.raises(Left) as error:
+            session.meet(Report())
+        return str(error.value)
+
+    assert run_ranks(2, work) == ["", "stopped"]
+
+
+def test_ranks_that_all_leave_raise_nothing():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        return session.leave(f"from {team.rank}", 76)
+
+    assert run_ranks(2, work) == [True, True]
+
+
+def test_rank_cannot_leave_while_the_others_exchange_other_data():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        session.together = False
+        return session.leave("no", 70)
+
+    assert run_ranks(2, work) == [False, False]
+
+
+def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        if team.rank:
+            return session.wait(), session.wait(), session.over
+        session.hold()
+        session.hold()
+        assert session.wait()
+        session.end()
+        session.end()
+        return session.over
+
+    assert run_ranks(2, work) == [True, (True, False, True)]
+
+
+@pytest.mark.parametrize(("error", "message"), [(DataError("odd"), "odd"), (ConfigError("odd"), "rank 1: odd")])
+def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message):
+    def work(team):
+        with pytest.raises(type(error)) as found:
+            Standby(team).end(error if team.rank == 1 else None)
+        return str(found.value)
+
+    assert run_ranks(3, work, timeout=20) == [message] * 3
+
+
+def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypatch):
+    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.05)
+
+    def work(team):
+        standby = Standby(team)
+        if team.rank:
+            time.sleep(1.5)
+        standby.end()
+        return True
+
+    assert run_ranks(2, work, timeout=1.0) == [True, True]
+
+
+def test_standby_raises_disconnected_if_another_rank_has_ended():
+    def work(team):
+        if team.rank:
+            raise DataError("broken")
+        with pytest.raises(Disconnected):
+            Standby(team).end()
+
+    with pytest.raises(DataError, match="broken"):
+        run_ranks(2, work, timeout=20)

@@ -1,0 +1,141 @@
+"""The exchange of rows: the rule that combines the ranks' changes, which rows are due, and when replicas are equal."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from w2vtrain.distributed.communicator import Alone
+from w2vtrain.distributed.replica import shares
+from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.distributed.synchronization import INPUT_UPDATES, LEAST, OFTEN, Synchronizer
+
+ROWS, WIDTH = 700, 5
+ROUND = 1000
+"""Words that all ranks together learn in a round."""
+
+
+class Engine:
+    """An engine with one array (ROWS, WIDTH + 1), whose last column training does not change."""
+
+    architecture = SimpleNamespace(learned=dict)
+    objective = SimpleNamespace(engine="blocks")
+    problem = SimpleNamespace(width=WIDTH)
+
+    def __init__(self, seed=0):
+        self.array = np.random.default_rng(seed).normal(size=(ROWS, WIDTH + 1)).astype(np.float32)
+
+    def state(self):
+        return {"input": self.array}
+
+
+def updates():
+    """Return updates per word: a few rows at every word, most at one in a million, in no particular order."""
+    return np.random.default_rng(1).permutation(1.0 / (1 + np.arange(ROWS)) ** 3)
+
+
+def synchronizer(team, engine):
+    return Synchronizer(team, engine, {"input": updates()}, ROUND)
+
+
+def change(rank, number, size=1.0):
+    return size * np.random.default_rng((rank, number)).normal(size=(ROWS, WIDTH)).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_replicas_are_combined_by_the_rule_in_numpy(count):
+    """Synchronize some rounds on all ranks, and compute the same with whole matrices in float64."""
+    rounds = 9
+
+    def work(team):
+        engine = Engine()
+        mine = synchronizer(team, engine)
+        for number in range(rounds):
+            engine.array[:, :WIDTH] += change(team.rank, number)
+            if mine.synchronize(ROUND, everything=number == rounds - 1):
+                mine.begin(ROUND)
+        return engine.array
+
+    found = run_ranks(count, work)
+
+    rate, order = updates(), np.argsort(-updates(), kind="stable")
+    base = max(LEAST, int((rate * ROUND > INPUT_UPDATES / OFTEN).sum()))
+    common = Engine().array[:, :WIDTH].astype(np.float64)
+    replicas, since, at = [common.copy() for _ in range(count)], np.zeros(ROWS), 0
+    for number in range(rounds):
+        for rank in range(count):
+            replicas[rank] += change(rank, number)
+        at += 1
+        due = ROWS if number == rounds - 1 else min(ROWS, base * (at & -at))
+        for row in order[:due]:
+            words = ROUND * (number + 1) - since[row]
+            share = min(1.0, max(1 / count, INPUT_UPDATES / (rate[row] * words)))
+            common[row] += share * sum(replica[row] - common[row] for replica in replicas)
+            since[row] = ROUND * (number + 1)
+            for replica in replicas:
+                replica[row] = common[row]
+        at = 0 if due == ROWS else at
+    for array in found:
+        np.testing.assert_allclose(array[:, :WIDTH], common, atol=1e-4)
+        assert np.array_equal(array, found[0])
+        assert np.array_equal(array[:, WIDTH], Engine().array[:, WIDTH])
+
+
+def test_rare_rows_take_the_sum_and_the_most_frequent_the_mean():
+    share = shares(np.array([1.0, 1e-9, 0.1, 0.0]), 1000, 4, 50.0)
+    np.testing.assert_allclose(share, [0.25, 1.0, 0.5, 1.0])
+    assert share.dtype == np.float32
+
+
+def test_share_falls_with_the_words_since_the_last_exchange():
+    found = [float(shares(np.array([0.1]), words, 8, 50.0)[0]) for words in (100, 500, 1000, 2000, 1 << 40)]
+    np.testing.assert_allclose(found, [1, 1, 1 / 2, 1 / 4, 1 / 8])
+
+
+def test_rows_of_one_rank_keep_its_changes():
+    engine = Engine()
+    mine, before = synchronizer(Alone(), engine), engine.array.copy()
+    engine.array[:, :WIDTH] += change(0, 0)
+    assert mine.synchronize(ROUND, everything=True)
+    np.testing.assert_allclose(engine.array[:, :WIDTH], before[:, :WIDTH] + change(0, 0), atol=1e-5)
+
+
+def test_all_ranks_start_from_the_arrays_of_rank_0():
+    def work(team):
+        engine = Engine(seed=team.rank)
+        synchronizer(team, engine)
+        return engine.array
+
+    assert all(np.array_equal(array, Engine(seed=0).array) for array in run_ranks(3, work))
+
+
+def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
+    engine = Engine()
+    mine = synchronizer(Alone(), engine)
+    (part,) = mine.parts
+    due = [part.due(number) for number in range(1, 17)]
+    assert due[:8] == [LEAST, 2 * LEAST, LEAST, 4 * LEAST, LEAST, 2 * LEAST, LEAST, 8 * LEAST]
+    assert due[15] == ROWS
+    for _ in range(2):
+        assert [mine.synchronize(ROUND) for _ in range(16)] == [False] * 15 + [True]
+        mine.begin(ROUND)
+
+
+def test_rows_that_a_round_updates_often_belong_to_the_base():
+    mine = synchronizer(Alone(), Engine())
+    often = int((updates() * 1e9 > INPUT_UPDATES / OFTEN).sum())
+    assert LEAST < often < ROWS
+    mine.begin(10**9)
+    assert mine.parts[0].due(1) == often
+
+
+def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():
+    def work(team):
+        engine = Engine()
+        mine = Synchronizer(team, engine, {}, ROUND)
+        engine.array[:, :WIDTH] += team.rank
+        assert mine.synchronize(ROUND)
+        return engine.array[:, :WIDTH] - Engine().array[:, :WIDTH]
+
+    for found in run_ranks(3, work):
+        np.testing.assert_allclose(found, 1.0, atol=1e-5)

@@ -5,17 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.distributed.pace import IN_FLIGHT, MOST, Pace
+from w2vtrain.distributed.pace import IN_FLIGHT, MOST, ROUNDS, WARM_UP, Pace
 from w2vtrain.training.inputs import CHUNK
+
+LONG = 10**6
+"""Chunks of a run so long that its length does not limit the interval."""
+
+
+def begun(*arguments, chunks=LONG):
+    pace = Pace(*arguments)
+    pace.begin(chunks)
+    return pace
 
 
 @given(
     st.integers(1, 9), st.integers(0, 500), st.integers(1, 50), st.lists(st.floats(0.01, 100), min_size=9, max_size=9)
 )
 def test_chunks_are_dealt_in_order_without_gaps_whatever_the_speeds(ranks, left, chunks, speeds):
-    pace = Pace(ranks, 1, chunks * CHUNK)
+    pace = begun(ranks, 1, chunks * CHUNK)
     pace.weights = np.array(speeds[:ranks]) / sum(speeds[:ranks])
-    bounds = pace.deal(left)
+    bounds = pace.deal(left, LONG)
     assert len(bounds) == ranks + 1
     assert bounds[0] == 0
     assert bounds[-1] == min(left, ranks * chunks)
@@ -24,12 +33,12 @@ def test_chunks_are_dealt_in_order_without_gaps_whatever_the_speeds(ranks, left,
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7])
 def test_equal_ranks_get_equal_numbers_of_chunks(ranks):
-    assert np.diff(Pace(ranks, 1, 5 * CHUNK).deal(1000)).tolist() == [5] * ranks
+    assert np.diff(begun(ranks, 1, 5 * CHUNK).deal(1000, LONG)).tolist() == [5] * ranks
 
 
 @pytest.mark.parametrize(("words", "chunks"), [(1, 1), (2 * CHUNK, 2), (int(2.6 * CHUNK), 3)])
 def test_given_interval_is_rounded_to_chunks_and_never_changes(words, chunks):
-    pace = Pace(2, 8, words)
+    pace = begun(2, 8, words)
     pace.adapt(np.array([1.0, 9.0]), np.array([9.0, 1.0]), np.array([5, 5]))
     assert pace.chunks == chunks
     assert pace.weights.tolist() == [0.5, 0.5]
@@ -39,19 +48,42 @@ def test_given_interval_is_rounded_to_chunks_and_never_changes(words, chunks):
     ("ranks", "threads", "least"), [(2, 1, IN_FLIGHT // 2), (4, 32, 32), (2 * IN_FLIGHT, 1, 1), (3, 1, IN_FLIGHT // 3)]
 )
 def test_shortest_interval_occupies_all_threads(ranks, threads, least):
-    assert Pace(ranks, threads).chunks == Pace(ranks, threads).least == least
+    pace = begun(ranks, threads)
+    assert pace.chunks == pace.least == least
+
+
+def test_short_runs_have_shorter_intervals():
+    assert begun(2, 1, chunks=ROUNDS * 10).chunks == 5
+    assert begun(2, 1, chunks=10).chunks == 1
+    assert begun(2, 4, chunks=10).chunks == 4
+
+
+def test_first_rounds_are_short_whatever_the_interval():
+    pace = begun(2, 1, 100 * CHUNK)
+    done = [0, 2 * WARM_UP, 10 * WARM_UP, 200 * WARM_UP, LONG]
+    assert [pace.deal(LONG, at)[-1] for at in done] == [2, 2, 10, 200, 200]
+
+
+def test_exchange_overlaps_with_learning_only_if_most_of_the_time_is_communication():
+    pace = begun(2, 1)
+    for waiting, overlap in ((0.5, False), (1.5, True), (0.5, False)):
+        pace.adapt(np.ones(2), np.full(2, waiting), np.array([10, 10]))
+        assert pace.overlap == overlap
+    pace = begun(2, 1, 64000)
+    pace.adapt(np.ones(2), np.full(2, 1.5), np.array([10, 10]))
+    assert not pace.overlap
 
 
 def adapted(waiting, times=1):
-    pace = Pace(2, 1)
+    pace = begun(2, 1)
     for _ in range(times):
         pace.adapt(np.ones(2), np.full(2, waiting), np.array([10, 10]))
     return pace.chunks // pace.least
 
 
 def test_interval_doubles_up_to_its_limit_if_communication_is_slow():
-    assert [adapted(0.5, times) for times in range(6)] == [1, 2, 4, 8, 8, 8]
-    assert MOST == 8
+    assert [adapted(0.5, times) for times in range(6)] == [1, 2, 4, 4, 4, 4]
+    assert MOST == 4
 
 
 def test_interval_keeps_if_communication_is_neither_slow_nor_quick():
@@ -59,7 +91,7 @@ def test_interval_keeps_if_communication_is_neither_slow_nor_quick():
 
 
 def test_interval_halves_if_communication_is_quick():
-    pace = Pace(2, 1)
+    pace = begun(2, 1)
     pace.chunks = 4 * pace.least
     found = []
     for _ in range(3):
@@ -69,7 +101,7 @@ def test_interval_halves_if_communication_is_quick():
 
 
 def test_waiting_for_a_slow_rank_is_not_communication_and_faster_ranks_get_more_chunks():
-    pace = Pace(2, 1)
+    pace = begun(2, 1)
     pace.adapt(np.array([1.0, 3.0]), np.array([2.2, 0.2]), np.array([30, 30]))
     assert pace.chunks == pace.least
     np.testing.assert_allclose(pace.weights, [0.75, 0.25])
@@ -78,7 +110,7 @@ def test_waiting_for_a_slow_rank_is_not_communication_and_faster_ranks_get_more_
 
 
 def test_a_cycle_in_which_a_rank_had_nothing_to_learn_changes_nothing():
-    pace = Pace(2, 1)
+    pace = begun(2, 1)
     pace.adapt(np.array([1.0, 0.0]), np.array([9.0, 9.0]), np.array([30, 0]))
     assert pace.chunks == pace.least
     assert pace.weights.tolist() == [0.5, 0.5]

@@ -1,10 +1,12 @@
 """The exchange of rows: the rule that combines the ranks' changes, which rows are due, and when replicas are equal."""
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.simulated import run_ranks
@@ -22,7 +24,8 @@ class Engine:
     objective = SimpleNamespace(engine="blocks")
     problem = SimpleNamespace(width=WIDTH)
 
-    def __init__(self, seed=0):
+    def __init__(self, seed=0, threads=1):
+        self.schedule = SimpleNamespace(threads=threads)
         self.array = np.random.default_rng(seed).normal(size=(ROWS, WIDTH + 1)).astype(np.float32)
 
     def state(self):
@@ -52,8 +55,7 @@ def test_replicas_are_combined_by_the_rule_in_numpy(count):
         mine = synchronizer(team, engine)
         for number in range(rounds):
             engine.array[:, :WIDTH] += change(team.rank, number)
-            if mine.synchronize(ROUND, everything=number == rounds - 1):
-                mine.begin(ROUND)
+            mine.synchronize(ROUND, everything=number == rounds - 1)
         return engine.array
 
     found = run_ranks(count, work)
@@ -118,15 +120,45 @@ def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
     assert due[15] == ROWS
     for _ in range(2):
         assert [mine.synchronize(ROUND) for _ in range(16)] == [False] * 15 + [True]
-        mine.begin(ROUND)
 
 
 def test_rows_that_a_round_updates_often_belong_to_the_base():
-    mine = synchronizer(Alone(), Engine())
+    mine = Synchronizer(Alone(), Engine(), {"input": updates()}, 10**9)
     often = int((updates() * 1e9 > INPUT_UPDATES / OFTEN).sum())
     assert LEAST < often < ROWS
-    mine.begin(10**9)
     assert mine.parts[0].due(1) == often
+
+
+def test_changes_made_while_rows_are_exchanged_are_kept():
+    """Rare rows take all changes of all ranks, whether these are exchanged at once or during the next round."""
+
+    def work(team, overlap):
+        engine = Engine()
+        mine = Synchronizer(team, engine, {"input": np.full(ROWS, 1e-9)}, ROUND)
+        mine.overlap = overlap
+        for number in range(5):
+            engine.array[:, :WIDTH] += change(team.rank, number)
+            mine.poll()
+            mine.synchronize(ROUND, everything=number == 4)
+        return engine.array
+
+    at_once, later = (run_ranks(3, lambda team, o=overlap: work(team, o)) for overlap in (False, True))
+    for array in later:
+        assert np.array_equal(array, later[0])
+        np.testing.assert_allclose(array, at_once[0], atol=1e-4)
+
+
+def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):
+    monkeypatch.setattr(synchronization, "FEW", 10)
+    found = []
+    for threads in (1, 3):
+        with ThreadPoolExecutor(threads) as pool:
+            engine = Engine(threads=threads)
+            mine = Synchronizer(Alone(), engine, {"input": updates()}, ROUND, pool if threads > 1 else None)
+            engine.array[:, :WIDTH] += change(0, 0)
+            mine.synchronize(ROUND)
+            found.append(engine.array)
+    assert np.array_equal(*found)
 
 
 def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():

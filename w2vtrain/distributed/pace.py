@@ -10,7 +10,7 @@ import numpy as np
 from w2vtrain.training.inputs import CHUNK
 
 IN_FLIGHT = 128
-"""Chunks that all ranks together learn between two synchronizations of the most frequent rows, if the text is long."""
+"""Chunks that all ranks together learn between two synchronizations, on long texts and if the network allows it."""
 ROUNDS = 200
 """Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
 WARM_UP = 20

@@ -2,8 +2,9 @@
 
     python docs/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
     python docs/distributed_runs.py speed enwiki8.txt
+    python docs/distributed_runs.py model docs/distributed.png
 
-Each command prints one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
+The first two print one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
 only on what they learn between two synchronizations, not on how they communicate, so a machine with few cores can
 measure many ranks. Speed needs a machine on which nothing else runs; for two hosts, which are network namespaces, it
 needs root.
@@ -115,11 +116,49 @@ def timed(launcher: list[str], corpus: str, options: list[str]) -> dict[str, Any
     return {"words_per_second": round(record["words_per_second"]), **{name: about.get(name) for name in names}}
 
 
+BYTES, COPYING = 12.9e6, 0.85e-9
+"""Bytes of an exchange (100 dimensions, 68,000 words), and seconds per byte that one core takes to copy and add it."""
+HOSTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def predicted(hosts: int, speed: float, words: float, gigabits: float) -> float:
+    """Return the words per second of all hosts together, by a model with three terms per round.
+
+    speed: words per second of one host; words: learned by all hosts between two exchanges. A round takes the time to
+    learn its words, to copy and add the rows, and to send them around a ring, 2 (K - 1) / K times.
+    """
+    ring = 2 * (hosts - 1) / hosts / (gigabits * 1e9 / 8)
+    exchange = BYTES * (COPYING + ring) if hosts > 1 else 0.0
+    return words / (words / (hosts * speed) + exchange)
+
+
+def model(path: Path) -> None:
+    """Print the prediction for hosts of one core and of 16, and plot it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    for axes, (name, speed) in zip(
+        figure.subplots(1, 2), {"one core per host": 4.5e6, "16 cores per host": 50e6}.items(), strict=True
+    ):
+        for gigabits in (1, 10, 100):
+            for words, style in ((512e3, "-"), (8e6, "--")):
+                found = [predicted(hosts, speed, words, gigabits) for hosts in HOSTS]
+                print(f"{name}, {gigabits} Gbit/s, {words:,.0f} words: " + ", ".join(f"{x / 1e6:.1f}" for x in found))
+                color = {1: "tab:red", 10: "tab:blue", 100: "tab:green"}[gigabits]
+                axes.plot(HOSTS, found, style, color=color, label=f"{gigabits} Gbit/s, {words / 1e6:g}M words")
+        axes.plot(HOSTS, [hosts * speed for hosts in HOSTS], ":", color="gray", label="no communication")
+        axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="words per second", title=name)
+        axes.set_xticks(HOSTS, [str(hosts) for hosts in HOSTS])
+        axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
-    """Run one of the two measurements."""
+    """Run one of the measurements, or draw the model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["accuracy", "speed"])
-    parser.add_argument("corpus")
+    parser.add_argument("what", choices=["accuracy", "speed", "model"])
+    parser.add_argument("corpus", help="the text; for the model, the picture to write")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--rule", choices=[*RULES], default="limit")
@@ -127,6 +166,9 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=["vector_size=100", "epochs=3"], metavar="NAME=VALUE")
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
+    if given.what == "model":
+        model(Path(given.corpus))
+        return
     settings = dict(pair.split("=", 1) for pair in given.set)
     if given.what == "accuracy":
         found = accuracy(given.corpus, given.ranks, given.seeds, given.rule, given.words, settings)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.distributed.pace import IN_FLIGHT, MOST, ROUNDS, WARM_UP, Pace
+from w2vtrain.distributed.pace import FEWEST, IN_FLIGHT, MOST, ROUNDS, WARM_UP, Pace
 from w2vtrain.training.inputs import CHUNK
 
-LONG = 10**6
+LONG = 10**7
 """Chunks of a run so long that its length does not limit the interval."""
 
 
@@ -82,8 +82,15 @@ def adapted(waiting, times=1):
 
 
 def test_interval_doubles_up_to_its_limit_if_communication_is_slow():
-    assert [adapted(0.5, times) for times in range(6)] == [1, 2, 4, 4, 4, 4]
-    assert MOST == 4
+    assert [adapted(0.5, times) for times in range(9)] == [1, 2, 4, 8, 16, 32, 64, 64, 64]
+    assert MOST == 64
+
+
+def test_interval_leaves_a_minimum_of_rounds():
+    pace = begun(2, 1, chunks=FEWEST * 2 * 150)
+    for _ in range(3):
+        pace.adapt(np.ones(2), np.full(2, 0.5), np.array([10, 10]))
+    assert pace.chunks == 150
 
 
 def test_interval_keeps_if_communication_is_neither_slow_nor_quick():

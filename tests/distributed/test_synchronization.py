@@ -10,7 +10,7 @@ from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.simulated import run_ranks
-from w2vtrain.distributed.synchronization import INPUT_UPDATES, LEAST, OFTEN, Synchronizer
+from w2vtrain.distributed.synchronization import INPUT_UPDATES, LEAST, OFTEN, PIECES, Synchronizer
 
 ROWS, WIDTH = 700, 5
 ROUND = 1000
@@ -146,6 +146,43 @@ def test_changes_made_while_rows_are_exchanged_are_kept():
     for array in later:
         assert np.array_equal(array, later[0])
         np.testing.assert_allclose(array, at_once[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_exchange_of_many_rows_takes_memory_for_few_messages(monkeypatch, overlap):
+    def work(team):
+        engine = Engine()
+        mine = synchronizer(team, engine)
+        mine.overlap = overlap
+        for number in range(16):
+            engine.array[:, :WIDTH] += change(team.rank, number)
+            complete = mine.synchronize(ROUND)
+        assert complete
+        return engine.array, len(mine.parts[0]._buffers)
+
+    whole = run_ranks(2, work)[0][0]
+    monkeypatch.setattr(synchronization, "PIECE", 20 * WIDTH)
+    array, messages = run_ranks(2, work)[0]
+    assert messages == PIECES
+    if overlap:
+        np.testing.assert_allclose(array, whole, atol=1e-2)
+    else:
+        assert np.array_equal(array, whole)
+
+
+def test_rank_that_fails_waits_for_the_exchange_but_keeps_its_weights():
+    def work(team):
+        engine = Engine()
+        mine = synchronizer(team, engine)
+        mine.overlap = True
+        engine.array[:, :WIDTH] += change(team.rank, 0)
+        before = engine.array.copy()
+        mine.synchronize(ROUND)
+        mine.drain()
+        mine.drain()
+        return np.array_equal(engine.array, before)
+
+    assert run_ranks(2, work, timeout=20) == [True, True]
 
 
 def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):

@@ -185,6 +185,23 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
     assert run.every_chunk_once()  # nothing was learned again
 
 
+def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monkeypatch):
+    run, pause = ranks(epochs=100_000, seconds=0.2), Run.pause
+
+    def stopped(self, arrays, about, milestone=False):
+        state = about()["state"]
+        self.stopping = self.stopping or (state["chunks"] == 0 and state["spent"] >= 0.2)
+        pause(self, arrays, about, milestone)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "pause", stopped)
+        with pytest.raises(Stopped):
+            run(2)
+    learned = len(run.learned)
+    run(2)
+    assert len(run.learned) == learned > 0
+
+
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
     run = ranks()
     monkeypatch.setattr(Run, "_save_in_background", lambda self, *_: self.save())

@@ -20,6 +20,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.communicator import Communicator, Request
 from w2vtrain.distributed.replica import Rows, apply_changes, apply_later, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
 
 LEAST = 64
@@ -50,18 +51,29 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
     output row and of each input row of the hidden vector, except for WINDOW_UPDATES and ALL_CANDIDATES. Arrays that are
     not in the result count as updated at every step: biases, the input rows of architectures that compose them, and the
-    output rows of objectives that score all words.
+    output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
     """
     windows, found = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
     contexts = (windows.left + windows.right) * ((windows.size + 1) / 2 if windows.shrink else windows.size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
-        draws = engine.objective.draws(kept / kept.sum())
+        draws = _draws(engine.objective, kept / kept.sum(), engine.output_rows)
         candidates = draws.sum()
         found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if not composes(engine.architecture):
         found["input"] = kept * contexts * candidates
+    return found
+
+
+def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:
+    """Return what `draws` of an objective returns. Raise ConfigError if that is not one number per output row."""
+    found = np.asarray(objective.draws(targets), np.float64)
+    if found.shape != (rows,) or not (np.isfinite(found) & (found >= 0)).all():
+        raise ConfigError(
+            f"{type(objective).__name__}.draws returns an array of shape {found.shape}; expected a number from 0 on for"
+            f" each of {rows:,} output rows"
+        )
     return found
 
 

@@ -14,7 +14,7 @@ IN_FLIGHT = 128
 ROUNDS = 200
 """Minimum number of rounds of a run: shorter texts have fewer chunks in flight."""
 WARM_UP = 20
-"""At the beginning of a run, a round has at most 1 / WARM_UP of the chunks learned before it, but at least one per rank.
+"""At the beginning of a run, a round has at most 1 / WARM_UP of the chunks learned before it, but one per rank or more.
 New weights change most, so they are combined most often."""
 MOST = 4
 """Longest automatic interval, as a multiple of the shortest one after the beginning of a run: see WARM_UP."""

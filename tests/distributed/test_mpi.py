@@ -1,5 +1,6 @@
 """Real MPI ranks that are killed, stopped, signaled and started with different settings; and the time limits of MPI."""
 
+import math
 import os
 import random
 import signal
@@ -9,6 +10,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hosts import mpiexec
 from jobs import Job, content, names, run
@@ -307,7 +309,7 @@ class Request:
 @pytest.fixture
 def library(monkeypatch):
     """Replace mpi4py by a library of one rank, or of as many as its attribute says; return it."""
-    world = SimpleNamespace(Get_rank=lambda: 0, Get_size=lambda: 1)
+    world = SimpleNamespace(Get_rank=lambda: 0, Get_size=lambda: 1, Ibarrier=lambda: Request(0))
     found = SimpleNamespace(
         COMM_WORLD=world, Exception=RuntimeError, Get_library_version=lambda: "MPI 1\nmore", Finalize=lambda: None
     )
@@ -350,19 +352,29 @@ def test_missing_package_is_reported(monkeypatch):
         Mpi(9)
 
 
-@pytest.mark.parametrize(("rank", "code", "limited"), [(0, 0, True), (1, 0, False), (1, 74, True)])
-def test_rank_that_waits_too_long_for_others_to_leave_ends(library, monkeypatch, rank, code, limited):
-    codes = []
+@pytest.mark.parametrize(("rank", "code", "leaves"), [(0, 0, False), (1, 0, True), (1, 74, False)])
+def test_only_a_rank_that_has_nothing_to_do_waits_for_others_to_leave_without_a_limit(library, rank, code, leaves):
+    left, came = [], time.monotonic() + 0.3 if leaves else math.inf
     library.COMM_WORLD.Get_rank = lambda: rank
-    library.Finalize = lambda: time.sleep(0.5)
-    monkeypatch.setattr(os, "_exit", codes.append)
+    library.COMM_WORLD.Ibarrier = lambda: SimpleNamespace(Test=lambda: time.monotonic() > came)
+    library.Finalize = lambda: left.append(True)
     Mpi(0.1).finish(code)
-    assert codes == [code] * limited
+    assert left == [True] * leaves
 
 
-def test_time_limit_does_not_end_a_rank_that_has_left(library, monkeypatch):
-    codes = []
-    monkeypatch.setattr(os, "_exit", codes.append)
-    Mpi(0.1).finish()
-    time.sleep(0.3)
-    assert codes == []
+def test_time_limit_of_the_end_is_lifted_once_the_rank_has_left(library):
+    limits = []
+    library.Finalize = lambda: limits.append(signal.getitimer(signal.ITIMER_REAL)[0])
+    Mpi(9).finish()
+    assert 0 < limits[0] <= 9
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_error_of_the_library_during_an_exchange_raises_disconnected(library):
+    def test():
+        raise library.Exception("no route to host")
+
+    library.IN_PLACE = None
+    library.COMM_WORLD.Iallreduce = lambda *_: SimpleNamespace(Test=test)
+    with pytest.raises(Disconnected, match="lost: no route to host"):
+        Mpi(9).begin_sum(np.zeros(1)).poll()

@@ -65,6 +65,15 @@ def test_rank_cannot_leave_while_the_others_exchange_other_data():
     assert run_ranks(2, work) == [False, False]
 
 
+def test_rank_that_cannot_reach_the_others_leaves_without_an_error():
+    def work(team):
+        session = Session(team)
+        session.meet(Report())
+        return team.rank == 0 and session.leave("the disk is full", 74)
+
+    assert run_ranks(2, work, timeout=0.5) == [False, False]
+
+
 def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
     def work(team):
         session = Session(team)

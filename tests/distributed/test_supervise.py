@@ -239,6 +239,15 @@ def test_commands_that_cannot_be_supervised_are_refused(w2vtrain_here, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
+def test_results_that_are_being_written_are_signs_of_life(tmp_path, run_folder):
+    traces, found = Traces(run_folder, tmp_path / "v.bin.json"), set()
+    for seconds in (1, 2, 3):
+        (tmp_path / ".v.bin.tmp-1-00000000").touch()
+        os.utime(tmp_path / ".v.bin.tmp-1-00000000", (seconds, seconds))
+        found.add(traces.changes())
+    assert len(found) == 3
+
+
 def test_damaged_newest_checkpoint_does_not_count(tmp_path, run_folder):
     traces = Traces(run_folder, tmp_path / "v.bin.json")
     assert traces.ledger() == Ledger()

@@ -5,12 +5,25 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reference import problem_of
 
+from w2vtrain.architectures.contract import Architecture
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.simulated import run_ranks
-from w2vtrain.distributed.synchronization import INPUT_UPDATES, LEAST, OFTEN, Synchronizer
+from w2vtrain.distributed.synchronization import (
+    INPUT_UPDATES,
+    LEAST,
+    OFTEN,
+    PIECES,
+    WINDOW_UPDATES,
+    Synchronizer,
+    expected_updates,
+)
+from w2vtrain.engines.windows import Windows
+from w2vtrain.errors import ConfigError
+from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
 ROWS, WIDTH = 700, 5
 ROUND = 1000
@@ -148,6 +161,43 @@ def test_changes_made_while_rows_are_exchanged_are_kept():
         np.testing.assert_allclose(array, at_once[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("overlap", [False, True])
+def test_exchange_of_many_rows_takes_memory_for_few_messages(monkeypatch, overlap):
+    def work(team):
+        engine = Engine()
+        mine = synchronizer(team, engine)
+        mine.overlap = overlap
+        for number in range(16):
+            engine.array[:, :WIDTH] += change(team.rank, number)
+            complete = mine.synchronize(ROUND)
+        assert complete
+        return engine.array, len(mine.parts[0]._buffers)
+
+    whole = run_ranks(2, work)[0][0]
+    monkeypatch.setattr(synchronization, "PIECE", 20 * WIDTH)
+    array, messages = run_ranks(2, work)[0]
+    assert messages == PIECES
+    if overlap:
+        np.testing.assert_allclose(array, whole, atol=1e-2)
+    else:
+        assert np.array_equal(array, whole)
+
+
+def test_rank_that_fails_waits_for_the_exchange_but_keeps_its_weights():
+    def work(team):
+        engine = Engine()
+        mine = synchronizer(team, engine)
+        mine.overlap = True
+        engine.array[:, :WIDTH] += change(team.rank, 0)
+        before = engine.array.copy()
+        mine.synchronize(ROUND)
+        mine.drain()
+        mine.drain()
+        return np.array_equal(engine.array, before)
+
+    assert run_ranks(2, work, timeout=20) == [True, True]
+
+
 def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):
     monkeypatch.setattr(synchronization, "FEW", 10)
     found = []
@@ -159,6 +209,46 @@ def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch
             mine.synchronize(ROUND)
             found.append(engine.array)
     assert np.array_equal(*found)
+
+
+COUNTS = np.array([40, 20, 20, 10, 5, 5])
+
+
+@pytest.mark.parametrize("name", [name for name in objectives() if engine_of(name) == "windows"])
+def test_window_objectives_know_how_often_their_rows_are_candidates(name):
+    options = option_defaults(name)
+    text = np.array([0, 1, 2, 0, -1, 3, 0, 1, -1], np.int32)
+    found = build(name, problem_of(COUNTS, tokens=text), options).draws(COUNTS / COUNTS.sum())
+    nodes = [0.1, 0.2, 0.4, 0.6, 1.0] if name.startswith("hs") else []  # of the Huffman tree, from the rarest on
+    np.testing.assert_allclose(found[: len(nodes)], nodes)
+    if "negative" in options:
+        words = found[len(nodes) :]
+        assert len(words) == len(COUNTS)
+        assert words.sum() == pytest.approx(1 + options["negative"])
+        assert (np.diff(words) <= 1e-9).all()
+    else:
+        assert len(found) == len(nodes)
+
+
+@pytest.mark.parametrize("draws", [np.ones(5), np.full(6, np.nan), -np.ones(6)])
+def test_wrong_draws_of_an_objective_are_reported(draws):
+    objective = SimpleNamespace(engine="windows", draws=lambda _: draws)
+    engine = SimpleNamespace(windows=Windows(), objective=objective, output_rows=len(COUNTS))
+    with pytest.raises(ConfigError, match="draws returns"):
+        expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
+
+
+@pytest.mark.parametrize(("pairs", "factor"), [(True, 6.0), (False, WINDOW_UPDATES)])
+def test_updates_of_rows_follow_the_frequency_of_words(pairs, factor):
+    """With windows of 3 words on both sides on average, a word is in 6 windows, each with two candidates here."""
+    objective = SimpleNamespace(engine="windows", draws=lambda targets: 2 * targets)
+    architecture = SimpleNamespace(pairs=lambda: pairs, vectors=Architecture.vectors)
+    engine = SimpleNamespace(
+        windows=Windows(size=5), objective=objective, architecture=architecture, output_rows=len(COUNTS)
+    )
+    found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
+    np.testing.assert_allclose(found["input"], 6 * 2 * COUNTS / 100)
+    np.testing.assert_allclose(found["output"], factor * 2 * COUNTS / 100)
 
 
 def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():

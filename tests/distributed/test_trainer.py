@@ -1,6 +1,9 @@
 """Training on several ranks, which are threads here: the ledger, restarts, equal replicas, signals and errors."""
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +13,8 @@ from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
 from w2vtrain.distributed.job import Job, Listener
 from w2vtrain.distributed.simulated import run_ranks
-from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
+from w2vtrain.distributed.trainer import _Training
+from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
@@ -185,6 +189,23 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
     assert run.every_chunk_once()  # nothing was learned again
 
 
+def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monkeypatch):
+    run, pause = ranks(epochs=100_000, seconds=0.2), Run.pause
+
+    def stopped(self, arrays, about, milestone=False):
+        state = about()["state"]
+        self.stopping = self.stopping or (state["chunks"] == 0 and state["spent"] >= 0.2)
+        pause(self, arrays, about, milestone)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "pause", stopped)
+        with pytest.raises(Stopped):
+            run(2)
+    learned = len(run.learned)
+    run(2)
+    assert len(run.learned) == learned > 0
+
+
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
     run = ranks()
     monkeypatch.setattr(Run, "_save_in_background", lambda self, *_: self.save())
@@ -220,6 +241,19 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
     run_ranks(3, rank, timeout=60)
     said = "rank 2: the text is gone"
     assert sorted(ended) == [(0, 65, said), (1, 65, said), (2, 65, "the text is gone")]
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_thread_of_a_rank_that_stalls_is_named(overlap):
+    """Two chunks for three threads leave the second one without work."""
+    training, released = object.__new__(_Training), threading.Event()
+    training.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
+    training.synchronizer = SimpleNamespace(overlap=overlap, poll=lambda: None)
+    training.learn = lambda order, part, thread: released.wait(20) if thread == 2 else None
+    with ThreadPoolExecutor(3) as training.pool:
+        with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
+            training.learn_all(None, slice(0, 2))
+        released.set()
 
 
 def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):

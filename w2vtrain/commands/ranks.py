@@ -4,6 +4,7 @@ Rank 0 runs `fit` as usual: it owns the run folder, the outputs and the console.
 distributed/.
 """
 
+import faulthandler
 import json
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.distributed.traces import HEARTBEAT
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress
-from w2vtrain.errors import OutputError, UsageError, W2VError, WriteError, reason
+from w2vtrain.errors import OutputError, Stalled, UsageError, W2VError, WriteError, reason
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.terminal import NAME, echo, one_line
 from w2vtrain.text.vocab import Vocabulary
@@ -53,7 +54,7 @@ class Ranks:
     def __init__(self, team: Mpi, words: int | None) -> None:
         self.team, self.job = team, Job(team, words)
         self._run: Run | None = None
-        self._beat, self._started = 0.0, time.monotonic()
+        self._beat = 0.0
 
     @property
     def leads(self) -> bool:
@@ -153,6 +154,8 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
         except BaseException as error:
             code, message = explained(error)
             if isinstance(error, W2VError) and ranks.job.tell(error):
+                if isinstance(error, Stalled) and not ranks.leads:
+                    faulthandler.dump_traceback()  # to which the message refers that rank 0 prints
                 team.finish(code)
                 raise error if ranks.leads else Silent(code) from error
             if message:

@@ -49,10 +49,9 @@ class Listener:
 class Job:
     """One rank of a distributed run.
 
-    words: the words per rank between two synchronizations, or None to adapt them to the network.
-
-    signals: what signals ask of this rank; folder: on shared storage, for the encoded corpus, or None as
-    long as there is none; threads: of every rank.
+    words: the words per rank between two synchronizations, or None to adapt them to the network; signals: what signals
+    ask of this rank; folder: on shared storage, for the encoded corpus, or None if there is none yet; threads: of every
+    rank.
     """
 
     def __init__(self, team: Communicator, words: int | None) -> None:

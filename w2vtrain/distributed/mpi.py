@@ -4,12 +4,12 @@ Operations do not block: while a rank waits, it asks MPI whether the operation i
 gives up. MPI itself would wait forever for a rank whose network is cut.
 """
 
+import math
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -72,8 +72,8 @@ class Mpi:
 
     def begin_sum(self, array: np.ndarray) -> Request:
         """Begin to add up the arrays of all ranks."""
-        request = self._guarded(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
-        return _Request(self, request, array)
+        request = self.guarded(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
+        return _Request(self, request, array, self._timeout)
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
@@ -100,17 +100,17 @@ class Mpi:
         os._exit(code)  # MPI returned, although it must not
 
     def finish(self, code: int = 0) -> None:
-        """Leave the job. All ranks must do so, or the launcher reports an error.
+        """Leave the job when all ranks do. Without that, the launcher reports an error.
 
-        code: the exit code, with which the process ends if the other ranks do not leave, too. Only ranks that have
-        nothing left to do wait without a limit: rank 0 still writes the results.
+        code: the exit code of this rank. If the other ranks do not come within the time limit, return without having
+        left. Only ranks that have nothing left to do wait without a limit: rank 0 still writes the results.
         """
-        limit = threading.Timer(self._timeout, os._exit, (code,))
-        limit.daemon = True
-        if code or self.rank == 0:
-            limit.start()
-        self._mpi.Finalize()
-        limit.cancel()
+        limit = self._timeout if code or self.rank == 0 else math.inf
+        with suppress(Disconnected):
+            # Finalize holds Python's global lock and keeps a core busy, so the ranks wait for one another before it.
+            self.complete(self.guarded(self._world.Ibarrier), limit)
+            with _alarm(self._timeout):
+                self._mpi.Finalize()
 
     def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sizes that all ranks pass, and an array for the data."""
@@ -120,23 +120,26 @@ class Mpi:
 
     def _wait(self, begin: Callable[[], Any]) -> None:
         """Begin an operation and wait until it is complete."""
-        self.complete(self._guarded(begin))
+        self.complete(self.guarded(begin), self._timeout)
 
-    def complete(self, request: Any) -> None:
-        """Wait until an operation is complete. The time for which the process was suspended does not count."""
+    def complete(self, request: Any, limit: float) -> None:
+        """Wait until an operation is complete. Raise Disconnected after `limit` seconds.
+
+        The time for which the process was suspended does not count.
+        """
         waited, last = 0.0, time.monotonic()
-        while not self._guarded(request.Test):
+        while not self.guarded(request.Test):
             now = time.monotonic()
             waited, last = waited + min(now - last, LONGEST), now
-            if waited > self._timeout:
+            if waited > limit:
                 raise Disconnected(
-                    f"another rank has ended or has not answered for {self._timeout:g} s: the same command continues"
+                    f"another rank has ended or has not answered for {limit:g} s: the same command continues"
                     " from the last checkpoint"
                 )
             if waited > EAGER:
                 time.sleep(NAP if waited > PATIENT else 0)
 
-    def _guarded(self, call: Callable[[], Any]) -> Any:
+    def guarded(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""
         try:
             return call()
@@ -163,16 +166,16 @@ def _alarm(seconds: float) -> Iterator[None]:
 class _Request:
     """A sum that MPI computes. The array is kept, because MPI writes to it."""
 
-    def __init__(self, team: Mpi, request: Any, array: np.ndarray) -> None:
-        self._team, self._request, self._array = team, request, array
+    def __init__(self, team: Mpi, request: Any, array: np.ndarray, timeout: float) -> None:
+        self._team, self._request, self._array, self._timeout = team, request, array, timeout
 
     def poll(self) -> None:
         """Let MPI make progress."""
-        self._request.Test()
+        self._team.guarded(self._request.Test)
 
     def wait(self) -> None:
         """Wait until the sum is complete."""
-        self._team.complete(self._request)
+        self._team.complete(self._request, self._timeout)
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:

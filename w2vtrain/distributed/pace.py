@@ -15,15 +15,18 @@ ROUNDS, FEWEST = 200, 100
 """Minimum numbers of rounds of a run, for the shortest and the longest interval. With 100 rounds, 8 ranks lost 1 point
 of analogy accuracy on texts of 5 and of 17 million words, with 50 rounds 2 to 3 points."""
 WARM_UP = 20
-"""A round has at most 1 / WARM_UP of the chunks that are done before, because new weights change most."""
+"""At the beginning of a run, a round has at most 1 / WARM_UP of the chunks learned before it, but one per rank or more.
+New weights change most, so they are combined most often."""
 MOST = 64
-"""Longest automatic interval, as a multiple of the shortest. Only long texts have enough rounds for it."""
+"""Longest automatic interval, as a multiple of the shortest one after the beginning of a run. Only long texts have
+enough rounds for it: see FEWEST."""
 TOO_SLOW, QUICK = 0.25, 0.05
 """Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""
 HALF = 0.5
-"""Share of the time spent in communication above which it goes on while ranks learn. Below, that takes longer."""
+"""Share of the time spent in communication above which rows are exchanged while ranks learn the next round. Below it,
+that would take longer than waiting for the exchange."""
 EVEN = 0.9
-"""Ranks whose speeds differ by less than this ratio get equal numbers of chunks."""
+"""Ranks get equal numbers of chunks if the slowest has at least this fraction of the speed of the fastest."""
 
 
 @dataclass
@@ -39,15 +42,18 @@ class Pace:
     threads: int
     words: int | None = None
     chunks: int = 1  # per rank and round, on average
-    least: int = 1  # the shortest automatic interval, in chunks per rank
-    longest: int = 1
+    least: int = 1  # the shortest automatic interval after the beginning of the run, in chunks per rank
+    longest: int = 1  # the longest one
     cost: float = 0.0  # the share of the time spent in communication in the last cycle
 
     def __post_init__(self) -> None:
         self.weights = np.full(self.ranks, 1 / self.ranks)
 
     def begin(self, chunks: int) -> None:
-        """Choose the interval for a run of this many chunks in all epochs. Every thread learns at least one."""
+        """Choose the interval for a run of this many chunks in all epochs.
+
+        An automatic interval has at least one chunk for every thread, except at the beginning of the run: see WARM_UP.
+        """
         self.least = max(self.threads, min(IN_FLIGHT, chunks // ROUNDS) // self.ranks, 1)
         self.longest = max(self.least, min(MOST * self.least, chunks // (FEWEST * self.ranks)))
         self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
@@ -60,7 +66,7 @@ class Pace:
     def deal(self, left: int, done: int) -> np.ndarray:
         """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left.
 
-        done: the chunks of the whole run that are done. The first rounds are shorter.
+        done: the chunks of the whole run that are done. The first rounds are shorter: see WARM_UP.
         """
         chunks = min(self.chunks, max(1, done // (WARM_UP * self.ranks)))
         total = min(left, self.ranks * chunks)

@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.errors import W2VError
+from w2vtrain.errors import Disconnected, W2VError
 
 
 @dataclass
 class Report:
     """What one rank reports; `Session.meet` returns the sum over all ranks.
 
-    words, loss, examples, cpu: of the round that ends; stop, save: whether a signal asks for it; ended: whether the run
+    loss, examples, cpu: of the round that ends; stop, save: whether a signal asks for it; ended: whether the run
     has ended for this rank; busy: whether rank 0 is at work, so that the others wait for its next report; failed:
     whether the rank leaves because of an error; elapsed: seconds of training so far, reported by rank 0 only.
     """
 
-    words: float = 0
     loss: float = 0
     examples: float = 0
     cpu: float = 0
@@ -79,9 +78,12 @@ class Session:
         return found, by_rank
 
     def leave(self, message: str, code: int) -> bool:
-        """Tell the other ranks about an error that ends this one. Return False if they wait for other data instead."""
+        """Tell the other ranks about an error that ends this one.
+
+        Return False if they wait for other data instead, or cannot be reached.
+        """
         if self.together:
-            with suppress(Left):
+            with suppress(Left, Disconnected):
                 self.meet(Report(failed=1), error=(message, code))
         return self.over
 

@@ -5,9 +5,9 @@ Nothing here trains or decides when a round of training ends. replica.py has the
 Each matrix is ordered by how often its rows are updated. After every round, the `base` most frequent rows are
 exchanged; after every second round twice as many, after every fourth round four times as many, and so on, as in
 pWord2Vec (Ji et al. 2019, "Parallelizing word2vec in shared and distributed memory"). When all rows are due, a cycle
-ends, and all replicas are equal. Since a word's frequency falls in inverse proportion to its rank, every row beyond the
-base is updated about equally often between two of its exchanges, and seldom enough for the changes to be summed. The
-base does not grow with the interval, so longer intervals mean less traffic.
+ends, and all replicas are equal. Since the frequency of words falls in inverse proportion to their place in this order,
+every row beyond the base is updated about equally often between two of its exchanges, and seldom enough for the changes
+to be summed. The base does not grow with the interval, so longer intervals mean less traffic.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -20,52 +20,69 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.communicator import Communicator, Request
 from w2vtrain.distributed.replica import Rows, apply_changes, apply_later, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
 
 LEAST = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
 PIECE = 1 << 22
-"""Values per message, 16 MiB: this bounds the memory that an exchange takes."""
+"""Values per message, 16 MiB."""
+PIECES = 4
+"""Messages per array that may be on their way at once. More rows are exchanged one message after another, so an
+exchange takes memory for 2 * PIECES messages per array at most."""
 INPUT_UPDATES, OUTPUT_UPDATES = 300.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
 OFTEN = 4
-"""Rows belong to the base if the shortest round updates them more often than the limit divided by this."""
+"""Rows belong to the base if a round of the shortest automatic interval updates them more often than the limit divided
+by this."""
+WINDOW_UPDATES = 4.0
+"""The number of updates that one update of an output row counts as if a window makes one example, as with CBOW, rather
+than one per context word. It was measured: with 1, CBOW lost 2 points of analogy accuracy on 8 ranks."""
+ALL_CANDIDATES = 6.0
+"""The number of updates that one example counts as for its input rows if the objective scores all words, instead of the
+number of its candidates."""
+FEW = 1000
+"""Rows below which a rank uses one thread only."""
 
 
 def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, np.ndarray]:
     """Return how often each row of the engine's arrays is updated per word of the corpus, by the name of the array.
 
-    Every pair of a hidden vector and a candidate updates one row of each matrix. Arrays that are not listed are updated
-    at every step.
+    The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
+    output row and of each input row of the hidden vector, except for WINDOW_UPDATES and ALL_CANDIDATES. Arrays that are
+    not in the result count as updated at every step: biases, the input rows of architectures that compose them, and the
+    output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
     """
     windows, found = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
     contexts = (windows.left + windows.right) * ((windows.size + 1) / 2 if windows.shrink else windows.size)
-    candidates = CANDIDATES
+    candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
-        draws = engine.objective.draws(kept / kept.sum())
+        draws = _draws(engine.objective, kept / kept.sum(), engine.output_rows)
         candidates = draws.sum()
-        found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else MEAN)
+        found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if not composes(engine.architecture):
         found["input"] = kept * contexts * candidates
     return found
 
 
-MEAN = 4.0
-"""Updates that an update of an output row counts as if all context words of a window make one example. With 1, CBOW
-lost 2 points of analogy accuracy on 8 ranks."""
-CANDIDATES = 6.0
-"""Updates that an example counts as for its input rows if the objective scores all words."""
-FEW = 1000
-"""Rows below which a rank uses one thread only."""
+def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:
+    """Return what `draws` of an objective returns. Raise ConfigError if that is not one number per output row."""
+    found = np.asarray(objective.draws(targets), np.float64)
+    if found.shape != (rows,) or not (np.isfinite(found) & (found >= 0)).all():
+        raise ConfigError(
+            f"{type(objective).__name__}.draws returns an array of shape {found.shape}; expected a number from 0 on for"
+            f" each of {rows:,} output rows"
+        )
+    return found
 
 
 class Part:
     """One array that the ranks exchange.
 
-    limit: the number of updates that are summed in full; words: what all ranks together learn in the shortest round;
-    base: rows that are exchanged after every round; since: (R,) the words that all ranks had learned at each row's last
-    exchange.
+    limit: the number of updates that are summed in full; words: what all ranks together learn in a round of the
+    shortest automatic interval; base: rows that are exchanged after every round; since: (R,) float64, the words that
+    all ranks had learned at each row's last exchange.
     """
 
     def __init__(self, rows: Rows, limit: float, words: float) -> None:
@@ -105,14 +122,15 @@ class Pending(NamedTuple):
 class Synchronizer:
     """The exchange of rows between the replicas of all ranks.
 
-    overlap: let the exchange of a round go on while the next one is learned; bytes: sent by this rank so far.
+    overlap: let the exchange of a round go on while the next one is learned; bytes: of this rank's changes that were
+    exchanged so far, without what the algorithm of the communicator adds.
     """
 
     def __init__(
         self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
-        """words: what all ranks together learn in the shortest round; pool: the rank's threads, if it has several."""
+        """words: see Part; pool: the rank's threads, if it has several."""
         self.team, self.overlap, self.pool, self.bytes = team, False, pool, 0
         self.threads = engine.schedule.threads
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
@@ -151,11 +169,12 @@ class Synchronizer:
             one.request.poll()
 
     def _begin(self, part: Part, count: int, at_once: bool) -> None:
-        """Begin to combine the first `count` rows of an array; if `at_once`, piece after piece, until it is done."""
+        """Begin to combine the first `count` rows of an array. If `at_once` or for many rows, also finish, by piece."""
         rows, columns = part.rows, part.rows.common.shape[1]
         share = shares(rows.updates[:count], self._words - part.since[:count], self.team.size, part.limit)
         part.since[:count] = self._words
         step = max(1, PIECE // columns)
+        at_once = at_once or count > PIECES * step
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
             own, total = part.buffers(0 if at_once else first // step, some.stop - first)
@@ -167,6 +186,12 @@ class Synchronizer:
             self._pending.append(Pending(rows, rows.order[some], share[some], total, request, own if later else None))
             if at_once:
                 self._finish()
+
+    def drain(self) -> None:
+        """Wait for the exchanges that have begun, without changing the replica: MPI requires it after an error, too."""
+        for one in self._pending:
+            one.request.wait()
+        self._pending = []
 
     def _finish(self) -> None:
         """Wait for the exchanges that have begun, and change the replica."""

@@ -94,7 +94,7 @@ class Traces:
         """Return the modification times of all that changes while a run is at work.
 
         They are only compared with one another: the clocks of the storage and of this host may differ. A finished part
-        or checkpoint changes the folder that it is in.
+        or checkpoint changes the folder that it is in. Results have temporary names while they are written.
         """
         entries: list[Path] = []
         for folder in self._folders():
@@ -103,6 +103,8 @@ class Traces:
         for temporary in self.folder.glob(".tmp-*"):  # a checkpoint that is being written
             with suppress(OSError):
                 entries += temporary.iterdir()
+        with suppress(OSError):
+            entries += self.record.parent.glob(".*.tmp-*")  # results that are being written, which may take long
         return frozenset((str(path), time) for path in entries if (time := modified(path)) is not None)
 
     def _folders(self) -> list[Path]:

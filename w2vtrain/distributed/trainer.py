@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -19,12 +20,12 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
-from w2vtrain.errors import Stalled
+from w2vtrain.errors import Disconnected, Stalled, W2VError
 from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
 
-TICK = 0.001
-"""Seconds between two looks at an exchange that goes on while other threads learn."""
+TICK, LONGEST = 0.001, 1.0
+"""Seconds between two looks at the threads that learn: while an exchange goes on, and otherwise."""
 FEW = 4
 """Chunks that a rank of one thread learns between two looks at an exchange that goes on."""
 
@@ -43,8 +44,8 @@ class Traffic:
     """What the ranks have done.
 
     learning, waiting, chunks: (ranks,) seconds of learning and of communication, which includes waiting for slower
-    ranks, and chunks learned; rounds: synchronizations; bytes: sent by one rank in all of them; interval: the last
-    number of chunks per rank and round.
+    ranks, and chunks learned; rounds: synchronizations; bytes: of one rank's changes that were exchanged in them;
+    interval: the last number of chunks per rank and round.
     """
 
     ranks: int
@@ -88,14 +89,20 @@ class Trainer:
         self.pace.begin(len(text.words) * schedule.epochs)
         training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
         self.session.together = True
-        if self.session.team.rank and training.state.epoch == schedule.epochs:
+        if self.session.team.rank and training.has_ended():
             yield training.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            while training.state.epoch < schedule.epochs and not training.is_out_of_time():
+            while not training.has_ended():
                 training.advance((events or Events()).training)
                 yield training.state
                 if not self.session.wait():
                     return
+        except Disconnected:
+            raise
+        except W2VError:
+            with suppress(Disconnected):
+                training.synchronizer.drain()
+            raise
         finally:
             training.close_pool()
 
@@ -103,7 +110,8 @@ class Trainer:
         """Return what the ranks have done, as JSON types, for the run's record.
 
         words_per_second: of learning, by rank; communication: the share of the time that the ranks spent in
-        communication, which includes waiting for slower ranks; bytes_per_synchronization: sent by each rank.
+        communication, which includes waiting for slower ranks; bytes_per_synchronization: of each rank's changes, on
+        average; words_per_synchronization: the last interval, per rank. Only complete cycles count.
         """
         traffic, total = self.traffic, float((self.traffic.learning + self.traffic.waiting).sum())
         speeds = traffic.chunks * self.words_per_chunk / np.maximum(traffic.learning, 1e-9)
@@ -168,6 +176,7 @@ class _Training(Training):
         began, first = time.monotonic(), self.dealt
         bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
         self.dealt = int(bounds[-1])
+        rates = self.rates(order, slice(self.dealt - 1, self.dealt))
         mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
@@ -180,8 +189,8 @@ class _Training(Training):
         self.cycle.learning += learning
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)
-        words, alpha = int(order.words[first : self.dealt].sum()), self.schedule.rate(order.before[first] / self.total)
-        return Slice(found.loss, int(found.examples), words, float(alpha), found.cpu), found.stop + found.save > 0
+        words, alpha = int(order.words[first : self.dealt].sum()), float(rates[-1])
+        return Slice(found.loss, int(found.examples), words, alpha, found.cpu), found.stop + found.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
@@ -190,9 +199,9 @@ class _Training(Training):
         self.session.together = True
         self.waited += time.monotonic() - began
         self.cycle.rounds += 1
-        self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
         if complete:
             self.traffic.add(self.cycle)
+            self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
             self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
             self.synchronizer.overlap = self.pace.overlap
             self.cycle = Traffic(self.traffic.ranks)
@@ -210,17 +219,18 @@ class _Training(Training):
         if self.pool is None:
             return self.learn_alone(order, part)
         bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
-        parts = [slice(*bound) for bound in pairwise(bounds)]
-        work = [
-            self.pool.submit(self.learn, order, part, thread)
-            for thread, part in enumerate(parts) if part.start < part.stop
-        ]  # fmt: skip
-        end, missing = time.monotonic() + self.schedule.stall_timeout, set(work)
-        while missing and time.monotonic() < end:
+        work = {
+            self.pool.submit(self.learn, order, slice(first, end), thread): thread
+            for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
+        }  # fmt: skip
+        waited, missing = 0.0, set(work)
+        while missing and waited < self.schedule.stall_timeout:
             self.synchronizer.poll()
-            _, missing = wait(missing, TICK)
+            began = time.monotonic()
+            _, missing = wait(missing, TICK if self.synchronizer.overlap else LONGEST)
+            waited += min(time.monotonic() - began, LONGEST)  # a process that was suspended has not stalled
         if missing:
-            thread = next(thread for thread, one in enumerate(work) if one in missing)
+            thread = min(work[one] for one in missing)
             raise Stalled(STALLED.format(thread=thread, seconds=self.schedule.stall_timeout))
         return _sum([one.result() for one in work])
 

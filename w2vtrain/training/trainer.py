@@ -84,7 +84,7 @@ def train(
     end: see `check_finite`.
     """
     training = Training(engine, text, schedule, state or State(), pause)
-    while training.state.epoch < schedule.epochs and not training.is_out_of_time():
+    while not training.has_ended():
         training.advance((events or Events()).training)
         yield training.state
 
@@ -172,6 +172,10 @@ class Training:
             return self.total
         return min(self.total, max(done, round(done * self.schedule.seconds / max(self.elapsed(), 1e-9))))
 
+    def has_ended(self) -> bool:
+        """Return whether nothing is left to learn: all epochs are complete, or the time limit has passed."""
+        return self.state.epoch >= self.schedule.epochs or self.is_out_of_time()
+
     def is_out_of_time(self) -> bool:
         """Return whether the time limit of the schedule has passed."""
         return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
@@ -241,12 +245,16 @@ class Training:
             if self.pause():
                 return
 
-    def learn(self, order: Order, part: slice, thread: int) -> Slice:
-        """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
+    def rates(self, order: Order, part: slice) -> np.ndarray:
+        """Return the learning rate of each chunk of a slice, (n,) float64."""
         done = order.before[part] / self.total
         if self.schedule.seconds is not None:  # the elapsed share of the time, if larger
             np.maximum(done, min(1.0, self.elapsed() / self.schedule.seconds), out=done)
-        rates, started = self.schedule.rate(done), time.thread_time()
+        return np.asarray(self.schedule.rate(done))
+
+    def learn(self, order: Order, part: slice, thread: int) -> Slice:
+        """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
+        rates, started = self.rates(order, part), time.thread_time()
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
         cpu = time.thread_time() - started
         return Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)

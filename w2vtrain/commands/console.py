@@ -321,6 +321,8 @@ class Console:
                 f" time in communication, {ranks['bytes_per_synchronization']:,} bytes after every"
                 f" {ranks['words_per_synchronization']:,} words per rank"
             )
+            if ranks["communication"] > 0.5:
+                self.say("            fewer ranks, a faster network or larger --sync-words would waste less time")
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
         self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
         for output in outputs:

@@ -32,7 +32,7 @@ exec "${mpiexec[@]}" bash rank "$@"
 """
 """A launcher that waits for hosts, as a batch system does. The file `hosts` says how to reach them."""
 RANK = f'exec {shlex.quote(sys.executable)} -m w2vtrain "$@" 2>> said-$PMI_RANK'
-"""A rank keeps its messages in a file on shared storage: those of a rank without a network do not reach the launcher."""
+"""Every rank writes its messages to a file on shared storage, because without a network the launcher gets none."""
 SUPERVISE = [
     sys.executable, "-m", "w2vtrain", "supervise", "--hang", "30", "--grace", "2", "--attempts", "20", "--",
     "bash", "start", *FIT,
@@ -104,11 +104,6 @@ def said(folder):
     return [[line for line in found if line.startswith("w2vtrain: error")] for found in lines]
 
 
-def reached(folder, cluster, host, sent):
-    """Return a function that says whether a host has sent this many bytes, or, if None, whether reading has begun."""
-    return (folder / "v.txt.run").exists if sent is None else lambda: cluster.sent(host) >= sent
-
-
 def wait_for_end(ranks):
     """Wait until the ranks have ended by themselves; return the seconds that each needed, 0 for those that are gone."""
     began, took = time.monotonic(), {}
@@ -127,20 +122,34 @@ def running(process):
     return False
 
 
-def draw(seed, sent):
-    """Return the host that is disturbed and the bytes that it has sent by then."""
-    chance = random.Random(seed)
-    host = chance.randrange(2)
-    return host, chance.random() * sent[host]
-
-
-def report(*what):
-    """Print what happened, for pytest -s."""
-    print("\n   ", *what, sep=" | ")
-
-
 def supervised(ended):
-    return [line for line in ended.said.replace("\r", "\n").splitlines() if line.startswith("supervise")]
+    """Return what `supervise` said after the first start."""
+    return [line[12:] for line in ended.said.replace("\r", "\n").splitlines() if line.startswith("supervise")][1:]
+
+
+class Moment(NamedTuple):
+    """When which host is disturbed: when it has sent a fraction of its bytes, or, at 0, when reading begins."""
+
+    host: int
+    fraction: float
+
+    @classmethod
+    def drawn(cls, seed):
+        chance = random.Random(seed)
+        return cls(chance.randrange(2), chance.random())
+
+    def wait(self, job, folder, cluster, sent):
+        """Wait for the moment; return the ranks."""
+
+        def come():
+            began = (folder / "v.txt.run").exists()
+            return began and cluster.sent(self.host) >= self.fraction * sent[self.host] and len(job.ranks()) == 2
+
+        assert job.wait_until(come, LIMIT), job.said()
+        return job.ranks()
+
+
+READING = [Moment(0, 0), Moment(1, 0)]
 
 
 def test_hosts_on_a_slow_network_give_the_bytes_of_ranks_on_one_host(folder, undisturbed):
@@ -149,43 +158,50 @@ def test_hosts_on_a_slow_network_give_the_bytes_of_ranks_on_one_host(folder, und
     assert result(folder) == undisturbed[0]
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("how", ["killed"])
-def test_run_continues_on_other_hosts_after_one_was_lost(folder, undisturbed, seed, how):
+@pytest.mark.parametrize(
+    ("how", "moment"),
+    [
+        *(("kill", Moment.drawn(seed)) for seed in (0, 1, 4)),
+        *(("lose", Moment.drawn(seed)) for seed in (2, 3)),
+        ("kill", READING[0]), ("lose", READING[1]),
+    ],
+)  # fmt: skip
+def test_run_continues_on_other_hosts_after_one_was_lost(folder, undisturbed, how, moment):
     expected, sent = undisturbed
-    host, moment = draw(seed, sent)
     with hosts(2, RATE) as cluster:
         use(folder, cluster)
         job = Command(folder, SUPERVISE)
-        assert job.wait_until(lambda: len(job.ranks()) == 2, LIMIT), job.said()
-        ranks = job.ranks()
-        assert job.wait_until(reached(folder, cluster, host, moment), LIMIT), job.said()
+        ranks = moment.wait(job, folder, cluster, sent)
         (folder / "hosts").unlink()
-        cluster.kill(host)
+        getattr(cluster, how)(moment.host)
         took = wait_for_end(ranks)
     with hosts(2, RATE) as other:
         use(folder, other)
         ended = job.end(LIMIT)
-    report(seed, host, f"{moment / sent[host]:.0%}", took, said(folder), *supervised(ended)[1:])
+    print("", how, *moment, took, said(folder), *supervised(ended), sep=" | ")
     assert (ended.code, ended.orphans) == (0, []), (ended.said, said(folder))
+    assert "start 2" in ended.said
     assert result(folder) == expected
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_ranks_end_by_themselves_while_the_network_is_cut_and_continue_after(folder, undisturbed, seed):
+@pytest.mark.parametrize(
+    ("moment", "starts"), [(Moment.drawn(5), 1), (Moment.drawn(6), 2), (Moment.drawn(7), 1), (READING[1], 1)]
+)
+def test_ranks_end_while_the_network_is_cut_and_continue_when_it_is_mended(folder, undisturbed, moment, starts):
+    """starts: the number of starts before the network is mended."""
     expected, sent = undisturbed
-    host, moment = draw(seed, sent)
     with hosts(2, RATE) as cluster:
         use(folder, cluster)
         job = Command(folder, SUPERVISE)
-        assert job.wait_until(lambda: len(job.ranks()) == 2, LIMIT), job.said()
-        ranks = job.ranks()
-        assert job.wait_until(reached(folder, cluster, host, moment), LIMIT), job.said()
-        cluster.cut(host)
+        ranks = moment.wait(job, folder, cluster, sent)
+        cluster.cut(moment.host)
         took = wait_for_end(ranks)
-        report(seed, host, f"{moment / sent[host]:.0%}", took, said(folder), job.said())
-        cluster.mend(host)
+        assert "without a sign of life" not in job.said()
+        alone = said(folder)
+        job.wait_until(lambda: f"start {starts}\n" in job.said().replace(":", "\n"), LIMIT)
+        cluster.mend(moment.host)
         ended = job.end(LIMIT)
-    report(seed, host, f"{moment / sent[host]:.0%}", took, said(folder), *supervised(ended)[1:])
+    print("", "cut", *moment, took, alone, *supervised(ended), sep=" | ")
+    assert all(any(why in "".join(errors) for why in LOST) for errors in alone), alone
     assert (ended.code, ended.orphans) == (0, []), (ended.said, said(folder))
     assert result(folder) == expected

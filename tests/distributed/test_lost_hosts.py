@@ -150,7 +150,7 @@ class Moment(NamedTuple):
 
 
 def test_hosts_on_a_slow_network_give_the_bytes_of_ranks_on_one_host(folder, undisturbed):
-    ended = run(folder, 2, FIT)
+    ended = run(folder, 2, [*FIT, "--sync-timeout", "300"])
     assert ended.code == 0, ended.said
     assert result(folder) == undisturbed[0]
 

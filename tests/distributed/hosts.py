@@ -94,8 +94,16 @@ class Hosts:
         self._in_login("ip", "link", "set", f"port{host}", "up")
 
     def kill(self, host: int) -> None:
-        """Kill every process of a host. The login node learns it at once; after `cut`, as little as of a lost host."""
+        """Kill every process of a host. The login node learns it at once."""
         psutil.Process(self.pids[host]).kill()
+
+    def lose(self, host: int) -> None:
+        """Kill every process of a host as a power failure does: its connections and remote shells stay silent."""
+        self.cut(host)
+        for process in psutil.process_iter(["cmdline"]):
+            if (process.info["cmdline"] or [])[:3] == ["nsenter", "--target", str(self.pids[host])]:
+                process.suspend()
+        self.kill(host)
 
     def sent(self, host: int) -> int:
         """Return the bytes that a host has sent over the network so far."""

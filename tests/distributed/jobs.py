@@ -50,20 +50,13 @@ class Ended:
         return [line for line in self.said.replace("\r", "\n").splitlines() if line.startswith("w2vtrain: error")]
 
 
-class Job:
-    """A job in a folder, in a session of its own, as a batch system starts it.
+class Command:
+    """A command that runs in a folder, in a session of its own, as a batch system starts it."""
 
-    ranks: their number; words: the command line of w2vtrain; disturbance: Python code that every rank runs first, which
-    knows `rank` and `at(round, act)`; different: words before the program of the last rank only, for mpiexec.
-    """
-
-    def __init__(self, folder, ranks, words, disturbance="", different=()):
+    def __init__(self, folder, words):
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        program = [sys.executable, "-c", SCRIPT.format(disturbance=disturbance), *map(str, words)]
-        first = ["-n", str(ranks - bool(different)), *program]
-        last = [":", "-n", "1", *different, *program] if different else []
         self.process = subprocess.Popen(
-            [str(mpiexec()), *first, *last], cwd=folder, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            list(map(str, words)), cwd=folder, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
             start_new_session=True,
         )  # fmt: skip
         self.launcher = psutil.Process(self.process.pid)
@@ -103,6 +96,20 @@ class Job:
         self._log.close()
         assert code is not None, f"the job hangs after {seconds} s:\n{said}"
         return Ended(code, said, orphans)
+
+
+class Job(Command):
+    """A job of several ranks, without a supervisor.
+
+    ranks: their number; words: the command line of w2vtrain; disturbance: Python code that every rank runs first, which
+    knows `rank` and `at(round, act)`; different: words before the program of the last rank only, for mpiexec.
+    """
+
+    def __init__(self, folder, ranks, words, disturbance="", different=()):
+        program = [sys.executable, "-c", SCRIPT.format(disturbance=disturbance), *words]
+        first = ["-n", ranks - bool(different), *program]
+        last = [":", "-n", 1, *different, *program] if different else []
+        super().__init__(folder, [mpiexec(), *first, *last])
 
 
 def run(folder, ranks, words, disturbance="", different=()):

@@ -33,6 +33,7 @@ from w2vtrain.distributed.trainer import Trainer
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.errors import Diverged
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.fit import Execution, effective, fit
@@ -69,10 +70,15 @@ def accuracy(
                 trainer.session.end()
                 return model if team.rank == 0 else None, trainer.facts()
 
-            with patch.object(synchronization, "shares", RULES[rule]):
-                model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
+            about = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
+            try:
+                with patch.object(synchronization, "shares", RULES[rule]):
+                    model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
+            except Diverged as error:
+                yield {**about, "failed": str(error)}
+                continue
             facts = {name: facts.get(name) for name in ("words_per_synchronization", "bytes_per_synchronization")}
-            yield {"ranks": count, "seed": seed, "rule": rule, "settings": settings, **scores(model), **facts}
+            yield {**about, **scores(model), **facts}
 
 
 def scores(model: Model) -> dict[str, float]:

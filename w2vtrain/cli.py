@@ -207,7 +207,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
     help="Time from SIGTERM to SIGKILL.",
 )  # fmt: skip
 @click.option(
-    "--attempts", type=click.IntRange(1), default=3, show_default=True, metavar="N",
+    "--attempts", type=click.IntRange(1), default=10, show_default=True, metavar="N",
     help="Give up after N starts in a row in which the run did not advance.",
 )  # fmt: skip
 @click.option(

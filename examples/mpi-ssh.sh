@@ -7,4 +7,4 @@
 # come back. Without it, leave its name out and run the same command: any number of hosts continues the run.
 hosts=${1:?expected the hosts, separated by commas, then the arguments of fit}
 shift
-exec w2vtrain supervise --attempts 10 -- mpiexec -hosts "$hosts" -ppn 1 w2vtrain fit "$@" --distributed mpi
+exec w2vtrain supervise -- mpiexec -hosts "$hosts" -ppn 1 w2vtrain fit "$@" --distributed mpi

@@ -52,7 +52,7 @@ class Limits:
 
     hang: float = 300.0
     grace: float = 30.0
-    attempts: int = 3
+    attempts: int = 10
     stop: str = ""
 
 

@@ -129,6 +129,7 @@ def tab(browser):
     tab.close()
 
 
+@pytest.mark.slow
 def test_pages_have_no_error_broken_image_or_cut_text_at_two_widths_in_light_and_dark(site, pages, tab, tmp_path):
     """Check for console errors, broken images and text off the screen. W2V_SCREENSHOTS=DIR keeps the screenshots."""
     page, troubles = tab

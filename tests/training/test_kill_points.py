@@ -90,9 +90,9 @@ print(json.dumps({"killed": killed}))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [14, pytest.param(1, marks=pytest.mark.slow)])
 def test_run_killed_before_any_disk_change_is_finished_by_the_same_command(tmp_path, step):
-    """Kill before every seventh change; in the slow test, before every change."""
+    """Kill before every 14th change; in the slow test, before every change."""
     first_lines(200, tmp_path / "text.txt")
     settings = ["--vector-size", "8", "--epochs", "2", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), str(step), *settings]

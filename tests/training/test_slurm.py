@@ -153,3 +153,44 @@ exec {shlex.join(whole)} "$@"
     assert "resumed     from a checkpoint" in second
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
     assert not folder.exists()
+
+
+def test_ranks_that_srun_starts_save_on_a_signal_and_resume_to_the_same_bytes(cluster, tmp_path):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if not mpiexec:
+        pytest.skip("mpiexec is not installed")
+    first_lines(3000, tmp_path / "text.txt")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "w2vtrain").write_text(f'#!/bin/bash\nexec {shlex.join([sys.executable, "-m", "w2vtrain"])} "$@"\n')
+    (tools / "w2vtrain").chmod(0o755)
+    environment = {**cluster, "PATH": f"{tools}:{cluster['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(*words):
+        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    fit = ["--epochs", "60", "--threads", "1", "--vector-size", "16", "--sync-words", "2000"]
+    run(mpiexec, "-n", "2", "w2vtrain", "fit", "text.txt", "-o", "whole.bin", *fit, "--distributed", "mpi")
+    script = ["--nodes=1", "--ntasks-per-node=2", "--cpus-per-task=1", "-o", "log", ROOT / "examples/slurm-mpi.sh"]
+    job = run("sbatch", "--parsable", *script, "text.txt", "-o", "vectors.bin", *fit, "--checkpoint-every", "0").strip()
+    folder = tmp_path / "vectors.bin.run"
+
+    def about():
+        return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
+
+    try:
+        wait_for(lambda: checkpoint.numbers(folder), "checkpoint")
+        run("scancel", "--signal=TERM", "--batch", job)
+        wait_for(lambda: about()["Restarts"] == "1", "requeueing")
+        assert checkpoint.numbers(folder)
+        wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
+    finally:
+        subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)
+    said = (tmp_path / "log").read_text()
+    assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
+    assert "resumed     from a checkpoint" in said
+    assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert not folder.exists()

@@ -1,4 +1,4 @@
-"""Run examples/slurm.sh on a one-node SLURM cluster that the test starts: the job is signaled, requeued and resumed."""
+"""Run the job scripts of examples/ on a one-node SLURM that a test starts: jobs are signaled, requeued and resumed."""
 
 import contextlib
 import getpass
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,34 @@ def cluster():
         yield environment
 
 
+def succeed(environment, folder, *words):
+    """Run a command that must succeed, and return its output."""
+    done = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def signaled_once(environment, job, folder):
+    """Signal a job once it has saved, wait until it is requeued and has finished, and return its log."""
+    run, saved = partial(succeed, environment, folder), folder / "vectors.bin.run"
+
+    def about():
+        return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
+
+    try:
+        wait_for(lambda: checkpoint.numbers(saved), "checkpoint")
+        run("scancel", "--signal=TERM", "--batch", job)
+        wait_for(lambda: about()["Restarts"] == "1", "requeueing")
+        assert checkpoint.numbers(saved)
+        wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
+    finally:
+        subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)
+    said = (folder / "log").read_text()
+    assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
+    assert not saved.exists()
+    return said
+
+
 def test_signaled_job_is_requeued_and_resumes_to_the_same_bytes(cluster, tmp_path):
     first_lines(3000, tmp_path / "text.txt")
     tools, settings = tmp_path / "tools", ["--epochs", "3", "--threads", "1", "--vector-size", "16"]
@@ -123,36 +152,17 @@ exec {shlex.join(whole)} "$@"
     (tools / "w2vtrain").chmod(0o755)
     environment = {**cluster, "PATH": f"{tools}:{cluster['PATH']}", "PYTHONPATH": str(ROOT)}
 
-    def run(*words):
-        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+    run = partial(succeed, environment, tmp_path)
     run("w2vtrain", "fit", "text.txt", "-o", "whole.bin", *settings)
     script = ["--cpus-per-task=1", "-o", "log", ROOT / "examples/slurm.sh"]
     fit = ["text.txt", "-o", "vectors.bin", *settings, "--checkpoint-every", "0"]
     job = run("sbatch", "--parsable", *script, *fit).strip()
-    folder = tmp_path / "vectors.bin.run"
-
-    def about():
-        return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
-
-    try:
-        wait_for(lambda: checkpoint.numbers(folder), "checkpoint")
-        run("scancel", "--signal=TERM", "--batch", job)
-        wait_for(lambda: about()["Restarts"] == "1", "requeueing")
-        assert checkpoint.numbers(folder)
-        wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
-    finally:
-        subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)
-    said = (tmp_path / "log").read_text()
-    assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
+    said = signaled_once(environment, job, tmp_path)
     first, second = said.split("restarts 1\n")
     assert first.startswith("restarts 0\n")
     assert "stopped and saved" in first
     assert "resumed     from a checkpoint" in second
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
-    assert not folder.exists()
 
 
 def test_ranks_that_srun_starts_save_on_a_signal_and_resume_to_the_same_bytes(cluster, tmp_path):
@@ -167,30 +177,11 @@ def test_ranks_that_srun_starts_save_on_a_signal_and_resume_to_the_same_bytes(cl
     (tools / "w2vtrain").chmod(0o755)
     environment = {**cluster, "PATH": f"{tools}:{cluster['PATH']}", "PYTHONPATH": str(ROOT)}
 
-    def run(*words):
-        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+    run = partial(succeed, environment, tmp_path)
     fit = ["--epochs", "60", "--threads", "1", "--vector-size", "16", "--sync-words", "2000"]
     run(mpiexec, "-n", "2", "w2vtrain", "fit", "text.txt", "-o", "whole.bin", *fit, "--distributed", "mpi")
     script = ["--nodes=1", "--ntasks-per-node=2", "--cpus-per-task=1", "-o", "log", ROOT / "examples/slurm-mpi.sh"]
     job = run("sbatch", "--parsable", *script, "text.txt", "-o", "vectors.bin", *fit, "--checkpoint-every", "0").strip()
-    folder = tmp_path / "vectors.bin.run"
-
-    def about():
-        return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
-
-    try:
-        wait_for(lambda: checkpoint.numbers(folder), "checkpoint")
-        run("scancel", "--signal=TERM", "--batch", job)
-        wait_for(lambda: about()["Restarts"] == "1", "requeueing")
-        assert checkpoint.numbers(folder)
-        wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
-    finally:
-        subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)
-    said = (tmp_path / "log").read_text()
-    assert (about()["JobState"], about()["ExitCode"]) == ("COMPLETED", "0:0"), said
+    said = signaled_once(environment, job, tmp_path)
     assert "resumed     from a checkpoint" in said
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
-    assert not folder.exists()

@@ -76,7 +76,7 @@ class Job:
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
             "request": dict(about),
             "versions": {name: text for name, text in versions().items() if name != "platform"},
-            "code": {"of w2vtrain": source_hash()[:16], **_own_code(settings)},
+            "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
         }
         place = [socket.gethostname(), cores_of_process()]
         found = self._gather({"about": mine, "place": place})
@@ -189,7 +189,7 @@ def _own_code(settings: Settings) -> dict[str, str]:
     found = {}
     for kind, name in (("objective", settings.objective), ("architecture", settings.architecture)):
         with suppress(OSError):
-            found[f"of the {kind}"] = sha256(Path(name).read_bytes()).hexdigest()[:16]
+            found[f"code of the {kind}"] = sha256(Path(name).read_bytes()).hexdigest()[:16]
     return found
 
 

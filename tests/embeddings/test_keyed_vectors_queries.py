@@ -141,9 +141,11 @@ def test_an_index_of_usearch_finds_nearly_all_neighbors():
     keyed = w2vtrain.KeyedVectors.of([f"w{i}" for i in range(2000)], vectors)
     index = keyed.build_index(connectivity=16, expansion_search=128)
     assert keyed.recall(index, n=200) > 0.95
-    exact, found = keyed.most_similar("w3", topn=3), keyed.most_similar("w3", topn=3, indexer=index)
-    assert [key for key, _ in found] == [key for key, _ in exact]
-    np.testing.assert_allclose([cosine for _, cosine in found], [cosine for _, cosine in exact], atol=1e-5)
+    found = keyed.most_similar("w3", topn=3, indexer=index)  # an index may miss one, and is another each time
+    keys, cosines = zip(*found, strict=True)
+    assert len({*keys} & {key for key, _ in keyed.most_similar("w3", topn=10)}) == 3
+    np.testing.assert_allclose(cosines, [keyed.similarity("w3", key) for key in keys], atol=1e-5)
+    assert list(cosines) == sorted(cosines, reverse=True)
 
 
 def test_an_index_answers_without_the_keys_of_the_query(indexed):

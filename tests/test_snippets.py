@@ -21,6 +21,8 @@ GUIDED = {"docs/adding-an-objective.md", "docs/adding-an-architecture.md"}
 """Pages that test_docs.py runs."""
 NOT_RUN = ("make ", "pip install .")
 """Commands that install. CI runs the targets of `make`; nothing runs `pip install .`."""
+SIMILAR = {"docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md"}
+"""Pages whose commands other pages and tests of the quick suite also run."""
 LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}
 
 
@@ -48,7 +50,10 @@ def test_no_page_has_a_placeholder(page):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
-@pytest.mark.parametrize("page", pages_with("sh", "python"))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page in SIMILAR else ()) for page in pages_with("sh", "python")],
+)
 def test_commands_and_python_of_a_page_run_in_order(page, tmp_path):
     """Each page has one folder, since later commands use what earlier ones wrote."""
     environment = checkout(tmp_path)

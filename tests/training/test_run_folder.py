@@ -183,6 +183,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
     yield output.read_bytes()
 
 
+@pytest.mark.slow
 def test_run_killed_repeatedly_loses_nothing(corpus, tmp_path):
     assert run(fit(corpus, tmp_path / "whole.bin")).returncode == 0
     expected = (tmp_path / "whole.bin").read_bytes()

@@ -36,6 +36,8 @@ from w2vtrain.training.warm_start import WarmStart
 
 BEAT = 2.0
 """Seconds between two writes of the heartbeat."""
+FORWARDING = 0.5
+"""Seconds that the launcher gets to forward an error message: after an abort, it may drop what ranks have written."""
 CORPUS = "corpus"
 """The folder of the encoded corpus in the run folder."""
 
@@ -160,6 +162,7 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
                 raise error if ranks.leads else Silent(code) from error
             if message:
                 echo(f"{NAME}: error: {one_line(f'rank {team.rank}: {message}')}", err=True)
+                time.sleep(FORWARDING)
             team.abort(code or 1)
         else:
             team.finish()

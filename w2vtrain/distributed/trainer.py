@@ -22,7 +22,7 @@ from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
 from w2vtrain.errors import Disconnected, Stalled, W2VError
 from w2vtrain.training.events import Events
-from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Tally, Training
+from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Training
 
 TICK, LONGEST = 0.001, 1.0
 """Seconds between two looks at the threads that learn: while an exchange goes on, and otherwise."""
@@ -150,10 +150,7 @@ class _Training(Training):
 
     def advance(self, on_progress: Callable[[Progress], None]) -> None:
         """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested; set `state`."""
-        self.started, before = time.monotonic(), self.state
-        order = Order.of(self.text, self.schedule, before.epoch)
-        self.dealt, tally = before.chunks, Tally.of(before)
-        done = int(order.before[0]) + int(order.words[: self.dealt].sum())
+        order, tally, done = self.open()
         wanted = ended = False
         while not ended:
             part, is_wanted = self.round(order)
@@ -162,8 +159,7 @@ class _Training(Training):
             wanted = wanted or is_wanted
             self.report(order, done, part, on_progress)
             ended = self.dealt == len(order.chunks) or self.is_late()
-            words = part.words
-            if self.exchange(words, ended) and wanted:
+            if self.exchange(part.words, ended) and wanted:
                 break
         self.close(order, tally, done)
 

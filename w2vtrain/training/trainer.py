@@ -182,10 +182,7 @@ class Training:
 
     def advance(self, on_progress: Callable[[Progress], None]) -> None:
         """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
-        self.started, before = time.monotonic(), self.state
-        order = Order.of(self.text, self.schedule, before.epoch)
-        self.dealt, tally = before.chunks, Tally.of(before)
-        done = int(order.before[0]) + int(order.words[: self.dealt].sum())
+        order, tally, done = self.open()
         silence = Silence(self.schedule.stall_timeout, STALLED)
         work = self._work(order)
         with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as slices:
@@ -196,6 +193,12 @@ class Training:
                 tally.add(part)
                 self.report(order, done, part, on_progress)
         self.close(order, tally, done)
+
+    def open(self) -> tuple[Order, Tally, int]:
+        """Start the clock. Return the order of the epoch, the sums, and the words of the run learned so far."""
+        self.started, self.dealt = time.monotonic(), self.state.chunks
+        order = Order.of(self.text, self.schedule, self.state.epoch)
+        return order, Tally.of(self.state), int(order.before[0]) + int(order.words[: self.dealt].sum())
 
     def report(self, order: Order, done: int, part: Slice, on_progress: Callable[[Progress], None]) -> None:
         """Report a slice, after which `done` words of the run are learned. Raise Diverged if its loss is not finite."""

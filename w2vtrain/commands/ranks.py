@@ -141,6 +141,9 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
 
     If an exception ends the block on any rank, all ranks end with its exit code.
     """
+    for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
+        if getattr(request, name) != getattr(FitRequest, name):
+            raise UsageError(f"{name.replace('_', '-')}: has no effect without --distributed mpi")
     if request.distributed is None or request.print_config:
         yield None
         return

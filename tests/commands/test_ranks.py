@@ -1,0 +1,11 @@
+"""The options of `fit` for several ranks."""
+
+import pytest
+
+
+@pytest.mark.parametrize(("option", "value"), [("--sync-words", "2000"), ("--sync-timeout", "5")])
+def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_here, option, value):
+    (tmp_path / "text.txt").write_text("a b\n" * 9)
+    code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", option, value], tmp_path)
+    assert (code, said) == (2, f"w2vtrain: error: {option[2:]}: has no effect without --distributed mpi\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from ids import make_id
 
 from w2vtrain import cli
 from w2vtrain.architectures import architectures
@@ -35,6 +36,10 @@ SPARED = {
 
 cbow-sum differs from cbow in a factor, and hs-neg calls the methods of hs and neg.
 """
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    return make_id(val, argname)
 
 
 @pytest.hookimpl(tryfirst=True)

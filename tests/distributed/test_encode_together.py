@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ids import by_text
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import corpus as together
@@ -121,6 +122,7 @@ def test_any_number_of_ranks_gives_the_bytes_of_one_process(tmp_path, tokenizer,
         ({"min_count": 3}, None),
         ({"max_vocab": 5, "threads": 3}, None),
     ],
+    ids=["sentence-end-and-length", "given", "new", "length", "min-count", "max-vocab"],
 )
 def test_all_settings_have_the_effect_that_they_have_in_one_process(tmp_path, about, vocabulary):
     texts = [ODD[0], *ODD[2:6], ODD[7]]
@@ -438,6 +440,7 @@ def on_corpus(corpus, about, folder, vocabulary=None):
         (b"a b\n" * 20 + b"c\n", {"min_count": 30}, DataError, "--min-count 20 would keep 2"),
         (b"a b\n" * 20, {"max_vocab": 1}, DataError, "--max-vocab keeps only 1"),
     ],
+    ids=by_text,
 )
 def test_all_ranks_raise_the_error_of_one_process(tmp_path, text, about, kind, message):
     paths = write(tmp_path, [text])

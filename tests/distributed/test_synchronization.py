@@ -230,7 +230,7 @@ def test_window_objectives_know_how_often_their_rows_are_candidates(name):
         assert len(found) == len(nodes)
 
 
-@pytest.mark.parametrize("draws", [np.ones(5), np.full(6, np.nan), -np.ones(6)])
+@pytest.mark.parametrize("draws", [np.ones(5), np.full(6, np.nan), -np.ones(6)], ids=["too-few", "nan", "negative"])
 def test_wrong_draws_of_an_objective_are_reported(draws):
     objective = SimpleNamespace(engine="windows", draws=lambda _: draws)
     engine = SimpleNamespace(windows=Windows(), objective=objective, output_rows=len(COUNTS))

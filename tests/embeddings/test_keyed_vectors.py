@@ -120,7 +120,7 @@ def test_similar_words_are_searched_only_if_the_error_is_shown(keyed, monkeypatc
 @pytest.mark.parametrize("ask", [
     lambda kv: kv[1.5], lambda kv: kv[0:2], lambda kv: kv.most_similar([1.5]), lambda kv: kv.most_similar(1.5),
     lambda kv: kv.most_similar([("a", 1, 2)]), lambda kv: kv.most_similar("a", topn=2.5),
-])  # fmt: skip
+], ids=["number", "slice", "list-of-numbers", "float", "triple", "topn"])  # fmt: skip
 def test_a_query_of_a_wrong_type_is_a_type_error(keyed, ask):
     with pytest.raises(TypeError) as caught:
         ask(keyed)
@@ -136,6 +136,10 @@ def test_a_query_of_a_wrong_type_is_a_type_error(keyed, ask):
     lambda kv: KeyedVectors.of("ab", np.ones((2, 2)), [1]), lambda kv: KeyedVectors(3, mapfile_path="x"),
     lambda kv: kv.allocate_vecattrs(["x"], []), lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"count": [1, 2]}),
     lambda kv: kv.most_similar_cosmul([np.ones(3)]), lambda kv: kv.distances(np.ones(3)),
+], ids=[
+    "nothing", "short-vector", "weights", "only-negative", "unknown", "no-words", "no-given", "rows", "short-row",
+    "short-batch", "twice", "too-many-vectors", "too-few-counts", "mapfile", "no-types", "attributes", "short-cosmul",
+    "short-distances",
 ])  # fmt: skip
 def test_a_query_of_a_wrong_value_is_a_value_error_and_changes_nothing(keyed, ask):
     before = copy.deepcopy(vars(keyed))

@@ -15,6 +15,7 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from ids import by_text
 from word_vectors import in_gensim
 
 from w2vtrain.embeddings.model import Model, save_model
@@ -143,7 +144,7 @@ def test_text_as_written_by_word2vec_c_and_others_is_read(tmp_path):
         assert found.header
 
 
-@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["without", "with-newlines"])
 def test_binary_files_with_and_without_newlines_are_read(tmp_path, end):
     found = read_vectors(put(tmp_path, b"2 2\nthe " + ROW + end + b"of " + ROW + end))
     assert found.format == "binary"
@@ -323,6 +324,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"", "an empty file"),
         (b"hello\n", "neither vectors nor a model"),
     ],
+    ids=by_text,
 )
 def test_strict_reading_reports_the_line_or_byte(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
@@ -339,6 +341,7 @@ def test_strict_reading_reports_the_line_or_byte(tmp_path, content, message):
         (b"3 2\nthe " + ROW + b"\nof " + ROW + b"\nand " + ROW[:-1], ["the", "of"], 1),
         (b"2 2\nthe " + ROW + b"\nthe " + ROW + b"\nof " + ROW, ["the", "of"], 1),
     ],
+    ids=by_text,
 )
 def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, skipped):
     path = put(tmp_path, content)

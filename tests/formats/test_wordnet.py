@@ -144,6 +144,7 @@ def changed(path, old, new):
         (b"puppy n 1 1 @ 1 1 ", b"puppy n 1 1 @ 1 1 x"),
         (b"puppy n 1 1 @ 1 1", b"puppy"),
     ],
+    ids=["synsets", "pointers", "verb", "negative", "huge", "text", "long", "none", "after-space", "cut"],
 )
 def test_invalid_index_line_raises_an_error_with_its_number(copy, old, new):
     path = copy / "index.noun"
@@ -165,6 +166,7 @@ def test_invalid_index_line_raises_an_error_with_its_number(copy, old, new):
         (b"puppy 0 001 @ 0", b"puppy 0 001 @ x", "not a synset"),
         (b" n 0000 | a gloss | x  \n", b" q 0000 | a gloss | x  \n", "not a synset"),
     ],
+    ids=["another-offset", "hexadecimal-offset", "half-a-count", "huge-count", "no-count", "pointers", "kind"],
 )
 def test_invalid_synset_raises_an_error_with_its_byte(copy, old, new, message):
     path = copy / "data.noun"

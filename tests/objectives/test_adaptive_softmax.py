@@ -230,6 +230,25 @@ def damaged(**changes):
         damaged(**{"projections.1": np.zeros((2, 8), np.float32)}),
         damaged(**{"projections.0": np.zeros((5, 9), np.float32)}),
     ],
+    ids=[
+        "none",
+        "no-head",
+        "wide-head",
+        "few-rows",
+        "many-rows",
+        "integers",
+        "flat-head",
+        "no-tail-0",
+        "no-tail-1",
+        "tail-2-small",
+        "tail-0-narrow",
+        "tail-1-empty",
+        "tail-1-short",
+        "tail-1-scalar",
+        "no-projection-1",
+        "projection-1-small",
+        "projection-0-large",
+    ],
 )
 def test_a_damaged_model_is_rejected_in_one_line(arrays):
     with pytest.raises(DataError, match=r"^the model's clusters do not fit .*: the file is damaged; .*$"):

@@ -68,7 +68,9 @@ def test_options_select_the_classes(class_file, vector_file):
     assert len(pairs) == len(named.sizes) == 4
 
 
-@pytest.mark.parametrize("use", [lambda options: ClassSoftmax.build(problem(), **options), ClassSoftmax.check])
+@pytest.mark.parametrize(
+    "use", [lambda options: ClassSoftmax.build(problem(), **options), ClassSoftmax.check], ids=["build", "check"]
+)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -237,6 +239,7 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
         ("class.of", np.arange(10, dtype=np.int32) % 4),
         ("class.of", np.arange(11, dtype=np.int64) % 4),
     ],
+    ids=["flat", "narrow", "high", "low", "float32", "int64", "one-class", "short", "int64-classes"],
 )
 def test_damaged_classes_are_rejected(name, damaged):
     objective = ClassSoftmax.build(problem(), count=4)

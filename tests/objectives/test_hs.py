@@ -70,7 +70,9 @@ def test_candidates_are_the_nodes_of_the_path(tree_file):
     assert labels[:m].tolist() == [0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("use", [lambda options: build(PROBLEM, **options), hs.Hierarchical.check])
+@pytest.mark.parametrize(
+    "use", [lambda options: build(PROBLEM, **options), hs.Hierarchical.check], ids=["build", "check"]
+)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -198,6 +200,19 @@ def test_output_and_hidden_vectors_may_be_strided_views(rng):
         lambda t: t._replace(nodes=np.where(t.nodes == 3, 4, t.nodes)),
         lambda t: t._replace(codes=t.codes[:-1]),
         lambda t: Tree(*huffman(COUNTS[:-1])),
+    ],
+    ids=[
+        "start-short",
+        "start-shifted",
+        "start-reversed",
+        "nodes-above",
+        "nodes-below",
+        "node-negative",
+        "nodes-mirrored",
+        "nodes-short",
+        "node-repeated",
+        "codes-short",
+        "fewer-words",
     ],
 )
 def test_damaged_trees_are_rejected_before_a_kernel_follows_them(damage):

@@ -79,7 +79,9 @@ def test_a_model_with_the_wrong_number_of_output_rows_is_damaged(rows):
         HierarchicalNegative.scorer(PROBLEM, {}, np.zeros((rows, 16)), arrays)
 
 
-@pytest.mark.parametrize("use", [lambda options: HierarchicalNegative.build(PROBLEM, **options), None])
+@pytest.mark.parametrize(
+    "use", [lambda options: HierarchicalNegative.build(PROBLEM, **options), None], ids=["build", "check"]
+)
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

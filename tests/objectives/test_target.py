@@ -93,7 +93,7 @@ def test_update_is_the_gradient_of_the_loss(rng):
     assert (objective.output[[1, 2, 5]] == old[[1, 2, 5]]).all()
 
 
-@pytest.mark.parametrize(("tokens", "starts"), [(TOKENS, STARTS), ([], [])])
+@pytest.mark.parametrize(("tokens", "starts"), [(TOKENS, STARTS), ([], [])], ids=["text", "no-text"])
 def test_one_part_of_all_words_equals_the_softmax(rng, tokens, starts):
     """V' = V if all words of the text fit into one part, or if a trained model is scored without a text."""
     objective, other = built(tokens=tokens, starts=starts, size=SIZE), built("softmax")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from ids import by_text
 from scipy.special import log_softmax
 
 from w2vtrain.errors import DataError, InputMissing
@@ -148,6 +149,7 @@ def test_a_file_gives_each_word_its_class(tmp_path):
         (b"a 0\nb 10\na 11\n", 3, "word 'a' already has a class on line 1: delete one"),
         (b"a 0\nb " + b"1" * (1 << 16), 2, "the line has more than 65,536 bytes"),
     ],
+    ids=by_text,
 )
 def test_invalid_line_raises_an_error_with_its_number(tmp_path, data, line, message):
     file = written(tmp_path, data)
@@ -205,6 +207,18 @@ def test_any_bytes_are_classes_or_an_error_of_one_line(tmp_path_factory, data):
         np.array([0, 0, 0], np.int32),
         np.array([1, 1, 1], np.int32),
         np.array([0, 1, 2**31 - 1], np.int32),
+    ],
+    ids=[
+        "int64",
+        "float32",
+        "matrix",
+        "short",
+        "long",
+        "class-empty",
+        "negative",
+        "one-class",
+        "class-0-empty",
+        "huge",
     ],
 )
 def test_damaged_classes_are_rejected_before_a_kernel_follows_them(of):

@@ -143,6 +143,7 @@ def test_all_readers_agree_on_members_and_padding(texts, kind, padding, block, r
         b"P*M\n",
         b"(\xb5/\n",
     ],
+    ids=["empty", "bzip2-name", "bzip2-level", "gzip-byte", "gzip-method", "zstandard-like", "zstandard-bytes"],
 )
 def test_text_that_begins_like_compressed_data_is_read_as_text(tmp_path, reader, text):
     assert READERS[reader](put(tmp_path, text)) == text

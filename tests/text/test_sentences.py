@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from ids import by_text
 
 from w2vtrain.errors import DataError, TokenError, UsageError
 from w2vtrain.text import sentences as module
@@ -181,6 +182,7 @@ def test_sentences_may_be_any_iterables_of_words():
         ([["a"], ["b", "c", 7, "d"]], r"^sentences\[1\]\[2\] is 7 \(int\): words must be str: convert them by str\(\)"),
         ([["a"], ["b", b"c"]], r"^sentences\[1\]\[1\] is b'c' \(bytes\): words must be str"),
     ],
+    ids=by_text,
 )
 def test_anything_but_lists_of_strings_is_refused(sentences, message):
     with pytest.raises(TokenError, match=message) as error:
@@ -189,7 +191,9 @@ def test_anything_but_lists_of_strings_is_refused(sentences, message):
     assert isinstance(error.value, DataError)
 
 
-@pytest.mark.parametrize("nothing", [[], (), iter([]), (word for word in "")])
+@pytest.mark.parametrize(
+    "nothing", [[], (), iter([]), (word for word in "")], ids=["list", "tuple", "iterator", "generator"]
+)
 def test_an_empty_iterable_is_reported(nothing):
     with pytest.raises(DataError, match="no sentences: the iterable is empty, or it is a generator that was read befo"):
         encode(Sentences(nothing))

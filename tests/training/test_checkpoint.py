@@ -121,7 +121,7 @@ def test_a_flipped_bit_is_always_detected(two):
         assert checkpoint.load(run).number == 2
 
 
-@pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)])
+@pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)], ids=["cut", "one-byte", "many-bytes"])
 def test_a_file_of_the_wrong_length_is_detected(two, longer):
     """Cut the state every 4 KiB, more often in its first 4 KiB, and the manifest at every byte; or append bytes."""
     run, (state, manifest) = two

@@ -41,7 +41,9 @@ def refused(code, said):
     return code == 71
 
 
-@pytest.mark.parametrize("words", [["vocab", TEXT], ["fit", TEXT, "-o", "v.bin"], ["resume", "run"]])
+@pytest.mark.parametrize(
+    "words", [["vocab", TEXT], ["fit", TEXT, "-o", "v.bin"], ["resume", "run"]], ids=["vocab", "fit", "resume"]
+)
 def test_limit_too_small_for_the_libraries_is_reported_before_any_work(tmp_path, words, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, said = limited(400 << 20, *words)

@@ -457,6 +457,27 @@ def test_model_of_an_older_version_predicts_the_same():
         {"settings": {"objective": "lsh", "options": {"tables": 1000, "hashes": 5, "window": 16}}},
         {"settings": {"objective": "infrequent-norm", "options": {"penalty": 0.0}}},
     ],
+    ids=[
+        "no-context-weights",
+        "short-context-weights",
+        "float64-context-weights",
+        "short-bias",
+        "no-bias",
+        "output",
+        "words",
+        "window",
+        "vector-size",
+        "objective",
+        "unknown-objective",
+        "unknown-architecture",
+        "window-text",
+        "unknown-setting",
+        "option",
+        "option-text",
+        "unknown-option",
+        "lsh",
+        "infrequent-norm",
+    ],
 )
 def test_model_that_does_not_fit_its_settings_is_refused(changes):
     with pytest.raises(DataError, match="the model's"):

@@ -516,7 +516,11 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @questions_option
 @pairs_option
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
-@click.option("--plot", metavar="FILE", help="Also plot speed against accuracy on --questions to FILE; needs w2vtrain[plot].")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also plot speed against accuracy on --questions to FILE; needs w2vtrain[plot].",
+)
 @click.option(
     "--sweep",
     metavar="FILE",

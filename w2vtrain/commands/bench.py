@@ -37,9 +37,9 @@ def bench(
         raise UsageError("--sweep varies the threads itself: give --threads a single number, for the other settings")
     if plot and not questions:
         raise UsageError("--plot shows the accuracy on --questions: add that option")
-    for option, file in (("plot", plot), ("sweep", sweep)):
-        if file:
-            check_picture(file, option)
+    for option, drawn in (("plot", plot), ("sweep", sweep)):
+        if drawn:
+            check_picture(drawn, option)
     systems = _systems(corpus, **options)
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)

@@ -17,7 +17,7 @@ from w2vtrain.aliases import ALIASES, option
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.config import FIELDS, ROWS
 from w2vtrain.errors import EXIT_CODES
-from w2vtrain.evaluation.advice import ADVICE, HEAD
+from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth
@@ -174,7 +174,7 @@ def about_formats() -> str:
 def advice() -> str:
     """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
     rows = [[*row[: len(HEAD)], " or ".join(map(code, row.use)), row.why] for row in ADVICE]
-    return table([*HEAD, "use", "why"], rows)
+    return table([*HEAD, "use", "why"], rows) + f"\n{COLUMNS}\n"
 
 
 def exit_codes() -> str:

@@ -1,7 +1,7 @@
 """What the literature reports about each objective, and tables that put our measurements beside it.
 
-The survey is Ruder 2016, "On word embeddings - Part 2: Approximating the softmax". Chen is Chen, Grangier & Auli 2015,
-"Strategies for training large vocabulary neural language models".
+The survey is Ruder 2016, "On word embeddings - Part 2: Approximating the softmax", as in its table 1. Chen is Chen,
+Grangier & Auli 2015, "Strategies for training large vocabulary neural language models".
 """
 
 from collections.abc import Mapping

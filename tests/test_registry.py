@@ -142,7 +142,7 @@ def test_members_are_the_modules_of_a_folder(words):
 
 def test_entry_points_of_other_packages_are_members(words, monkeypatch):
     entry = EntryPoint("far", "w2vtrain.errors", "words")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "words" else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry] if group == "words" else [])
     with pytest.raises(ConfigError, match="word far: the module has no WORD"):
         words.module("far")
 

@@ -95,6 +95,33 @@ def test_a_gap_is_relative_to_the_softmax_with_as_many_epochs():
     assert figures["allwords|hs|gap"] == figures["ptb|lsh|gap"] == "not measured"
 
 
+SURVEY = """
+softmax                 | 1x             |      | very good | very poor   | 100%
+hs                      | 25x (50-100x)  | T    | very poor | very good   | 100%
+dsoftmax                | 2x             | T, S | very good | very good   | < 100%
+cnn-softmax             |                | T    |           | bad to good | 30%
+is                      | (19x)          | T    |           |             | 100%
+adaptive-is             | (100x)         | T    |           |             | 100%
+target                  | 2x             | T    | good      | bad         | 100%
+nce(negative=25)        | 8x (45x)       | T    | very bad  | very bad    | 100%
+neg(alpha=0.05)         | (50-100x)      | T    |           |             | 100%
+selfnorm                | (15x)          | T    |           |             | 100%
+infrequent-norm         | 6x (10x)       | T    | very good | good        | 100%
+"""
+"""Table 1 of Ruder 2016: speed-up, gain in training and testing (scoring), verdicts, parameters; our names."""
+
+
+def test_the_survey_is_quoted_as_its_table_has_it():
+    rows = [[cell.strip() for cell in line.split("|")] for line in SURVEY.strip().splitlines()]
+    claims = {claim.wiki: claim for claim in yardstick.published.CLAIMS}
+    for name, faster, gain, small, large, parameters in rows:
+        claim = claims.pop(name)
+        assert (claim.faster, claim.gain) == (faster, gain), name
+        assert (claim.small, claim.large, claim.parameters) == (small, large, parameters), name
+    others = [claim for claim in claims.values() if claim.gain or claim.small or claim.large or claim.parameters]
+    assert not others, "not in the survey"
+
+
 def test_published_figures_stand_beside_the_runs_that_they_belong_to():
     ptb = [run(name, 1, cpu, 100 / cpu) for name, cpu in (("softmax(epochs=2)", 8), ("dsoftmax(epochs=2)", 4))]
     enwiki = [run("softmax", 1, 8, 100.0), run("dsoftmax", 1, 2, 70.0)]

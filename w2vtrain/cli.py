@@ -438,7 +438,8 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
 
     The table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. Only
     training is limited by --seconds, not compilation and scoring. The files table.md, table.csv, compare.json and
-    curves.png in DIR have all figures, such as log Z, scores of the vectors, size and memory.
+    curves.png in DIR have all figures, such as log Z, scores of the vectors, size and memory. The picture, curves.png,
+    needs w2vtrain[plot].
     """
     flags = given(values, COMPARING)
     module("commands.compare").compare(corpus, flags, **values)
@@ -515,12 +516,16 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @questions_option
 @pairs_option
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
-@click.option("--plot", metavar="FILE", help="Also plot speed against accuracy on --questions to FILE.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also plot speed against accuracy on --questions to FILE; needs w2vtrain[plot].",
+)
 @click.option(
     "--sweep",
     metavar="FILE",
     help="Instead, measure and plot the speed of w2vtrain over dimensions, noise words, windows, vocabulary sizes and"
-    " threads, for the first of --architectures and the first of --objectives.",
+    " threads, for the first of --architectures and the first of --objectives; needs w2vtrain[plot].",
 )
 @debug_option
 def bench(corpus: str, **options: Any) -> None:

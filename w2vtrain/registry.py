@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +182,8 @@ class Registry:
     @cached_property
     def loaders(self) -> Mapping[str, Callable[[], Any]]:
         """A function per registered member that imports its module; a run needs only one of them."""
+        from importlib.metadata import entry_points  # slow, and --help does not need it
+
         modules = {name: f"{self.package}.{name.replace('-', '_')}" for name in members(self.package.split(".")[-1])}
         ours = {name: partial(importlib.import_module, module) for name, module in modules.items()}
         return {entry.name: entry.load for entry in entry_points(group=self.package)} | ours

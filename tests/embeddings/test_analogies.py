@@ -123,6 +123,19 @@ def test_reports_sum_sections_and_compute_fractions(tmp_path):
     assert found["restrict_vocab"] == 30_000
 
 
+def test_the_standard_error_follows_from_the_pairs_of_each_section():
+    report = evaluate_analogies(vectors_of(*structured(2.0)), QUESTIONS)
+    total, parts = report.total, [section.to_dict() for section in report.sections]
+    assert total.pairs.pairs == sum(part["pairs"] for part in parts)
+    assert parts[0]["pairs"] == 23, "the first section combines 23 capitals"
+    errors = [part["answered"] * part["standard_error"] for part in parts]
+    assert total.standard_error == pytest.approx(np.linalg.norm(errors) / total.answered)
+    independent = np.sqrt(total.accuracy * (1 - total.accuracy) / total.answered)
+    assert total.standard_error > 2 * independent
+    low, high = total.interval
+    assert high - low == pytest.approx(2 * 1.96 * total.standard_error, rel=0.1)
+
+
 def test_zero_vectors_are_never_answers(tmp_path):
     vectors = vectors_of(["a", "b", "c", "zero", "d"], [[1, 0.1], [1, -0.1], [1, 0], [0, 0], [-1, 0.001]])
     assert evaluate_analogies(vectors, put(tmp_path, ": s\na b c d\n")).total.correct == 1

@@ -246,6 +246,26 @@ def test_a_sweep_refuses_options_that_it_would_ignore(corpus, tmp_path):
     assert not (tmp_path / "sweep.png").exists()
 
 
+@pytest.mark.parametrize("option", ["--plot", "--sweep"])
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_measured(
+    corpus, tmp_path, monkeypatch, w2vtrain_here, option
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    questions = ["--questions", corpus] if option == "--plot" else []
+    code, out, said = w2vtrain_here(["bench", corpus, option, "plot.png", *questions], tmp_path)
+    assert code == 78
+    assert out == ""
+    message = "pictures need the package matplotlib: pip install 'w2vtrain[plot]'"
+    assert said == f"w2vtrain: error: {option[2:]}: {message}\n"
+
+
+def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured(corpus, tmp_path, w2vtrain_here):
+    code, out, said = w2vtrain_here(["bench", corpus, "--sweep", "sweep.table"], tmp_path)
+    assert (code, out) == (78, "")
+    assert said.startswith("w2vtrain: error: sweep: sweep.table has none of the suffixes of pictures: .")
+    assert ".png" in said
+
+
 def in_this_process(command, **_):
     """Run a job in this process; another test covers separate processes."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -386,8 +386,11 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     assert report.markdown([head, softmax, neg]).count("\n") == 4
 
 
-def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain_here):
-    """Run the command with real training runs; the second time, it does not train again."""
+def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain_here, monkeypatch):
+    """Run the command with real training runs; the next times, it does not train again.
+
+    Without Matplotlib it leaves out the picture, which the same command draws once Matplotlib is installed.
+    """
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
     (tmp_path / "train.txt").write_text("\n".join(text[:600]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
@@ -412,8 +415,17 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 4
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()}
+    (tmp_path / "out/curves.png").unlink()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)
+        found, out, said = w2vtrain_here(command[3:], tmp_path)
+    assert (found, out) == (0, first.stdout)
+    assert said.count("note: curves.png needs the package matplotlib: pip install 'w2vtrain[plot]', then the same") == 1
+    assert not (tmp_path / "out/curves.png").exists()
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.stdout == first.stdout
+    assert "matplotlib" not in again.stderr
+    assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == before
     for wrong, code in ((["--objectives", "softmacks"], 78), (["--heldout", "none.txt"], 66), (["--rates", "x"], 78)):
         found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)

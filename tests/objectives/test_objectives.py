@@ -11,7 +11,7 @@ import pytest
 import reference
 from reference import problem_of
 
-from w2vtrain import objectives, registry
+from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation import objective_checks
@@ -147,7 +147,7 @@ def entry_point(monkeypatch):
 
     def register(name, module):
         entry = EntryPoint(name, module, objectives.REGISTRY.package)
-        monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == entry.group else [])
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry] if group == entry.group else [])
         vars(objectives.REGISTRY).pop("loaders", None)
 
     yield register

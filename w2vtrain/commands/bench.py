@@ -10,6 +10,7 @@ from typing import Any
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.evaluation import sweep as sweeping
 from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
+from w2vtrain.evaluation.figures import check_picture
 from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.roofline import limiting, scaling
@@ -36,6 +37,9 @@ def bench(
         raise UsageError("--sweep varies the threads itself: give --threads a single number, for the other settings")
     if plot and not questions:
         raise UsageError("--plot shows the accuracy on --questions: add that option")
+    for option, drawn in (("plot", plot), ("sweep", sweep)):
+        if drawn:
+            check_picture(drawn, option)
     systems = _systems(corpus, **options)
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
@@ -48,12 +52,12 @@ def bench(
             limits = Limits(**machine["limits"])
             _side_by_side(results, limits, systems, *named, seeds, questions, pairs)
     finally:  # a job that fails does not lose the measurements before it
-        if plot and results:
-            picture(results, Path(plot))
         if json_file:
             rows = {"machine": machine, "measurements": [_record(m) for m in results]}
             with atomic_write(json_file, force=True) as out:
                 out.write(json_text(rows, indent=True).encode() + b"\n")
+        if plot and results:
+            picture(results, Path(plot))
 
 
 def _record(m: Measurement) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from w2vtrain.config import resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.evaluation.compare import Comparison, train_all, write_reports
 from w2vtrain.evaluation.contenders import contenders
+from w2vtrain.evaluation.figures import INSTALL, can_draw
 from w2vtrain.evaluation.report import plain, unreliable
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import open_input
@@ -48,6 +49,8 @@ def compare(
     )
     if kernels := os.environ.get("OPENBLAS_CORETYPE"):
         echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
+    if not can_draw():
+        echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
     results = train_all(comparison, lambda text: echo(text, err=True))
     write_reports(folder, results)
     echo(plain(results), end="")

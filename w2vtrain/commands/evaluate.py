@@ -37,8 +37,8 @@ def print_analogies(
         total = report.total.to_dict()
         low, high = total["interval"]
         echo(
-            f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}) of those answered,"
-            f" {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
+            f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}, by {total['pairs']:,} word pairs)"
+            f" of those answered, {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
         )
     _require(report.total.accuracy or 0.0, fail_under, "accuracy")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.advice import ADVICE, HEAD
+from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
 from w2vtrain.objectives import (
     GROUPS,
     REGISTRY,
@@ -70,7 +70,7 @@ def _print_list(formulas: bool) -> None:
 def _print_advice() -> None:
     """Print the decision table, with the reason below each row."""
     form = "  {:<17} {:<18} {:<19} {:<11} {}".format
-    echo(f"\nWhich one to use. Scoring: the output rows that one word's probability takes.\n\n{form(*HEAD)}")
+    echo("\n" + textwrap.fill(f"Which one to use. {COLUMNS}", WIDTH) + f"\n\n{form(*HEAD)}")
     for row in ADVICE:
         echo(form(*row[: len(HEAD)]))
         echo("\n".join(_wrapped(f"      {' or '.join(row.use)}: {row.why}", 8)))

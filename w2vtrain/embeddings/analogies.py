@@ -3,6 +3,7 @@
 Single analogies are answered in neighbors.py. Nothing here prints.
 """
 
+import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
-from w2vtrain.embeddings.intervals import wilson_interval
+from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
 
@@ -28,20 +29,37 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """Counts of questions in one or several sections: correct, answered (all four words known), asked (in the file)."""
+    """Counts of questions in one or several sections: correct, answered (all four words known), asked (in the file).
+
+    pairs: how the number of correct answers varies with the word pairs that the answered questions combine.
+    """
 
     name: str
     correct: int
     answered: int
     asked: int
+    pairs: PairJackknife
 
     @property
     def accuracy(self) -> float | None:
         """Fraction of answered questions that are correct, as in word2vec and gensim; None if none was answered."""
         return self.correct / self.answered if self.answered else None
 
+    @property
+    def standard_error(self) -> float | None:
+        """Standard error of the accuracy, by pairs (intervals.pair_jackknife); None if no question was answered."""
+        if self.accuracy is None:
+            return None
+        effective = effective_questions(self.correct, self.answered, self.pairs)
+        return math.sqrt(self.accuracy * (1 - self.accuracy) / effective)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95% interval of the accuracy (intervals.clustered_interval); None if no question was answered."""
+        return clustered_interval(self.correct, self.answered, self.pairs) if self.answered else None
+
     def to_dict(self) -> dict[str, Any]:
-        """Return all counts and fractions; `interval` is Wilson's 95% interval for the accuracy."""
+        """Return all counts and fractions; `pairs` is the number of word pairs that the answered questions combine."""
         return {
             "name": self.name,
             "correct": self.correct,
@@ -50,7 +68,9 @@ class AnalogyScore:
             "accuracy": self.accuracy,
             "accuracy_of_all": self.correct / self.asked if self.asked else None,
             "coverage": self.answered / self.asked if self.asked else None,
-            "interval": wilson_interval(self.correct, self.answered) if self.answered else None,
+            "pairs": self.pairs.pairs,
+            "standard_error": self.standard_error,
+            "interval": self.interval,
         }
 
 
@@ -80,9 +100,8 @@ class AnalogyReport:
 
     @staticmethod
     def _sum(name: str, parts: Sequence[AnalogyScore]) -> AnalogyScore:
-        return AnalogyScore(
-            name, sum(p.correct for p in parts), sum(p.answered for p in parts), sum(p.asked for p in parts)
-        )
+        correct, answered, asked = (sum(getattr(p, what) for p in parts) for what in ("correct", "answered", "asked"))
+        return AnalogyScore(name, correct, answered, asked, _added([p.pairs for p in parts]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole report as built-in types, ready for JSON."""
@@ -127,10 +146,27 @@ def evaluate_analogies(
     same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
     predicted = nearest_to_analogies(vectors.matrix[: len(words)], known[:, 1:4], same, progress)
     is_correct = (predicted >= 0) & (same[predicted] == known[:, 4])
-    answered = np.bincount(known[:, 0], minlength=len(sections)).tolist()
-    correct = np.bincount(known[is_correct, 0], minlength=len(sections)).tolist()
-    scores = tuple(AnalogyScore(*counts) for counts in zip(sections, correct, answered, asked, strict=True))
+    scores = tuple(_scores(sections, asked, known, is_correct))
     return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores)
+
+
+def _added(parts: Sequence[PairJackknife]) -> PairJackknife:
+    """Return the sums over sections; a pair in two sections counts in both."""
+    pairs, combinations, variances = zip(*parts, strict=True) if parts else ((), (), ())
+    return PairJackknife(sum(pairs), sum(combinations), sum(variances))
+
+
+def _scores(
+    sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
+) -> Iterator[AnalogyScore]:
+    """Yield the score of each section. known (n, 5): see `_covered_questions`; correct (n,)."""
+    pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
+    ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
+    for name, all_asked, answers, own in zip(
+        sections, asked, np.split(correct, ends), np.split(pairs, ends), strict=True
+    ):
+        found = pair_jackknife(answers, own) if len(own) else PairJackknife(0, 0, 0.0)
+        yield AnalogyScore(name, int(answers.sum()), len(own), all_asked, found)
 
 
 def _covered_questions(

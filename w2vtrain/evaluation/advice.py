@@ -7,61 +7,75 @@ from typing import NamedTuple
 
 
 class Advice(NamedTuple):
-    """A row of the decision table.
+    """A row of the decision table, which claims only what docs/objectives.md shows.
 
-    want: what a user wants; vocabulary: the number of words for which the row holds; training: how long training may
-    take; normalized: whether the scores are probabilities that sum to 1 over the words; scoring: the output rows that
-    one word's probability takes; use: one or more objectives with their options, as for `--objective`; why: the
-    reason, in words.
+    want: what a user wants; vocabulary: the numbers of words with which the row was measured; cpu: the CPU time of
+    training on a million words; normalized: whether the scores are probabilities that sum to 1 over the words; scoring:
+    the output rows that one word's probability takes; use: one or more objectives with their options, as for
+    `--objective`; why: the reason, in words.
     """
 
     want: str
     vocabulary: str
-    training: str
+    cpu: str
     normalized: str
     scoring: str
     use: tuple[str, ...]
     why: str
 
 
-HEAD = ("you want", "vocabulary", "training time", "normalized", "scoring")
+HEAD = ("you want", "vocabulary", "CPU time", "normalized", "scoring")
 """The titles of the first columns."""
+COLUMNS = (
+    "Vocabulary: the numbers of words with which a row was measured. CPU time: of training on a million words, on one"
+    " thread, which gave the perplexity that the reason names; word vectors need more text. Scoring: the output rows"
+    " that one word's probability takes."
+)
+"""What the columns mean."""
 
 ADVICE = (
     Advice(
-        "word vectors", "any", "any", "no", "-", ("neg",),
-        "the default, as fast as any and good on every test of word vectors",
+        "word vectors", "70,000", "seconds", "no", "-", ("neg",),
+        "the default: the best of eight objectives on analogies and word similarity, and about as fast as the fastest",
     ),
     Advice(
-        "a language model", "any", "several epochs", "nearly", "one", ("bigram-nce -O negative=50",),
-        "ends level with the softmax on a million words, in a fraction of its time",
+        "a language model", "10,000", "half a minute", "nearly", "one", ("bigram-nce -O negative=50",),
+        "level with the softmax after eight epochs, in a fraction of its time; with more words and short training, it"
+        " is behind nce",
     ),
     Advice(
-        "a language model", "any", "an epoch or less", "nearly", "one", ("nce -O negative=25",),
-        "several times as fast as bigram-nce; more epochs soon stop helping",
+        "a language model", "10,000 to 600,000", "seconds", "nearly", "one", ("nce -O negative=25",),
+        "two to six times as fast as bigram-nce, and the lowest of all after short training with the larger"
+        " vocabularies; with the smallest, more than eight epochs did not help",
     ),
     Advice(
-        "a language model", "any", "an epoch or less", "exactly", "one path", ("hs",),
-        "the best normalized one after short training; later, adaptive-softmax and class-softmax end lower",
+        "a language model", "10,000 to 600,000", "a second or two", "exactly", "one path", ("hs",),
+        "the lowest of the normalized ones after short training, because it has then seen many times their text; after"
+        " equally many epochs it is behind most of them, and it ends higher than adaptive-softmax and class-softmax",
     ),
     Advice(
-        "a language model", "any", "several epochs", "exactly", "a part", ("adaptive-softmax", "class-softmax"),
-        "adaptive-softmax ends lower, and with fewer parameters; class-softmax is several times as fast",
+        "a language model", "10,000", "a minute", "exactly", "a part", ("adaptive-softmax",),
+        "the lowest of those that normalize without all rows, with a quarter of the parameters",
     ),
     Advice(
-        "a language model", "10,000 to 100,000", "several epochs", "exactly", "all", ("sampled-softmax",),
-        "ends nearly level with the softmax, in a fraction of its time",
+        "a language model", "10,000 to 600,000", "half a minute", "exactly", "a part", ("class-softmax",),
+        "three times as fast as adaptive-softmax or more, and lower after short training with the larger vocabularies",
     ),
     Advice(
-        "a language model", "up to 20,000", "many epochs", "exactly", "all", ("softmax",),
-        "the reference: no other objective ends lower",
+        "a language model", "10,000", "a minute", "exactly", "all", ("sampled-softmax",),
+        "nearly level with the softmax after eight epochs, in an eighth of its time",
     ),
     Advice(
-        "fewer parameters", "any", "several epochs", "exactly", "a part", ("adaptive-softmax",),
-        "narrow rows for rare words",
+        "a language model", "10,000", "ten minutes", "exactly", "all", ("softmax",),
+        "the reference: no other objective ended lower",
     ),
     Advice(
-        "fewer parameters", "any", "many epochs", "exactly", "all", ("cnn-softmax", "char-softmax -O cell=lstm"),
-        "rows computed from letters, or no rows at all; the fewer parameters, the higher the perplexity",
+        "fewer parameters", "10,000 to 600,000", "a minute", "exactly", "a part", ("adaptive-softmax",),
+        "narrow rows for rare words: an eighth to a quarter of the parameters",
+    ),
+    Advice(
+        "fewer parameters", "10,000", "a minute", "exactly", "all", ("cnn-softmax", "char-softmax -O cell=lstm"),
+        "rows computed from letters, or no rows at all; only two epochs were measured, and the fewer parameters, the"
+        " higher was the perplexity",
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.evaluation.figures import new_figure
 from w2vtrain.evaluation.limits import measure_limits
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job, supports
@@ -104,13 +105,11 @@ def picture(measurements: Sequence[Measurement], path: Path) -> None:
     Bars are medians of speed and means of accuracy over seeds; gray lines span the seeds. The measurements must have
     analogy scores.
     """
-    from matplotlib.figure import Figure  # takes most of a second to import
-
     groups = sorted(_groups(list(measurements)), key=lambda group: statistics.median(map(_whole_speed, group)))
     jobs = [group[0].job for group in groups]
     alone = len({job.name for job in jobs}) == 1
     names = [job.system if alone else f"{job.system} {job.name}" for job in jobs]
-    figure = Figure(figsize=(9, 0.7 + 0.45 * len(groups)), layout="constrained")
+    figure = new_figure(figsize=(9, 0.7 + 0.45 * len(groups)), layout="constrained")
     panels: list[tuple[str, str, Callable[[Measurement], float], Callable[[list[float]], float]]] = [
         ("words per second, from text to written vectors", "{:,.0f}", _whole_speed, statistics.median),
         ("analogies answered, %", "{:.1f}", lambda m: 100 * m.scores["analogies"], statistics.mean),

@@ -23,6 +23,7 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
+from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.trial import Job
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
@@ -253,7 +254,7 @@ def _train_apart(job: Job) -> dict[str, Any]:
 
 
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> None:
-    """Write compare.json, table.md, table.csv and curves.png to `folder`."""
+    """Write compare.json, table.md, table.csv and, if Matplotlib is installed, curves.png to `folder`."""
     texts = {
         "compare.json": json_text(results, indent=True),
         "table.md": report.markdown(report.table(results)),
@@ -262,4 +263,5 @@ def write_reports(folder: Path, results: list[dict[str, Any]]) -> None:
     for name, text in texts.items():
         with atomic_write(folder / name, force=True) as file:
             file.write(text.encode())
-    picture(results, folder / "curves.png")
+    if can_draw():
+        picture(results, folder / "curves.png")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.evaluation.figures import new_figure
 from w2vtrain.evaluation.report import Results, lines
 
 GAP = 0.028
@@ -71,9 +72,7 @@ def picture(results: Results, path: Path) -> None:
 
 def draw(found: Sequence[tuple[str, list[float], list[float]]], heading: str, xlabel: str, path: Path) -> None:
     """Plot curves of perplexity, given as (name, x, perplexity), with a label each. Both axes are logarithmic."""
-    from matplotlib.figure import Figure  # takes most of a second to import
-
-    figure = Figure(figsize=(10, max(5.0, 1 + 0.24 * len(found))), layout="constrained")
+    figure = new_figure(figsize=(10, max(5.0, 1 + 0.24 * len(found))), layout="constrained")
     axes = figure.subplots()
     axes.set_title(heading, fontsize="medium", loc="left")
     axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="perplexity")

@@ -120,10 +120,15 @@ def _round_trip(job: Job) -> float | None:
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
-    """Return analogy accuracy among the 30,000 most frequent words, and Spearman's correlation for each pairs file."""
+    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file.
+
+    Analogies are answered with the 30,000 most frequent words.
+    """
     found, scores = read_vectors(vectors), {}
     if questions:
-        scores["analogies"] = evaluate_analogies(found, questions, restrict_vocab=30_000).total.accuracy or 0.0
+        total = evaluate_analogies(found, questions, restrict_vocab=30_000).total
+        scores["analogies"] = total.accuracy or 0.0
+        scores["analogies standard error"] = total.standard_error or 0.0
     for path in pairs:
         scores[Path(path).stem] = evaluate_similarity(found, path).spearman
     return scores

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.evaluation.figures import new_figure
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job
 
@@ -62,14 +63,9 @@ def picture(results: Results, base: Job, peak: float, path: Path) -> None:
 
     peak: float32 operations per second of one thread; the suffix of `path` selects the format.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     axes = list(AXES)
-    figure, plots = plt.subplots(1, len(axes), figsize=(4 * len(axes), 3.6), constrained_layout=True)
-    for axis, plot in zip(axes, plots, strict=True):
+    figure = new_figure(figsize=(4 * len(axes), 3.6), layout="constrained")
+    for axis, plot in zip(axes, figure.subplots(1, len(axes)), strict=True):
         points = [(value, *speed(found)) for name, value, found in results if name == axis]
         values = [value for value, _, _ in points]
         plot.plot(values, [words / 1e6 for _, words, _ in points], "o-", color="tab:blue")
@@ -85,4 +81,3 @@ def picture(results: Results, base: Job, peak: float, path: Path) -> None:
     text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fixed.items())
     figure.suptitle(f"{base.architecture} {base.objective}; fixed unless varied: {text}")
     figure.savefig(path, dpi=110)
-    plt.close(figure)

@@ -1,5 +1,9 @@
 """Shared fixtures, and the signal handlers and Hypothesis settings that all tests run with."""
 
+import surroundings  # first: NumPy and Numba read the environment when they are loaded
+
+# isort: split
+
 import signal
 import sys
 
@@ -23,6 +27,9 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (getattr(si
     if number is not None and signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
+# The command line must not end pytest, which `leave` does while a thread of an earlier test still runs.
+shell.leave = sys.exit
+
 # Loading an objective gives its class the contract's defaults. Tests that build instances by hand rely on them.
 objectives()
 LAYOUT = Layout(5, 16, 16)
@@ -36,6 +43,11 @@ SPARED = {
 
 cbow-sum differs from cbow in a factor, and hs-neg calls the methods of hs and neg.
 """
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    surroundings.restart(config)
 
 
 def pytest_make_parametrize_id(config, val, argname):
@@ -73,7 +85,6 @@ def w2vtrain_here(monkeypatch, capsys):
         with monkeypatch.context() as patch:
             patch.chdir(folder)
             patch.setattr(sys, "argv", ["w2vtrain", *map(str, words)])
-            patch.setattr(shell, "leave", sys.exit)
             with pytest.raises(SystemExit) as end:
                 cli.main()
         said = capsys.readouterr()

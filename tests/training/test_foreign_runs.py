@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from reference import first_lines
 
-from w2vtrain import cli
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, journal
@@ -28,17 +26,13 @@ ROOT = os.name == "posix" and os.geteuid() == 0
 
 
 @pytest.fixture
-def w2vtrain(monkeypatch, capsys, tmp_path):
+def w2vtrain(w2vtrain_here, monkeypatch, tmp_path):
     """Return a function that runs a command line in this process in a new folder, and returns exit code and output."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
-        monkeypatch.setattr(sys, "argv", ["w2vtrain", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        monkeypatch.chdir(tmp_path)
-        said = capsys.readouterr()
-        return end.value.code, said.out + said.err
+        code, out, err = w2vtrain_here(words, tmp_path)
+        return code, out + err
 
     return run
 
@@ -322,7 +316,7 @@ def test_a_named_pipe_in_a_run_folder_is_refused_without_waiting(w2vtrain, stopp
         assert code in (65, 66, 73) or (name, words[0], code) == ("lock", "export", 0), said
 
 
-def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, tmp_path, monkeypatch):
+def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtrain_here, tmp_path, monkeypatch):
     """Relative paths in the run folder are relative to the folder in which the run was started."""
     first_lines(300, tmp_path / "text.txt")
     home = tmp_path / "home"
@@ -335,11 +329,8 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, tmp_p
 
     with monkeypatch.context() as patch:
         patch.setattr("w2vtrain.commands.fit.train", stops)
-        patch.chdir(home)
-        patch.setattr(sys, "argv", ["w2vtrain", "fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-    assert end.value.code == 75
+        words = ["fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"]
+        assert w2vtrain_here(words, home)[0] == Stopped.exit_code
     code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
     assert code == 0, said
     code, said = w2vtrain("resume", "home/v.bin.run", "--objective", "home/mine.py")

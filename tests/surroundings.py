@@ -1,0 +1,54 @@
+"""Give the suite, and every process that it starts, the same environment everywhere.
+
+Importing this module removes the variables that change what the libraries or the command line do. It must be imported
+before NumPy and Numba, which read theirs when they are loaded. A test that is about such a variable sets it itself.
+W2V_KEEP lists variables to keep: `W2V_KEEP=NUMBA_CPU_NAME NUMBA_CPU_NAME=generic make test`.
+"""
+
+import os
+import sys
+
+REMOVED = (
+    *("W2VTRAIN_", "_W2VTRAIN_"),
+    *("OPENBLAS_", "GOTO_", "OMP_", "GOMP_", "KMP_", "MKL_", "BLIS_", "VECLIB_", "NPY_", "NUMBA_", "MPLBACKEND"),
+    *("PMI_", "PMIX_", "OMPI_", "PRTE_", "HYDRA_", "MPIEXEC_", "I_MPI_", "SLURM", "PBS_", "LSB_", "PE_HOSTFILE"),
+    *("LC_", "LANG", "TZ", "COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "TTY_", "TQDM_"),
+    *("PYTHON", "SOURCE_DATE_EPOCH", "POSIXLY_CORRECT"),
+)
+"""How the names of removed variables begin."""
+
+KEPT = {
+    *("NUMBA_CACHE_DIR", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPLATLIBDIR"),
+    *("PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONEXECUTABLE"),
+}
+"""Variables that say only where files are, or that no result may depend on."""
+
+HARMLESS = {"PYTHONUNBUFFERED"}
+"""Variables of Python that need no new process."""
+
+
+def unwanted(environment):
+    """Return the names of the variables that the suite must not see."""
+    kept = KEPT | set(environment.get("W2V_KEEP", "").split())
+    return [name for name in environment if name.startswith(REMOVED) and name not in kept]
+
+
+def restart(config):
+    """Start pytest again if this process has read a variable that is removed now; xdist's workers never do."""
+    if READ and hasattr(os, "execv") and sys.platform != "win32":
+        config.pluginmanager.getplugin("capturemanager").stop_global_capturing()
+        os.execv(sys.executable, sys.orig_argv)
+
+
+def clean():
+    """Remove the variables; return whether Python itself has read one that could change the results of tests."""
+    removed = unwanted(os.environ)
+    for name in removed:
+        del os.environ[name]
+    os.environ["LANG"] = "C.UTF-8"
+    os.umask(0o022)
+    read = {name for name in removed if name.startswith("PYTHON")} - HARMLESS
+    return bool(read) or sys.getfilesystemencoding() != "utf-8"
+
+
+READ = clean()

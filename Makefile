@@ -52,8 +52,9 @@ lint: install ## Run ruff and mypy
 docs: install ## Build the documentation site in build/docs; warnings are errors
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
-reference: install ## Write the pages of docs/reference that the code determines
+reference: install ## Write the pages and figures of docs/ that the code determines
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/learning.py
 
 format: install ## Fix lint errors that ruff can fix, and format the code
 	$(BIN)/ruff check --fix .

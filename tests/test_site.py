@@ -24,6 +24,12 @@ CUT = """
     ).map(e => e.innerText);
 }
 """
+# Titles of the columns of tables that do not fit into the element around them, which scrolls.
+WIDE = """
+() => [...document.querySelectorAll("main article table")]
+    .filter(t => t.parentElement.scrollWidth > t.parentElement.clientWidth + 1)
+    .map(t => [...t.querySelectorAll("th")].map(e => e.innerText).join(" | "))
+"""
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -127,6 +133,31 @@ def tab(browser):
     )
     yield tab, troubles
     tab.close()
+
+
+def wide_tables(page) -> list[str]:
+    """Return the titles of the columns of each table that is wider than what it scrolls in."""
+    return page.evaluate(WIDE)
+
+
+def test_no_table_needs_horizontal_scrolling_at_1300_pixels(site, pages, tab):
+    page, _ = tab
+    page.set_viewport_size({"width": 1300, "height": 900})
+    found = {}
+    for path in (path for path, parsed in pages.items() if "table" in parsed.tags):
+        page.goto(path.as_uri())
+        if wide := wide_tables(page):
+            found[path.relative_to(site).as_posix()] = wide
+    assert not found
+
+
+def test_the_check_for_wide_tables_finds_them(site, tab):
+    page, _ = tab
+    page.goto((site / "guides/choosing-an-objective.html").as_uri())
+    assert wide_tables(page) == []
+    page.evaluate("document.querySelector('article td').innerHTML = '<div style=\"width: 3000px\">wide</div>'")
+    (found,) = wide_tables(page)
+    assert found.startswith("you want")
 
 
 @pytest.mark.slow

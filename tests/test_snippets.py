@@ -21,7 +21,10 @@ GUIDED = {"docs/adding-an-objective.md", "docs/adding-an-architecture.md"}
 """Pages that test_docs.py runs."""
 NOT_RUN = ("make ", "pip install .")
 """Commands that install. CI runs the targets of `make`; nothing runs `pip install .`."""
-SIMILAR = {"docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md"}
+SIMILAR = {
+    "docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md", "docs/how-word2vec-learns.md",
+    "docs/guides/sessions-and-graphs.md",
+}  # fmt: skip
 """Pages whose commands other pages and tests of the quick suite also run."""
 LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}
 

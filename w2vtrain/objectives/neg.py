@@ -40,7 +40,7 @@ class Negative(NamedTuple):
 
     The noise words are drawn once per window and shared by its context words (Ji et al. 2016). A draw that hits the
     target is repeated, but at most REDRAWS times per window, because the target may have nearly all of Q's probability.
-    With a pool, the windows of a chunk draw from the words that the chunk has drawn from Q: see probability/pools.py.
+    With a pool, the windows of a chunk draw from the words that the chunk has drawn from Q.
     """
 
     accept: np.ndarray

@@ -11,7 +11,7 @@ models = pytest.importorskip("gensim.models", reason="gensim has no wheel for th
 RNG = np.random.default_rng(1)
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 TEXT = [RNG.choice(LINES[i % 3].split(), 2 + i % 7).tolist() for i in range(600)]
-TEXT += [[word, word] for word in "q r s t u v w x y z".split()]  # equal counts: trees are not unique
+TEXT += [[word, word] for word in "qrstuvwxyz"]  # equal counts: trees are not unique
 KINDS = {
     "neg": {},
     "skip-gram": {"sg": 1, "ns_exponent": 0.5, "negative": 9},

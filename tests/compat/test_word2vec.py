@@ -482,6 +482,46 @@ def test_locks_and_attributes_are_saved(tmp_path):
     np.testing.assert_array_equal(again.wv["cow"], model.wv["cow"])
 
 
+class Walker(Word2Vec):
+    """A model with attributes of its own."""
+
+    shared = "by all"
+
+    def __init__(self, *args, walks=10, **options):
+        super().__init__(*args, **options)
+        self.walks, self.graph = walks, {"nodes": ["red", "cow"], "weights": [1, 0.5, None, True]}
+        self.shared = "mine"
+
+
+def test_attributes_of_a_subclass_are_saved(tmp_path, caplog):
+    model = Walker(SENTENCES, **SMALL, walks=7)
+    model.author, model.pair, model.rng = "Ada", (1, 2), np.random.default_rng(1)
+    with caplog.at_level(logging.WARNING, "w2vtrain"):
+        model.save(tmp_path / "model")
+    assert [record.getMessage() for record in caplog.records] == [
+        "the attribute pair is not saved: JSON has no tuple",
+        "the attribute rng is not saved: JSON has no Generator",
+    ]
+    again = Walker.load(tmp_path / "model")
+    assert type(again) is Walker
+    assert (again.walks, again.graph, again.shared, again.author) == (7, model.graph, "mine", "Ada")
+    assert not {"pair", "rng"} & vars(again).keys()
+    assert vectors_by_word(again) == vectors_by_word(model)
+    again.save(tmp_path / "again")
+    assert Walker.load(tmp_path / "again").walks == 7
+
+
+@pytest.mark.parametrize("own", [{"save": 1, "wv": 2, "_owner": 3, "alpha": 4, "__class__": 5}, [1], "text"], ids=str)
+def test_attributes_in_a_file_replace_nothing_of_the_model(own, model, tmp_path):
+    found = model.to_model()
+    found.record["word2vec"]["attributes"] = own
+    found.save(tmp_path / "model")
+    again = Word2Vec.load(tmp_path / "model")
+    assert vars(again).keys() == vars(model).keys()
+    assert again.alpha == model.alpha
+    again.train(SENTENCES, total_examples=900, epochs=1)
+
+
 def test_a_dry_run_keeps_the_counts():
     model = Word2Vec(**SMALL)
     model.scan_vocab(SENTENCES)
@@ -568,7 +608,9 @@ def test_damaged_parameters_are_refused_when_a_model_is_loaded(values, model, tm
 
 def test_a_pickle_is_named_when_it_is_loaded(tmp_path):
     (tmp_path / "pickle").write_bytes(pickle.dumps({"a": [1] * 99}))
-    with pytest.raises(AttributeError, match=r"is no model of Word2Vec but a pickle.*save_word2vec_format"):
+    with pytest.raises(
+        AttributeError, match=r"is no model of Word2Vec but a pickle.*save_word2vec_format.*from_gensim"
+    ):
         Word2Vec.load(tmp_path / "pickle")
 
 

@@ -37,6 +37,18 @@ def test_each_epoch_reads_other_sentences():
     assert walks.readings == 5
     model.train(walks, total_examples=31, epochs=4, reread=False)
     assert walks.readings == 6
+    model.train(walks, total_examples=31, epochs=2)
+    assert walks.readings == 8  # as the model was made
+
+
+def test_a_subclass_may_have_another_train():
+    class Mine(Word2Vec):
+        def train(self, corpus_iterable, corpus_file, total_examples, total_words, epochs, callbacks):
+            return super().train(corpus_iterable, total_examples=total_examples, epochs=epochs)
+
+    walks = Walks()
+    assert Mine(walks, **SMALL, epochs=3, reread=True).train_count == 1
+    assert walks.readings == 3
 
 
 def test_what_only_a_later_reading_has_is_learned():

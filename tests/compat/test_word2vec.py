@@ -393,6 +393,22 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     assert model.estimate_memory()["total"] == 15 * (500 + 2 * 8 * 4)
 
 
+def test_workers_of_minus_one_are_all_cores():
+    model = Word2Vec(SENTENCES, **{**SMALL, "workers": -1})
+    assert model.workers == model.threads() >= 1
+
+
+def test_a_min_count_that_keeps_no_word_says_so(caplog):
+    model = Word2Vec(**{**SMALL, "min_count": 400})
+    model.build_vocab(SENTENCES)
+    line = "min_count=400 keeps none of the 15 words, whose highest count is 330: min_count=330 would keep 1 of them"
+    assert line in caplog.messages
+    with pytest.raises(RuntimeError, match=line):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+    with pytest.raises(RuntimeError, match=line):
+        Word2Vec(SENTENCES, **{**SMALL, "min_count": 400})
+
+
 def test_a_window_may_be_longer_than_any_sentence(model):
     wide = Word2Vec(SENTENCES, **SMALL, window=10_000, shrink_windows=False)
     assert wide.wv.similarity("red", "blue") > wide.wv.similarity("red", "cow")

@@ -34,7 +34,7 @@ class TrainableVocabulary(Claimable):
     """The words of a model, and the matrices that have a row for each. `Word2Vec` sets the parameters.
 
     matrices: None before the words are chosen. _counted: what `scan_vocab` read. _read: a corpus that need not be read
-    again, or cannot be, with its words as ids (None if it has none of the model's).
+    again, or cannot be, with its words as ids (None if it has none of the model's). _emptied: why no word was kept.
     """
 
     vector_size: int
@@ -55,6 +55,7 @@ class TrainableVocabulary(Claimable):
         self.raw_vocab: dict[Any, int] = {}
         self.wv = KeyedVectors(self.vector_size)
         self.matrices: Matrices | None = None
+        self._emptied = ""
         self._counted: tuple[Source, Counted] | None = None
         self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
 
@@ -134,14 +135,15 @@ class TrainableVocabulary(Claimable):
     ) -> dict[str, int]:  # fmt: skip
         """Choose the words of the model from those that `scan_vocab` counted. Return a report on what is kept.
 
-        With `dry_run`, the model does not change. Raise RuntimeError if a model without words would get none.
+        With `dry_run`, the model does not change.
         """
         if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
         least = self.min_count if min_count is None else min_count
         choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
-            raise RuntimeError(nothing_kept(self.raw_vocab, choice.min_count, trim_rule))
+            self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
+            logger.warning(self._emptied)
         counts = np.array(choice.counts, np.int64)
         thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
         report = {

@@ -27,6 +27,7 @@ from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.objectives import build
 from w2vtrain.probability.problem import Problem
 from w2vtrain.successors import refuse_arguments, with_successors
+from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 
@@ -60,7 +61,7 @@ class Word2Vec(NamedArrays):
     min_alpha : float
         The learning rate at the end.
     workers : int
-        Number of threads; at most as many as there are cores are used.
+        Number of threads; at most as many as there are cores are used, and all of them for -1.
     sg, hs, negative, ns_exponent, cbow_mean
         Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
         distribution; the mean (1) or the sum (0) of the context vectors.
@@ -71,8 +72,8 @@ class Word2Vec(NamedArrays):
     callbacks : iterable of CallbackAny2Vec
         Called before and after training and each epoch.
     reread : bool, optional
-        Read the corpus again for each epoch, as gensim does. This is for iterables that yield other sentences each
-        time, such as random walks. The first reading chooses the words.
+        Read the corpus again for each epoch, as gensim does: for iterables that yield other sentences each time, such
+        as random walks. The first reading chooses the words. False silences the note that a corpus is read once.
     comment : str, optional
         Saved with the model.
     hashfxn, batch_words, compute_loss
@@ -127,9 +128,11 @@ class Word2Vec(NamedArrays):
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
-        self.sample, self.seed, self.workers, self.epochs = sample, seed, workers, epochs
+        self.sample, self.seed, self.epochs = sample, seed, epochs
+        self.workers = automatic_threads()[0] if workers == -1 else workers
         self.sg, self.hs, self.negative, self.cbow_mean = bool(sg), bool(hs), max(0, negative), bool(cbow_mean)
         self.ns_exponent, self.comment = ns_exponent, comment
+        self.reread = reread
         self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
         self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
         if null_word:
@@ -152,7 +155,7 @@ class Word2Vec(NamedArrays):
         self._build(sentences, corpus_file, trim_rule=trim_rule, keep=True)
         self.train(
             sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
-            epochs=self.epochs, callbacks=callbacks, reread=reread,
+            epochs=self.epochs, callbacks=callbacks,
         )  # fmt: skip
         self._read = None
 
@@ -201,7 +204,7 @@ class Word2Vec(NamedArrays):
         `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
         epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
         that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
-        epoch, as gensim does; otherwise, it is read once.
+        epoch, as gensim does; by default, the model's `reread` applies.
 
         Returns
         -------
@@ -211,11 +214,12 @@ class Word2Vec(NamedArrays):
 
         """
         refuse_arguments("train", other)
+        reread = self.reread if reread is None else reread
         refuse_iterator(corpus_iterable, reread)
         check(self)
         self._refuse_totals(total_examples, total_words, epochs)
         if self.matrices is None or not len(self.wv):
-            raise RuntimeError(NO_VOCABULARY)
+            raise RuntimeError(self._emptied or NO_VOCABULARY)
         self.fit_matrices()
         self.locked()
         passes = checked("epochs", epochs)

@@ -12,6 +12,7 @@ PACKAGE = Path(w2vtrain.__file__).parent
 # Folders and top-level modules, from the bottom layer to the top layer.
 ORDER = [
     "errors",
+    "successors",
     "registry",
     "system",
     "parsers",
@@ -116,6 +117,7 @@ def test_objectives_and_architectures_import_only_their_tools(folder):
         "parsers",
         "registry",
         "errors",
+        "successors",
         "commands/options",
         "commands/shell",
         "formats/vector_formats/__init__",

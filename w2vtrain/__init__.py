@@ -4,6 +4,9 @@ Importing the package is cheap: Numba and NumPy are imported on first use.
 """
 
 import importlib
+import sys
+
+from w2vtrain.successors import Missing, missing
 
 TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-C prints one line
 if TYPE_CHECKING:
@@ -50,10 +53,13 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(missing(name) or f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
     """Return the public names, which are imported on first use, beside what is imported already."""
     return sorted({*globals(), *__all__})
+
+
+sys.meta_path.append(Missing)

@@ -334,11 +334,17 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, hs=0, negative=0), ValueError, "nothing to train"),
         (lambda: Word2Vec(null_word=1), NotImplementedError, "null_word"),
         (lambda: Word2Vec([]), RuntimeError, "no sentences"),
-        (lambda: Word2Vec(SENTENCES, min_count=10_000), RuntimeError, "build vocabulary"),
+        (
+            lambda: Word2Vec(SENTENCES, min_count=10_000),
+            RuntimeError,
+            "highest count is 330: min_count=330 would keep 1",
+        ),
+        (lambda: Word2Vec(SENTENCES, trim_rule=lambda *_: 1), RuntimeError, "keeps none.*the trim rule keeps none"),
+        (lambda: Word2Vec(SENTENCES, sizes=9), TypeError, "no argument 'sizes'"),
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
         (lambda: Word2Vec("corpus.txt"), TypeError, "iterable of lists"),
         (lambda: Word2Vec([(word for word in "ab")]), TypeError, "list of words"),
-        (lambda: Word2Vec([[1, 2]] * 9), TypeError, "str"),
+        (lambda: Word2Vec([[1, 2]] * 9), TypeError, r"sentences\[0\]\[0\] is 1 \(int\).*\[\[str\(word\) for word in"),
         (lambda: Word2Vec(corpus_file="missing.txt"), FileNotFoundError, "missing.txt"),
         (lambda: Word2Vec(corpus_file="*.py"), FileNotFoundError, "no such file"),
         (lambda: Word2Vec("text", max_vocab_size=9), TypeError, "iterable of lists"),
@@ -387,6 +393,22 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     assert np.abs(mine.wv.vectors).max() <= 1 / 8
     assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.05>"
     assert model.estimate_memory()["total"] == 15 * (500 + 2 * 8 * 4)
+
+
+def test_workers_of_minus_one_are_all_cores():
+    model = Word2Vec(SENTENCES, **{**SMALL, "workers": -1})
+    assert model.workers == model.threads() >= 1
+
+
+def test_a_min_count_that_keeps_no_word_says_so(caplog):
+    model = Word2Vec(**{**SMALL, "min_count": 400})
+    model.build_vocab(SENTENCES)
+    line = "min_count=400 keeps none of the 15 words, whose highest count is 330: min_count=330 would keep 1 of them"
+    assert line in caplog.messages
+    with pytest.raises(RuntimeError, match=line):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+    with pytest.raises(RuntimeError, match=line):
+        Word2Vec(SENTENCES, **{**SMALL, "min_count": 400})
 
 
 def test_a_window_may_be_longer_than_any_sentence(model):
@@ -478,6 +500,46 @@ def test_locks_and_attributes_are_saved(tmp_path):
     np.testing.assert_array_equal(again.wv["cow"], model.wv["cow"])
 
 
+class Walker(Word2Vec):
+    """A model with attributes of its own."""
+
+    shared = "by all"
+
+    def __init__(self, *args, walks=10, **options):
+        super().__init__(*args, **options)
+        self.walks, self.graph = walks, {"nodes": ["red", "cow"], "weights": [1, 0.5, None, True]}
+        self.shared = "mine"
+
+
+def test_attributes_of_a_subclass_are_saved(tmp_path, caplog):
+    model = Walker(SENTENCES, **SMALL, walks=7)
+    model.author, model.pair, model.rng = "Ada", (1, 2), np.random.default_rng(1)
+    with caplog.at_level(logging.WARNING, "w2vtrain"):
+        model.save(tmp_path / "model")
+    assert [record.getMessage() for record in caplog.records] == [
+        "the attribute pair is not saved: JSON has no tuple",
+        "the attribute rng is not saved: JSON has no Generator",
+    ]
+    again = Walker.load(tmp_path / "model")
+    assert type(again) is Walker
+    assert (again.walks, again.graph, again.shared, again.author) == (7, model.graph, "mine", "Ada")
+    assert not {"pair", "rng"} & vars(again).keys()
+    assert vectors_by_word(again) == vectors_by_word(model)
+    again.save(tmp_path / "again")
+    assert Walker.load(tmp_path / "again").walks == 7
+
+
+@pytest.mark.parametrize("own", [{"save": 1, "wv": 2, "_owner": 3, "alpha": 4, "__class__": 5}, [1], "text"], ids=str)
+def test_attributes_in_a_file_replace_nothing_of_the_model(own, model, tmp_path):
+    found = model.to_model()
+    found.record["word2vec"]["attributes"] = own
+    found.save(tmp_path / "model")
+    again = Word2Vec.load(tmp_path / "model")
+    assert vars(again).keys() == vars(model).keys()
+    assert again.alpha == model.alpha
+    again.train(SENTENCES, total_examples=900, epochs=1)
+
+
 def test_a_dry_run_keeps_the_counts():
     model = Word2Vec(**SMALL)
     model.scan_vocab(SENTENCES)
@@ -564,7 +626,9 @@ def test_damaged_parameters_are_refused_when_a_model_is_loaded(values, model, tm
 
 def test_a_pickle_is_named_when_it_is_loaded(tmp_path):
     (tmp_path / "pickle").write_bytes(pickle.dumps({"a": [1] * 99}))
-    with pytest.raises(AttributeError, match=r"is no model of Word2Vec but a pickle.*save_word2vec_format"):
+    with pytest.raises(
+        AttributeError, match=r"is no model of Word2Vec but a pickle.*save_word2vec_format.*from_gensim"
+    ):
         Word2Vec.load(tmp_path / "pickle")
 
 

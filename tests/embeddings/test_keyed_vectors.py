@@ -16,6 +16,7 @@ from word_vectors import in_gensim, vectors_of
 import w2vtrain
 from w2vtrain.embeddings import key_table
 from w2vtrain.errors import DataError, W2VError
+from w2vtrain.successors import SUCCESSORS
 
 KeyedVectors = w2vtrain.KeyedVectors
 
@@ -254,9 +255,7 @@ def test_normalizing_keeps_zero_vectors(keyed):
     np.testing.assert_allclose(np.linalg.norm(keyed.vectors, axis=1), [1, 1, 0, 1, 1], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "name", ["vocab", "index2word", "index2entity", "vectors_norm", "syn0", "syn0norm", "accuracy"]
-)
+@pytest.mark.parametrize("name", SUCCESSORS["KeyedVectors"])
 def test_attributes_of_gensim_3_name_their_successor(keyed, name):
     with pytest.raises(AttributeError, match=rf"^{name} was removed in gensim 4\.0: use \w+"):
         getattr(keyed, name)

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.compat.claim import Claimable, claiming
 from w2vtrain.compat.corpora import Listed, repeats, source_of
 from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH, LineSentence
-from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, share, thinning
+from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
 from w2vtrain.compat.weights import Matrices, grown, initial_vectors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import NoKnownWords
+from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
@@ -28,12 +30,11 @@ logger = logging.getLogger(__name__)
 Path = str | PathLike[str]
 
 
-class TrainableVocabulary:
+class TrainableVocabulary(Claimable):
     """The words of a model, and the matrices that have a row for each. `Word2Vec` sets the parameters.
 
-    matrices: None before the words are chosen. is_training: whether `train` is running. _counted: what `scan_vocab`
-    read. _read: a corpus that need not be read again, or cannot be, with its words as ids (None if it has none of the
-    model's).
+    matrices: None before the words are chosen. _counted: what `scan_vocab` read. _read: a corpus that need not be read
+    again, or cannot be, with its words as ids (None if it has none of the model's). _emptied: why no word was kept.
     """
 
     vector_size: int
@@ -49,31 +50,33 @@ class TrainableVocabulary:
     negative: int
 
     def __init__(self) -> None:
+        super().__init__()
         self.corpus_count, self.corpus_total_words = 0, 0
         self.raw_vocab: dict[Any, int] = {}
         self.wv = KeyedVectors(self.vector_size)
         self.matrices: Matrices | None = None
-        self.is_training = False
+        self._emptied = ""
         self._counted: tuple[Source, Counted] | None = None
         self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
 
     def build_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
-        progress_per: int = 10_000, keep_raw_vocab: bool = False, trim_rule: Rule | None = None, **_: Any,
+        progress_per: int = 10_000, keep_raw_vocab: bool = False, trim_rule: Rule | None = None, **other: Any,
     ) -> None:  # fmt: skip
         """Read a corpus and choose the words of the model.
 
         With `update`, words of this corpus join the model's, whose vectors stay as they are. An iterator, such as a
         generator, can only be read once: its words are kept on disk for `train`.
         """
+        refuse_arguments("build_vocab", other)
         self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
 
+    @claiming
     def _build(
         self, sentences: Any, file: Path | None, update: bool = False, keep_raw_vocab: bool = False,
         trim_rule: Rule | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
         """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
-        self.refuse_while_training()
         total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)
         assert self._counted
         source, counted = self._counted
@@ -100,17 +103,18 @@ class TrainableVocabulary:
             self._counted[1].close()
         self._counted = None
 
+    @claiming
     def build_vocab_from_freq(
         self, word_freq: Mapping[Any, int], keep_raw_vocab: bool = False, corpus_count: int | None = None,
         trim_rule: Rule | None = None, update: bool = False,
     ) -> None:  # fmt: skip
         """Choose the words of the model from a dictionary of words and counts."""
-        self.refuse_while_training()
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
         self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)
         self.prepare_weights(update)
 
+    @claiming
     def scan_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, progress_per: int = 10_000,
         workers: int | None = None, trim_rule: Rule | None = None,
@@ -124,6 +128,7 @@ class TrainableVocabulary:
         logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.tokens, counted.lines)
         return counted.tokens, counted.lines
 
+    @claiming
     def prepare_vocab(
         self, update: bool = False, keep_raw_vocab: bool = False, trim_rule: Rule | None = None,
         min_count: int | None = None, sample: float | None = None, dry_run: bool = False, **_: Any,
@@ -136,6 +141,9 @@ class TrainableVocabulary:
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
         least = self.min_count if min_count is None else min_count
         choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
+        if self.raw_vocab and not (choice.words or update or dry_run):
+            self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
+            logger.warning(self._emptied)
         counts = np.array(choice.counts, np.int64)
         thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
         report = {
@@ -186,9 +194,9 @@ class TrainableVocabulary:
         if locks is not None and np.size(locks) > 1:
             self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
 
+    @claiming
     def prepare_weights(self, update: bool = False) -> None:
         """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
-        self.refuse_while_training()
         self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
@@ -218,9 +226,9 @@ class TrainableVocabulary:
         """
         self.wv.init_sims(replace=replace)
 
+    @claiming
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Take over the vocabulary of another model, and reset all vectors to their initial values."""
-        self.refuse_while_training()
         words, wv = list(other_model.wv.index_to_key), other_model.wv
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)
@@ -258,11 +266,6 @@ class TrainableVocabulary:
             raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
         if len(keys) > len(matrices.keys):
             self.prepare_weights(update=True)
-
-    def refuse_while_training(self) -> None:
-        """Raise RuntimeError while the model is trained: a callback, or another thread, may only read and save it."""
-        if self.is_training:
-            raise RuntimeError("the model is being trained: train it, or change its words, after that has ended")
 
     def vocabulary(self) -> Vocabulary:
         """Return the words and counts in the trainer's order."""

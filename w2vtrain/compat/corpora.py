@@ -4,13 +4,13 @@ Nothing is read here.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
-from w2vtrain.errors import MissingFile
+from w2vtrain.errors import InvalidValue, MissingFile
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import HasSource, Source
@@ -49,6 +49,24 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
 def repeats(sentences: Any) -> bool:
     """Return whether a corpus can be read more than once: an iterator, such as a generator, cannot."""
     return not isinstance(sentences, Iterator)
+
+
+def refuse_iterator(sentences: Any, reread: bool | None) -> None:
+    """Raise InvalidValue if a corpus that can be read only once is to be read in each epoch."""
+    if reread and not repeats(sentences):
+        raise InvalidValue(
+            f"reread=True needs a corpus that can be read again, not a {type(sentences).__name__}: pass a list, or an"
+            " object whose __iter__ starts from the beginning"
+        )
+
+
+def may_differ(sentences: Any) -> bool:
+    """Return whether a corpus may yield other sentences when it is read again, judged by its type.
+
+    Collections, files and gensim's classes do not; an iterator cannot be read again.
+    """
+    same = sentences is None or isinstance(sentences, Collection | Iterator | HasSource)
+    return not same and type(sentences).__module__.partition(".")[0] != "gensim"
 
 
 class Listed:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.parameters import SEEDS
@@ -15,7 +15,9 @@ from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.vocabulary import share
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
+from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
+from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -34,6 +36,8 @@ MODEST_WINDOW = 50
 they take little time, and Ctrl-C works."""
 PASSES = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
+READINGS = 15_485_863
+"""Added to the seed for each earlier reading of the corpus in the same call of `train`."""
 
 
 def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
@@ -98,6 +102,31 @@ def part(start: float, end: float, first: float, last: float) -> tuple[float, fl
     return start + (end - start) * first, start + (end - start) * last
 
 
+class Plan(NamedTuple):
+    """The schedule of one call of `train`: its epochs, the first and the last rate, and how often it reads its corpus.
+
+    examples, words, done: sentences or words of the whole schedule, and words before this call; used for one epoch.
+    """
+
+    epochs: int
+    start: float
+    end: float
+    readings: int
+    examples: int | None
+    words: int | None
+    done: int
+
+    def settings(self, model: Any, encoded: EncodedCorpus | None, reading: int = 0) -> Settings:
+        """Return the settings of a reading, counted from 0. encoded: what was read, None if there are no words."""
+        if encoded and self.epochs == 1:
+            first, last = span(encoded.stats, self.examples, self.words, self.done)
+        else:
+            first, last = reading / self.readings, (reading + 1) / self.readings
+        rates, total = part(self.start, self.end, first, last), int(model.vocabulary().counts.sum())
+        found = settings_of(model, self.epochs // self.readings, *rates, total)
+        return replace(found, seed=(found.seed + READINGS * reading) % SEEDS)
+
+
 def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
     """Let an engine restore rows (n,) of `vectors` after each chunk: locked vectors end as they began.
 
@@ -114,14 +143,20 @@ def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
 
 
 class Learner:
-    """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model."""
+    """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model.
+
+    epochs: of all corpora so far; done: before this corpus; kept, tokens: words in all epochs, after and before
+    subsampling.
+    """
 
     def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
-        self.model, self.callbacks, self.kept, self.epochs, self.alpha = model, callbacks, 0, 0, 0.0
+        self.model, self.callbacks, self.alpha = model, callbacks, 0.0
+        self.done = self.epochs = self.kept = self.tokens = 0
 
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
-        """Train. Whatever ends the training, the model has the weights learned so far."""
-        self.epochs = settings.epochs
+        """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
+        self.done, self.epochs = self.epochs, self.epochs + settings.epochs
+        self.tokens += encoded.stats.tokens * settings.epochs
         events = Events(
             kept=self.on_kept,
             warning=logger.warning,
@@ -141,14 +176,18 @@ class Learner:
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         self.model.matrices.adopt(self.model.wv, engine.weights())
+        if self.model.matrices.tree:
+            tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
+            assert isinstance(engine, WindowEngine)
+            engine.use(objective._replace(tree=tree) if self.model.negative else tree)
         engine.slice = max(1, engine.slice * MODEST_WINDOW // max(MODEST_WINDOW, self.model.window))
         locked = self.model.locked()
         if len(locked):
             keep_rows(engine, engine.weights().input, locked)
 
     def on_kept(self, words: int, _: float) -> None:
-        """Remember the number of words that subsampling is expected to keep per epoch."""
-        self.kept = words
+        """Add the number of words that subsampling is expected to keep."""
+        self.kept += words * (self.epochs - self.done)
 
     def on_ready(self, seconds: float) -> None:
         """Call the callbacks before the first epoch: compilation has ended."""
@@ -165,12 +204,12 @@ class Learner:
         """Call the callbacks at the end of an epoch and before the next one."""
         logger.info(
             "EPOCH %d: %d words in %.1f s, %.0f words/s, mean loss %.4f",
-            epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
+            self.done + epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
         )  # fmt: skip
         self.model.min_alpha_yet_reached = self.alpha
         if self.callbacks:
             self.model.matrices.fetch(self.model.wv)
             call(self.callbacks, "on_epoch_end", self.model)
-            if epoch.epoch < self.epochs:
+            if self.done + epoch.epoch < self.epochs:
                 call(self.callbacks, "on_epoch_begin", self.model)
                 self.model.matrices.give_back(self.model.wv)

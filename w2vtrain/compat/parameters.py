@@ -13,6 +13,14 @@ from w2vtrain.errors import InvalidType, InvalidValue, shown
 SEEDS = 2**53
 """The number of different seeds: JSON stores whole numbers below this exactly. Others are taken modulo this."""
 
+PARAMETERS = (
+    "alpha", "min_alpha", "min_alpha_yet_reached", "window", "shrink_windows", "min_count", "effective_min_count",
+    "max_vocab_size", "max_final_vocab", "sorted_vocab", "sample", "seed", "workers", "epochs", "sg", "hs", "negative",
+    "cbow_mean", "ns_exponent", "comment", "batch_words", "compute_loss", "corpus_count", "corpus_total_words",
+    "running_training_loss", "train_count", "total_train_time", "reread",
+)  # fmt: skip
+"""The attributes of a model, besides its vectors, that are saved."""
+
 
 class Range(NamedTuple):
     """The values that a parameter may have: int or float, from `low` to `high`; None only if `optional`."""

@@ -48,7 +48,8 @@ def score(model: Any, sentences: Iterable[Any], limit: int) -> NDArray[np.float3
         raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
     nodes, order = model.matrices.nodes, model.matrices.order
     ids = np.arange(len(model.wv)) if order is None else np.argsort(order)  # from the model's rows to the trainer's
-    scorer = TreeScorer(huffman(np.sort(model.wv.expandos["count"])[::-1]), np.ascontiguousarray(nodes))
+    tree = model.matrices.tree or huffman(np.sort(model.wv.expandos["count"])[::-1])
+    scorer = TreeScorer(tree, np.ascontiguousarray(nodes))
     found = [_sentence(model, scorer, ids, sentence) for sentence in islice(sentences, limit)]
     return np.array(found, np.float32)
 

@@ -3,6 +3,8 @@
 A model file that `w2vtrain fit --save-model` wrote can be loaded, too, if its objective is neg, hs or hs-neg.
 """
 
+import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict
 from os import PathLike, fspath
@@ -11,25 +13,22 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES
-from w2vtrain.compat.parameters import check
+from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.compat.weights import Matrices
 from w2vtrain.embeddings.key_files import builtin_errors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.objectives.hs import Hierarchical, checked_links
+from w2vtrain.probability.trees import Tree, huffman
 
-PARAMETERS = (
-    "alpha", "min_alpha", "min_alpha_yet_reached", "window", "shrink_windows", "min_count", "effective_min_count",
-    "max_vocab_size", "max_final_vocab", "sorted_vocab", "sample", "seed", "workers", "epochs", "sg", "hs", "negative",
-    "cbow_mean", "ns_exponent", "comment", "batch_words", "compute_loss", "corpus_count", "corpus_total_words",
-    "running_training_loss", "train_count", "total_train_time",
-)  # fmt: skip
-"""The attributes of a model, besides its vectors, that are saved."""
+logger = logging.getLogger(__name__)
+
+OWN = "attributes"
+"""The entry of the model's record that has the attributes which only a subclass or a user's program knows."""
 ORDER = "word2vec.order"
 """The array that has the model's row of each word, if the words are not ordered by count."""
-
-
 ATTRIBUTE = "word2vec.attribute."
 """The array of each numeric attribute of the words is called this and its name; counts are stored as in all models."""
 FIXED = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
@@ -40,19 +39,24 @@ class NotAModel(DataError, AttributeError):
     """Raised if a file has no Word2Vec model. gensim raises AttributeError."""
 
 
+def empty(cls: Any) -> Any:
+    """Return a model without words of `Word2Vec` or a subclass, without calling the constructor of the subclass."""
+    model = cls.__new__(cls)
+    base_of(cls).__init__(model)  # type: ignore[misc]
+    return model
+
+
 class OnClass:
     """`Word2Vec.load`, which is called on the class; on a model it is an AttributeError, as in gensim."""
 
     def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
-        """Return the function that loads a model of the class, without calling the constructor of a subclass."""
+        """Return the function that loads a model of the class."""
         if instance is not None:
             raise AttributeError(f"load is called on the class: {owner.__name__}.load(path)")
 
         def load(fname: str | PathLike[str], *_: Any, **__: Any) -> Any:
             """Load a model from a file that `save` wrote; memory-mapping is not needed and ignored."""
-            model = owner.__new__(owner)
-            base = next(cls for cls in owner.__mro__ if "load" in vars(cls))
-            base.__init__(model)
+            model = empty(owner)
             with builtin_errors():
                 return loaded(model, fspath(fname))
 
@@ -79,6 +83,8 @@ def as_model(model: Any) -> Model:
     parts += [] if matrices.words is None else [matrices.words[rows]]
     counts = np.asarray(model.wv.expandos["count"], np.int64)
     settings, arrays = model.equivalent()
+    if matrices.tree:
+        arrays |= Hierarchical.of(matrices.tree).arrays()
     arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
     return Model(
         words=list(words) if order is None else [words[i] for i in order.tolist()],
@@ -87,8 +93,35 @@ def as_model(model: Any) -> Model:
         output=parts[0] if len(parts) == 1 else np.concatenate(parts),
         arrays=arrays if order is None else {**arrays, ORDER: order},
         settings=asdict(settings),
-        record={"vectors": "in", "word2vec": {name: _plain(getattr(model, name)) for name in PARAMETERS}},
+        record={"vectors": "in", "word2vec": {name: _plain(getattr(model, name)) for name in PARAMETERS} | _own(model)},
     )
+
+
+def base_of(cls: type) -> type:
+    """Return `Word2Vec` for it or a subclass of it."""
+    return next(base for base in cls.__mro__ if "load" in vars(base))
+
+
+def _own(model: Any) -> dict[str, Any]:
+    """Return the attributes that a subclass or a user has given a model, and warn about those that cannot be saved."""
+    known, found = vars(base_of(type(model))()), {}
+    for name, value in vars(model).items():
+        if name in known:
+            continue
+        if _is_json(value):
+            found[name] = value
+        else:
+            logger.warning("the attribute %s is not saved: JSON has no %s", name, type(value).__name__)
+    return {OWN: found} if found else {}
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether JSON can hold a value so that it is read back as it is."""
+    try:
+        found = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return type(found) is type(value) and bool(found == value)
 
 
 def _plain(value: Any) -> Any:
@@ -139,8 +172,24 @@ def loaded(model: Any, path: str) -> Any:
             model.wv.expandos[name.removeprefix(ATTRIBUTE)] = values[rows]
     model.vector_size = model.layer1_size = found.input.shape[1]
     outputs, inner = found.output[nodes:][rows] if noise else None, found.output[:nodes] if nodes else None
-    model.matrices = Matrices(outputs, inner, order, list(words))
+    tree = _tree(found, size, path) if nodes > 0 else None
+    model.matrices = Matrices(outputs, inner, order, list(words), tree)
     return model
+
+
+def _tree(found: Model, size: int, path: str) -> Tree | None:
+    """Return the tree of a model if it is another one than follows from the counts, as that of gensim may be."""
+    usual = huffman(found.counts)
+    if any(f"tree.{name}" not in found.arrays for name in Tree._fields):
+        return None
+    tree = Tree(*(found.arrays[f"tree.{name}"] for name in Tree._fields))
+    if all(map(np.array_equal, tree, usual)):
+        return None
+    try:
+        checked_links(tree, size - 1)
+    except DataError as error:
+        raise NotAModel(f"{path}: {error}") from error
+    return tree
 
 
 def _set_parameters(model: Any, found: Model, path: str) -> None:
@@ -152,6 +201,9 @@ def _set_parameters(model: Any, found: Model, path: str) -> None:
         raise NotAModel(f"{path}: the record of the model is invalid")
     for name in PARAMETERS:
         setattr(model, name, values.get(name, getattr(model, name)))
+    if isinstance(own := values.get(OWN), dict):  # a file cannot replace what Word2Vec has
+        plain = base_of(type(model))()
+        vars(model).update({name: value for name, value in own.items() if not hasattr(plain, name)})
     model.compute_loss, model.comment = bool(model.compute_loss), _plain(model.comment)
     try:
         check(model)

@@ -53,6 +53,15 @@ def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: 
     return Choice(words, [raw[word] for word in words], least)
 
 
+def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:
+    """Return the line that says why no word of `raw` was kept, and which minimum count keeps some."""
+    highest = max(raw.values())
+    found = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
+    if rule is not None:
+        return f"{found}, and the trim rule keeps none"
+    return f"{found}: min_count={highest} would keep {sum(count == highest for count in raw.values()):,} of them"
+
+
 class Pruned:
     """Sentences, counted while they are read; the counts are pruned whenever there are more than `limit` words.
 

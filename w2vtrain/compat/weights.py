@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from w2vtrain.engines.schedule import Weights
 from w2vtrain.engines.weights import initial_input
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.trees import Tree
 
 Float32 = NDArray[np.float32]
 
@@ -22,13 +23,14 @@ class Matrices:
     Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, d), if there is negative
     sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, d), the root last, if there is hierarchical
     softmax; order (V,): the model's row of each word in the trainer's order, None if both orders are equal; keys: the
-    words that have rows.
+    words that have rows; tree: in the trainer's order, None for the one that follows from the counts.
     """
 
     def __init__(
-        self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any]
-    ) -> None:
-        self.words, self.nodes, self.order, self.keys = words, nodes, order, keys
+        self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
+        tree: Tree | None = None,
+    ) -> None:  # fmt: skip
+        self.words, self.nodes, self.order, self.keys, self.tree = words, nodes, order, keys, tree
         self._views: tuple[Float32, Float32 | None] | None = None
 
     def adopt(self, wv: Any, weights: Weights) -> None:

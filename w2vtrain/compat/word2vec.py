@@ -6,40 +6,49 @@ The vocabulary, the way to the trainer, scoring and files are in the other modul
 import logging
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat import scoring, storage
-from w2vtrain.compat.building import Path, TrainableVocabulary
+from w2vtrain.compat.arrays import NamedArrays
+from w2vtrain.compat.building import Path
 from w2vtrain.compat.callbacks import call
-from w2vtrain.compat.corpora import source_of
-from w2vtrain.compat.learning import Learner, default_rate, part, settings_of, span
+from w2vtrain.compat.claim import claiming
+from w2vtrain.compat.conversion import take_over
+from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
+from w2vtrain.compat.learning import Learner, Plan, default_rate, settings_of
 from w2vtrain.compat.parameters import check, checked
 from w2vtrain.compat.vocabulary import Rule
-from w2vtrain.compat.weights import grown
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import InvalidValue
+from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.objectives import build
 from w2vtrain.probability.problem import Problem
+from w2vtrain.successors import refuse_arguments, with_successors
+from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 
 logger = logging.getLogger(__name__)
 
+READ_ONCE = (
+    "the corpus is read once for all %d epochs; if it yields other sentences each time, such as random walks, pass"
+    " reread=True (reread=False silences this note)"
+)
 NO_VOCABULARY = "you must first build vocabulary before training the model: call build_vocab, or pass sentences"
 
 
-class Word2Vec(TrainableVocabulary):
+@with_successors
+class Word2Vec(NamedArrays):
     """A word2vec model that is trained from Python, with gensim's interface.
 
     Parameters
     ----------
     sentences : iterable of lists of str, optional
-        The corpus. It is read once, also if there are several epochs. Without a corpus, the model is empty:
-        call `build_vocab` and `train`.
+        The corpus. It is read once, also if there are several epochs, unless `reread` is True. Without a corpus, the
+        model is empty: call `build_vocab` and `train`.
     corpus_file : str or path, optional
         A text file with one sentence per line, instead of `sentences`; may be compressed.
     vector_size, window, min_count, sample, seed, epochs : numbers
@@ -52,7 +61,7 @@ class Word2Vec(TrainableVocabulary):
     min_alpha : float
         The learning rate at the end.
     workers : int
-        Number of threads; at most as many as there are cores are used.
+        Number of threads; at most as many as there are cores are used, and all of them for -1.
     sg, hs, negative, ns_exponent, cbow_mean
         Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
         distribution; the mean (1) or the sum (0) of the context vectors.
@@ -62,6 +71,9 @@ class Word2Vec(TrainableVocabulary):
         Draw the size of each window from 1 to `window`.
     callbacks : iterable of CallbackAny2Vec
         Called before and after training and each epoch.
+    reread : bool, optional
+        Read the corpus again for each epoch, as gensim does: for iterables that yield other sentences each time, such
+        as random walks. The first reading chooses the words. False silences the note that a corpus is read once.
     comment : str, optional
         Saved with the model.
     hashfxn, batch_words, compute_loss
@@ -108,14 +120,19 @@ class Word2Vec(TrainableVocabulary):
         ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0,
         trim_rule: Rule | None = None, sorted_vocab: int = 1, batch_words: int = 10_000, compute_loss: bool = False,
         callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
-        shrink_windows: bool = True,
+        shrink_windows: bool = True, reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
+        refuse_arguments("Word2Vec", other)
+        if other:
+            raise InvalidType(f"Word2Vec has no argument {next(iter(other))!r}")
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
-        self.sample, self.seed, self.workers, self.epochs = sample, seed, workers, epochs
+        self.sample, self.seed, self.epochs = sample, seed, epochs
+        self.workers = automatic_threads()[0] if workers == -1 else workers
         self.sg, self.hs, self.negative, self.cbow_mean = bool(sg), bool(hs), max(0, negative), bool(cbow_mean)
         self.ns_exponent, self.comment = ns_exponent, comment
+        self.reread = reread
         self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
         self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
         if null_word:
@@ -134,12 +151,38 @@ class Word2Vec(TrainableVocabulary):
             if trim_rule is not None:
                 logger.warning("trim_rule is used only if there is a corpus; pass it to build_vocab instead")
             return
+        refuse_iterator(sentences, reread)
         self._build(sentences, corpus_file, trim_rule=trim_rule, keep=True)
         self.train(
             sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
             epochs=self.epochs, callbacks=callbacks,
         )  # fmt: skip
         self._read = None
+
+    @classmethod
+    def from_gensim(cls, model: Any) -> Self:
+        """Return a model with the words, counts, vectors, output vectors and settings of gensim's, and train on.
+
+        Parameters
+        ----------
+        model : gensim.models.Word2Vec
+            The model to convert, of gensim 4; it is not changed, and nothing is shared with it.
+
+        Returns
+        -------
+        Word2Vec
+
+        Raises
+        ------
+        TypeError
+            If `model` is something else, such as a FastText model, or has words that are not strings.
+        ValueError
+            If a setting is out of range, or the parts of the model do not fit each other.
+
+        """
+        made: Self = storage.empty(cls)
+        take_over(made, model)
+        return made
 
     def equivalent(self) -> tuple[Settings, dict[str, NDArray[Any]]]:
         """Return this package's settings and the arrays of the objective that belong to the model's vocabulary."""
@@ -148,18 +191,20 @@ class Word2Vec(TrainableVocabulary):
         problem = Problem(self.wv.index_to_key, counts, self.vector_size)
         return settings, build(settings.objective, problem, settings.options).arrays()
 
+    @claiming
     def train(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, total_examples: int | None = None,
         total_words: int | None = None, epochs: int | None = None, start_alpha: float | None = None,
         end_alpha: float | None = None, word_count: int = 0, queue_factor: int = 2, report_delay: float = 1.0,
-        compute_loss: bool = False, callbacks: Iterable[Any] = (), **_: Any,
+        compute_loss: bool = False, callbacks: Iterable[Any] = (), reread: bool | None = None, **other: Any,
     ) -> tuple[int, int]:  # fmt: skip
         """Train on a corpus; the vocabulary must have been built.
 
         As in gensim, `epochs` and one of `total_examples` and `total_words` are required. The learning rate falls from
         `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
         epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
-        that the corpus is of them, starting `word_count` words later.
+        that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
+        epoch, as gensim does; by default, the model's `reread` applies.
 
         Returns
         -------
@@ -168,35 +213,41 @@ class Word2Vec(TrainableVocabulary):
             over all epochs.
 
         """
-        self.refuse_while_training()
+        refuse_arguments("train", other)
+        reread = self.reread if reread is None else reread
+        refuse_iterator(corpus_iterable, reread)
         check(self)
         self._refuse_totals(total_examples, total_words, epochs)
         if self.matrices is None or not len(self.wv):
-            raise RuntimeError(NO_VOCABULARY)
+            raise RuntimeError(self._emptied or NO_VOCABULARY)
         self.fit_matrices()
         self.locked()
         passes = checked("epochs", epochs)
         rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
         start, end = (checked("alpha", rate) for rate in rates)
+        if reread is None and passes > 1 and may_differ(corpus_iterable):
+            logger.warning(READ_ONCE, passes)
+        plan = Plan(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
         source, encoded = self._encoded(corpus_iterable, corpus_file)
-        first, last = start, end
-        if encoded and passes == 1:
-            first, last = part(start, end, *span(encoded.stats, total_examples, total_words, word_count))
-        settings = settings_of(self, passes, first, last, int(self._counts().sum()))
+        settings = plan.settings(self, encoded)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
         self._begin(passes, start, end, bool(compute_loss))
         learner, started = Learner(self, callbacks), time.monotonic()
         try:
             call(callbacks, "on_train_begin", self)
-            if encoded and len(self.wv) > 1:
-                learner.run(source, encoded, settings)
+            for reading in range(plan.readings):
+                if reading:
+                    source, encoded = self._encoded(corpus_iterable, corpus_file)
+                    settings = plan.settings(self, encoded, reading)
+                if encoded and len(self.wv) > 1:
+                    learner.run(source, encoded, settings)
             call(callbacks, "on_train_end", self)
         finally:
             self.is_training = False
             self.train_count += 1
             self.total_train_time += time.monotonic() - started
         self.min_alpha_yet_reached = min(start, end)
-        return learner.kept * passes, encoded.stats.tokens * passes if encoded else 0
+        return learner.kept, learner.tokens
 
     def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:
         """Set the parameters of a call of `train`, which has been checked."""
@@ -215,21 +266,6 @@ class Word2Vec(TrainableVocabulary):
                 "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
                 " total_words=model.corpus_total_words"
             )
-
-    def locked(self) -> NDArray[np.int64]:
-        """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.
-
-        Raise NotImplementedError for values other than 0 and 1, and ValueError if there is not one value per word.
-        """
-        locks = np.asarray(getattr(self.wv, "vectors_lockf", 1.0))
-        if not np.isin(locks, (0, 1)).all():
-            raise NotImplementedError("vectors_lockf: values must be 0 (locked) or 1, other values are not supported")
-        if locks.size == 1:
-            locks = np.full(len(self.wv), locks.item())
-        if locks.shape != (len(self.wv),):
-            raise InvalidValue(f"vectors_lockf: {locks.size:,} values for {len(self.wv):,} words")
-        order = self.matrices.order if self.matrices else None
-        return np.flatnonzero((locks if order is None else locks[order]) == 0)
 
     def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None]:
         """Return a corpus as ids; None, with a warning, if it has none of the model's words."""
@@ -250,31 +286,6 @@ class Word2Vec(TrainableVocabulary):
     def get_latest_training_loss(self) -> float:
         """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
         return self.running_training_loss
-
-    @property
-    def syn1neg(self) -> NDArray[np.float32]:
-        """The output vectors of the words (V, vector_size)."""
-        if self.matrices is None or self.matrices.words is None:
-            raise AttributeError("the model has no output vectors of words: negative is 0, or no vocabulary was built")
-        return self.matrices.words
-
-    @syn1neg.setter
-    def syn1neg(self, matrix: NDArray[np.float32]) -> None:
-        self.syn1neg[...] = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
-
-    @property
-    def syn1(self) -> NDArray[np.float32]:
-        """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, vector_size)."""
-        if self.matrices is None or self.matrices.nodes is None:
-            raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
-        return grown(self.matrices.nodes, len(self.wv), self.vector_size)
-
-    @syn1.setter
-    def syn1(self, matrix: NDArray[np.float32]) -> None:
-        found = _of_shape(matrix, self.syn1.shape, "syn1")
-        assert self.matrices
-        assert self.matrices.nodes is not None
-        self.matrices.nodes[...] = found[: len(self.matrices.nodes)]
 
     def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
         """Return the words that are most probable in a context, with probabilities; None without any known word.
@@ -302,15 +313,13 @@ class Word2Vec(TrainableVocabulary):
         """
         storage.save(self, fname_or_handle)
 
+    def __getitem__(self, word: object) -> NoReturn:
+        raise InvalidType(f"a model has no items since gensim 4.0: use model.wv[{shown(word)}]")
+
+    def __contains__(self, word: object) -> NoReturn:
+        raise InvalidType(f"a model has no items since gensim 4.0: use {shown(word)} in model.wv")
+
     def __str__(self) -> str:
         return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     __repr__ = __str__
-
-
-def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
-    """Return a matrix of the required shape. Raise InvalidValue for another shape."""
-    found = np.asarray(matrix, np.float32)
-    if found.shape != shape:
-        raise InvalidValue(f"{name}: expected the shape {shape}, got {found.shape}")
-    return found

@@ -1,36 +1,19 @@
 """KeyedVectors: vectors by key, with the names, signatures and results of gensim's class of this name.
 
 The parts are in key_table.py (keys and attributes), vector_table.py, vector_edits.py, queries.py, comparisons.py,
-keyed_evaluation.py, approximate.py and keyed_storage.py (files). This module adds conversion to and from gensim, and
-hints for what gensim 4 has removed.
+keyed_evaluation.py, approximate.py and keyed_storage.py (files). This module adds conversion to and from gensim.
 """
 
 import warnings
 from typing import Any, Self
 
 from w2vtrain.embeddings.keyed_storage import StoredVectors
+from w2vtrain.successors import with_successors
 
 NEEDS_GENSIM = "this needs gensim, which has no release for Python 3.14 or later: pip install 'gensim>=4.4,<5'"
 
 
-class _Removed:
-    """An attribute of gensim 3 that was removed: reading or setting it raises an error that names its successor."""
-
-    def __init__(self, successor: str) -> None:
-        self.successor = successor
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        if instance is None:
-            return self
-        raise AttributeError(f"{self.name} was removed in gensim 4.0: use {self.successor}")
-
-    def __set__(self, instance: object, value: object) -> None:
-        raise AttributeError(f"{self.name} was removed in gensim 4.0: use {self.successor}")
-
-
+@with_successors
 class KeyedVectors(StoredVectors):
     """Vectors by key, such as words: lookups, similarity queries, evaluation and files.
 
@@ -74,14 +57,6 @@ class KeyedVectors(StoredVectors):
     KeyedVectors<vector_size=3, 4 keys>
 
     """
-
-    vocab = _Removed("key_to_index, index_to_key, and get_vecattr(key, 'count') for counts")
-    index2word = _Removed("index_to_key")
-    index2entity = _Removed("index_to_key")
-    vectors_norm = _Removed("get_normed_vectors()")
-    syn0 = _Removed("vectors")
-    syn0norm = _Removed("get_normed_vectors()")
-    accuracy = _Removed("evaluate_word_analogies(path)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"

@@ -136,8 +136,13 @@ class WindowEngine:
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
-        self.objectives = objective.for_threads(schedule.threads)
-        self.threads = [self._thread(t) for t in range(schedule.threads)]
+        self.use(objective)
+
+    def use(self, objective: Any) -> None:
+        """Train with another instance of the objective, such as one with another tree. Its weights stay as they are."""
+        self.objective, threads = objective, self.schedule.threads
+        self.objectives = objective.for_threads(threads)
+        self.threads = [self._thread(t) for t in range(threads)]
 
     def _thread(self, thread: int) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.

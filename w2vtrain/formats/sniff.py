@@ -22,7 +22,8 @@ STRANGERS = {
     b"\xba\x16\x4f\x2f": "a fastText model: use its .vec file",
     **{
         bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
-        "run any code; write the vectors with gensim's save_word2vec_format instead"
+        "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
+        "w2vtrain.Word2Vec.from_gensim"
         for protocol in range(2, 6)
     },
 }

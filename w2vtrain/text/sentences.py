@@ -212,7 +212,7 @@ def _not_a_word(words: list[str], number: int) -> TokenError:
     place = next(i for i, word in enumerate(words) if not isinstance(word, str))
     return TokenError(
         f"sentences[{number}][{place}] is {shown(words[place])} ({type(words[place]).__name__}):"
-        " words must be str: convert them by str(), or bytes by decode()"
+        " words must be str: pass [[str(word) for word in sentence] for sentence in sentences], or decode() bytes"
     )
 
 

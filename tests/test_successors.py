@@ -1,0 +1,95 @@
+"""Tests that what gensim 3 or other parts of gensim have names what to use instead."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import w2vtrain
+from w2vtrain.successors import SUCCESSORS
+
+TEXT = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 9
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = w2vtrain.Word2Vec(vector_size=4, min_count=1)
+    model.build_vocab(TEXT)
+    return model
+
+
+@pytest.mark.parametrize("name", SUCCESSORS["Word2Vec"])
+def test_an_attribute_of_gensim_3s_model_names_its_successor(model, name):
+    with pytest.raises(AttributeError, match=rf"^{name} was removed in gensim 4\.0: use \S+") as caught:
+        getattr(model, name)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(AttributeError, match="use"):
+        setattr(model, name, None)
+    assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("kind", ["Word2Vec", "KeyedVectors"])
+def test_successors_exist(kind, model):
+    """The first word of a successor is an attribute path of the model or the vectors, or a name of the package."""
+    thing = {"Word2Vec": model, "KeyedVectors": model.wv}[kind]
+    for name, successor in SUCCESSORS[kind].items():
+        if name != "trainables":
+            path = successor.replace("(", " ").replace(",", " ").split()[0].split(".")
+            home = w2vtrain if hasattr(w2vtrain, path[0]) else thing
+            for part in path:
+                home = getattr(home, part)
+
+
+def test_a_removed_function_of_the_class_names_its_successor():
+    with pytest.raises(AttributeError, match=r"use KeyedVectors.load_word2vec_format\(path\)"):
+        w2vtrain.Word2Vec.load_word2vec_format("vectors.bin", binary=True)
+    assert "most_similar" in dict(inspect.getmembers(w2vtrain.Word2Vec))  # classes can be looked at
+
+
+@pytest.mark.parametrize(
+    "call, line",
+    [
+        (lambda model: model["red"], r"use model\.wv\['red'\]"),
+        (lambda model: "red" in model, r"use 'red' in model\.wv"),
+        (list, r"use model\.wv\[0\]"),
+        (lambda model: w2vtrain.Word2Vec(size=9), "Word2Vec has no argument 'size': use vector_size"),
+        (lambda model: w2vtrain.Word2Vec(TEXT, iter=9), "Word2Vec has no argument 'iter': use epochs"),
+        (lambda model: model.train(sentences=TEXT), "train has no argument 'sentences': use corpus_iterable"),
+        (lambda model: model.build_vocab(sentences=TEXT), "build_vocab has no argument 'sentences': use corpus_iter"),
+    ],
+    ids=["item", "in", "list", "size", "iter", "train", "build_vocab"],
+)
+def test_an_item_or_argument_of_gensim_3_names_its_successor(model, call, line):
+    with pytest.raises(TypeError, match=line):
+        call(model)
+
+
+@pytest.mark.parametrize("name", SUCCESSORS["w2vtrain"])
+def test_a_part_of_gensim_says_where_it_is(name):
+    line = rf"^w2vtrain has no {name}: use \S+"
+    with pytest.raises(AttributeError, match=line):
+        getattr(w2vtrain, name)
+    for statement in (f"from w2vtrain import {name}", f"import w2vtrain.{name}", f"from w2vtrain.{name} import x"):
+        with pytest.raises(ImportError, match=line) as caught:
+            exec(statement)
+        assert "\n" not in str(caught.value)
+    assert not hasattr(w2vtrain, name)
+
+
+def test_other_names_are_python_errors():
+    for statement in ("import w2vtrain.nothing", "from w2vtrain import nothing", "import nothing_at_all"):
+        with pytest.raises(ImportError, match=r"No module named|cannot import name"):
+            exec(statement)
+    with pytest.raises(AttributeError, match="module 'w2vtrain' has no attribute 'nothing'"):
+        _ = w2vtrain.nothing
+
+
+def test_names_outside_of_the_table_are_free():
+    class Mine(w2vtrain.Word2Vec):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self.walks = 7
+
+    assert Mine(TEXT, min_count=1, vector_size=4, epochs=1, sample=0).walks == 7
+    vectors = w2vtrain.KeyedVectors.of(["red"], np.ones((1, 2), np.float32))
+    vectors.comment = "free"

@@ -1,0 +1,85 @@
+"""Take over a model of gensim: its words, counts, vectors, output vectors, tree and settings.
+
+gensim is not imported: its objects are only read.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.compat.parameters import PARAMETERS, check
+from w2vtrain.compat.weights import Matrices
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.errors import InvalidType, InvalidValue, shown
+from w2vtrain.probability.trees import Tree
+from w2vtrain.text.vocab import by_count
+
+INTERNAL = ("code", "point", "sample_int")
+"""The attributes of words that gensim keeps for its own use."""
+
+
+def take_over(model: Any, theirs: Any) -> None:
+    """Fill an empty model from gensim's. All arrays are copied.
+
+    Raise InvalidType for anything but a Word2Vec model whose words are strings, and InvalidValue if its parts do not
+    fit each other.
+    """
+    wv: Any = getattr(theirs, "wv", None)
+    if not hasattr(theirs, "hs") or not hasattr(wv, "index_to_key"):
+        raise InvalidType(f"expected a Word2Vec model of gensim 4, got {shown(theirs)}")
+    if hasattr(theirs, "dv") or hasattr(wv, "vectors_ngrams"):
+        raise InvalidType(
+            f"{type(theirs).__name__} is another model than Word2Vec: KeyedVectors.from_gensim(model.wv) takes the"
+            " vectors of its words"
+        )
+    for name in PARAMETERS:
+        if hasattr(theirs, name):
+            setattr(model, name, getattr(theirs, name))
+    model.vector_size = model.layer1_size = theirs.vector_size
+    check(model)
+    model.wv = KeyedVectors(model.vector_size)
+    model.wv.vectors_lockf = np.array(getattr(wv, "vectors_lockf", [1]), np.float32)
+    if len(wv):
+        _take_words(model, theirs)
+
+
+def _take_words(model: Any, theirs: Any) -> None:
+    """Copy the words of a model that has some, and all that belongs to them."""
+    words, shape, locks = list(theirs.wv.index_to_key), np.shape(theirs.wv.vectors), model.wv.vectors_lockf
+    strange = next((word for word in words if not isinstance(word, str)), None)
+    if strange is not None:
+        raise InvalidType(
+            f"the word {strange!r} is no str: train gensim's model on [[str(word) for word in sentence] for sentence"
+            " in sentences]; KeyedVectors.from_gensim(model.wv) takes vectors with any keys"
+        )
+    if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:
+        raise InvalidValue(f"{len(words):,} words, vectors of shape {list(shape)}: some have no vector or no count")
+    counts = np.array(theirs.wv.expandos["count"], np.int64)
+    model.wv = KeyedVectors.of(words, np.array(theirs.wv.vectors, np.float32), counts)
+    model.wv.vectors_lockf = locks
+    model.wv.expandos.update(
+        {name: values.copy() for name, values in theirs.wv.expandos.items() if name not in (*INTERNAL, "count")}
+    )
+    order = by_count(words, counts.tolist())
+    outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
+    nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
+    tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
+    same = bool((order == np.arange(len(words))).all())
+    model.matrices = Matrices(outputs, nodes, None if same else order, words, tree)
+
+
+def _matrix(theirs: Any, name: str, rows: int) -> NDArray[np.float32]:
+    """Return a copy of a matrix of gensim's model. Raise InvalidValue unless it has one row per word."""
+    found = np.array(getattr(theirs, name, ()), np.float32)
+    if found.shape != (rows, theirs.vector_size):
+        raise InvalidValue(f"{name} has shape {list(found.shape)}, expected {[rows, theirs.vector_size]}")
+    return found
+
+
+def _tree(wv: Any, order: NDArray[np.int64]) -> Tree:
+    """Return gensim's Huffman tree, which may differ from ours if counts are equal; order: the rows of the words."""
+    paths, codes = ([wv.expandos[name][row] for row in order.tolist()] for name in ("point", "code"))
+    start = np.zeros(len(order) + 1, np.int64)
+    np.cumsum([len(path) for path in paths], out=start[1:])
+    return Tree(start, np.concatenate(paths).astype(np.int32), np.concatenate(codes).astype(np.uint8))

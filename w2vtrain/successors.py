@@ -1,0 +1,127 @@
+"""What programs written for gensim look for and do not find here, and what to use instead: one table.
+
+Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have. Nothing is
+imported here, because the package itself imports this module.
+"""
+
+TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-C prints one line
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, NoReturn, TypeVar
+
+    C = TypeVar("C", bound=type[Any])
+
+_OURS = "w2vtrain.Word2Vec, w2vtrain.KeyedVectors, w2vtrain.LineSentence and so on: `from w2vtrain import Word2Vec`"
+_PHRASES = "gensim.models.phrases, whose sentences Word2Vec takes"
+_SAME = (
+    "most_similar", "most_similar_cosmul", "most_similar_to_given", "similar_by_word", "similar_by_vector",
+    "similarity", "n_similarity", "distance", "wmdistance", "doesnt_match", "word_vec", "get_vector",
+    "evaluate_word_analogies", "evaluate_word_pairs", "key_to_index", "index_to_key", "vectors",
+    "save_word2vec_format", "intersect_word2vec_format",
+)  # fmt: skip
+
+SUCCESSORS = {
+    "an argument": {"size": "vector_size", "iter": "epochs", "sentences": "corpus_iterable"},
+    "KeyedVectors": {
+        "vocab": "key_to_index, index_to_key, and get_vecattr(key, 'count') for counts",
+        "index2word": "index_to_key",
+        "index2entity": "index_to_key",
+        "syn0": "vectors",
+        "vectors_norm": "get_normed_vectors()",
+        "syn0norm": "get_normed_vectors()",
+        "accuracy": "evaluate_word_analogies(path)",
+        "add": "add_vectors(keys, vectors)",
+        "similarity_matrix": "to_gensim() and gensim.similarities.WordEmbeddingSimilarityIndex",
+        "get_keras_embedding": "vectors, as the weights of keras.layers.Embedding",
+    },
+    "Word2Vec": {
+        **{name: f"wv.{name}" for name in _SAME},
+        "load_word2vec_format": "KeyedVectors.load_word2vec_format(path)",
+        "vocab": "wv.key_to_index, wv.index_to_key, and wv.get_vecattr(word, 'count') for counts",
+        "index2word": "wv.index_to_key",
+        "index2entity": "wv.index_to_key",
+        "syn0": "wv.vectors",
+        "syn0norm": "wv.get_normed_vectors()",
+        "syn0_lockf": "wv.vectors_lockf",
+        "accuracy": "wv.evaluate_word_analogies(path)",
+        "size": "vector_size",
+        "iter": "epochs",
+        "trainables": "the model's own syn1neg, syn1 and layer1_size",
+        "delete_temporary_training_data": "wv, which is all that queries need",
+    },
+    "w2vtrain": {
+        **dict.fromkeys(("models", "word2vec", "keyedvectors", "callbacks"), _OURS),
+        **{
+            name: f"gensim.{name}"
+            for name in ("utils", "corpora", "parsing", "matutils", "interfaces", "topic_coherence", "test")
+        },
+        "downloader": "gensim.downloader, and KeyedVectors.from_gensim for the vectors that it loads",
+        "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
+        "summarization": "gensim 3, which had it",
+        **{name: f"gensim.models.{name}" for name in ("FastText", "Doc2Vec", "fasttext", "doc2vec")},
+        "TaggedDocument": "gensim.models.doc2vec.TaggedDocument",
+        **{name: f"gensim.models.{name}" for name in ("TfidfModel", "LdaModel", "LdaMulticore", "LsiModel")},
+        **{name: f"gensim.models.{name}" for name in ("CoherenceModel", "TranslationMatrix")},
+        **dict.fromkeys(("Phrases", "Phraser", "phrases", "ENGLISH_CONNECTOR_WORDS"), _PHRASES),
+        "BrownCorpus": "gensim.models.word2vec.BrownCorpus, whose sentences Word2Vec takes",
+        "FAST_VERSION": "no such constant: all kernels are compiled",
+        "Word2VecKeyedVectors": "KeyedVectors",
+        "WordEmbeddingsKeyedVectors": "KeyedVectors",
+    },
+}
+"""For each place where a name is looked for: the name, and what to use instead."""
+
+
+class Removed:
+    """An attribute that gensim 4 removed: reading, setting or calling it raises AttributeError with its successor."""
+
+    def __init__(self, name: str, successor: str) -> None:
+        self.line = f"{name} was removed in gensim 4.0: use {successor}"
+        self.__doc__ = None  # it is not documented as a member of its class
+
+    def __get__(self, instance: object, owner: type) -> "Removed":
+        if instance is None:
+            return self
+        raise AttributeError(self.line)
+
+    def __set__(self, instance: object, value: object) -> "NoReturn":
+        raise AttributeError(self.line)
+
+    def __call__(self, *_: object, **__: object) -> "NoReturn":
+        """Raise AttributeError: the attribute was read on the class, which returns this object."""
+        raise AttributeError(self.line)
+
+
+def with_successors(cls: "C") -> "C":
+    """Give a class an attribute for each name that was removed from gensim's class of this name, and return it."""
+    for name, successor in SUCCESSORS[cls.__name__].items():
+        setattr(cls, name, Removed(name, successor))
+    return cls
+
+
+def refuse_arguments(function: str, arguments: "Mapping[str, object]") -> None:
+    """Raise TypeError for the first of some arguments that has been renamed."""
+    for name in arguments:
+        if name in SUCCESSORS["an argument"]:
+            raise TypeError(f"{function} has no argument {name!r}: use {SUCCESSORS['an argument'][name]}")
+
+
+def missing(name: str) -> str | None:
+    """Return the line for a name of gensim that this package does not have, or None."""
+    successor = SUCCESSORS["w2vtrain"].get(name)
+    return successor and f"w2vtrain has no {name}: use {successor}"
+
+
+class Missing:
+    """A finder of modules that finds none: importing a part of gensim from this package names where it is.
+
+    Python asks it last, only for modules and names that do not exist.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise ModuleNotFoundError for `import w2vtrain.NAME` and `from w2vtrain import NAME`."""
+        package, _, rest = name.partition(".")
+        line = missing(rest) if package == "w2vtrain" else None
+        if line:
+            raise ModuleNotFoundError(line)  # without the attribute `name`, or `from` would hide the line

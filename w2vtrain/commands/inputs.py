@@ -27,7 +27,7 @@ def readable(path: str) -> Iterator[str]:
         return
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-"))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-", ignore_cleanup_errors=True))
             name = str(Path(folder, "stdin"))
             with Path(name).open("wb") as file:
                 for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED)):

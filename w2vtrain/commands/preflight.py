@@ -16,7 +16,7 @@ from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
 
-HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", "/dev/null")
+HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
 
 

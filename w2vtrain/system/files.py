@@ -1,7 +1,7 @@
 """Atomic writing: a file is written completely or not at all, and can be tested for writability in advance.
 
-This module does not interpret the bytes; reading is in reading.py, syncing and renaming in storage.py. Write arrays with `f.write(memoryview)`, never with
-`ndarray.tofile`, which raises an OSError without an errno on a full disk.
+This module does not interpret the bytes; reading is in reading.py, and syncing and renaming in storage.py. Write arrays
+with `f.write(memoryview)`, never with `ndarray.tofile`, which raises an OSError without an errno on a full disk.
 """
 
 import errno
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, WriteError, reason
-from w2vtrain.system.storage import is_held, patiently, remove, sync, sync_folder
+from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import MODE
 
@@ -75,7 +75,7 @@ def atomic_write(
             _take_name(temporary, target, force, path)
         except BaseException:
             with suppress(OSError):
-                remove(temporary)
+                remove_file(temporary)
             raise
 
 
@@ -96,7 +96,7 @@ def check_writable(path: str | Path, force: bool = False) -> None:
     temporary = _temporary_name(target)
     _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None).close()
     with suppress(OSError):  # an empty file that another program has open does no harm
-        remove(temporary)
+        remove_file(temporary)
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
@@ -181,7 +181,7 @@ def _rename_new(temporary: Path, target: Path) -> None:
         patiently(lambda: temporary.replace(target))
     else:
         with suppress(OSError):  # the target is complete: a second name does no harm
-            remove(temporary)
+            remove_file(temporary)
 
 
 @contextmanager

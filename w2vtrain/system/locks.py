@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason
-from w2vtrain.system.storage import is_held, remove
+from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -65,7 +65,7 @@ class Lock:
         os.close(self._handle)
         if close_first:
             with suppress(OSError):
-                remove(self.path)
+                remove_file(self.path)
 
     def _take(self) -> int:
         try:

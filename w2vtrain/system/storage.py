@@ -81,7 +81,7 @@ def patiently(action: Callable[[], T]) -> T:
     return action()
 
 
-def remove(path: Path) -> None:
+def remove_file(path: Path) -> None:
     """Delete a file, if it exists; raise OSError if it cannot be deleted."""
     patiently(lambda: path.unlink(missing_ok=True))
 

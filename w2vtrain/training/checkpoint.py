@@ -26,8 +26,7 @@ from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.storage import patiently, remove_tree, sync_folder
-from w2vtrain.system.storage import remove as remove_file
+from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
 

@@ -32,7 +32,7 @@ from w2vtrain.errors import (
 )
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
-from w2vtrain.system.storage import remove
+from w2vtrain.system.storage import remove_file
 from w2vtrain.system.trust import open_trusted, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
@@ -252,7 +252,7 @@ class Run:
         return self._journal is not None and self._journal.owns_any()
 
     def tidy(self) -> None:
-        """Delete the folder's files if this run created it and it is not needed, but not in one that `begin` refused."""
+        """Delete the run's files if it created the folder and none is needed. Spare a folder that `begin` refused."""
         if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
 
@@ -271,7 +271,7 @@ class Run:
         self.forget()
         for path in (self.folder / VOCABULARY, self.folder / CONFIG):
             with suppress(OSError):
-                remove(path)
+                remove_file(path)
 
 
 def kept_vocabulary(folder: Path) -> Vocabulary:
@@ -314,7 +314,8 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
 def listening(run: Run) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
-    Windows has SIGBREAK (Ctrl-Break, a closed window) for SIGHUP. SIGHUP stays ignored under nohup. Do nothing outside of the main thread: other threads cannot handle signals.
+    On Windows, SIGBREAK (Ctrl-Break, a closed window) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do
+    nothing outside of the main thread: other threads cannot handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -44,10 +44,12 @@ test: install ## Run the tests; takes less than 10 minutes on 2 cores
 test-all: install ## Run all tests, including the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m ''
 
-lint: install ## Run ruff and mypy
+lint: install ## Run ruff, and mypy for each operating system
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
 docs: install ## Build the documentation site in build/docs; warnings are errors
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs

@@ -3,21 +3,20 @@
 The changes are computed in formats/transforms.py. Nothing is trained.
 """
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.commands.inputs import readable
+from w2vtrain.commands.inputs import check_not_input, readable
 from w2vtrain.commands.request import Export
 from w2vtrain.embeddings.model import load_model
-from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError
 from w2vtrain.formats.model_file import MODEL, which_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
-from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.files import check_writable
 from w2vtrain.system.terminal import echo
 
 EXPORTED = {
@@ -46,8 +45,7 @@ class Conversion:
 def convert(asked: Conversion) -> None:
     """Read vectors, change them, write them, and report what was written."""
     format_of(asked.output, asked.format_)
-    if asked.output != STDOUT and os.path.realpath(asked.output) == os.path.realpath(asked.vectors):
-        raise UsageError(f"{asked.output}: is both input and output; choose another name")
+    check_not_input(asked.output, [asked.vectors])
     check_writable(asked.output, asked.force)
     with readable(asked.vectors) as path:
         try:

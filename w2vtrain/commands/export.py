@@ -3,6 +3,7 @@
 It trains nothing, and needs no corpus.
 """
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +47,8 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
         check_export(which, settings.objective)
     found = _newest(folder)
     if found is None:
-        raise InputMissing(f"{folder}: the run has no checkpoint yet: send it SIGUSR1 to save one")
+        advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
+        raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
     try:
         best, identity = found.about["best"], found.about["corpus"]["vocabulary"]

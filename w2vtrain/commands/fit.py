@@ -203,11 +203,11 @@ def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
 
     def open_log(path: str) -> TextIO:
         if is_stream(path):
-            return Path(path).open("w", encoding="utf-8")
+            return Path(path).open("w", encoding="utf-8", newline="\n")
         if not run or not run.journal.owns(path):
             with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
                 pass
-        log = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
+        log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
         if _is_cut(path):
             log.write("\n")
         return log

@@ -1,16 +1,18 @@
 """Provide the input files of commands, with `-` for standard input.
 
-Outputs are handled in outputs.py. This module does not interpret the content of the files.
+Outputs are handled in outputs.py, and here only compared with inputs. This module does not interpret the content of
+the files.
 """
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.files import STDOUT
+from w2vtrain.system.same_file import among
 
 COPIED = 1 << 20
 """Bytes of standard input copied at a time."""
@@ -27,7 +29,7 @@ def readable(path: str) -> Iterator[str]:
         return
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-"))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-", ignore_cleanup_errors=True))
             name = str(Path(folder, "stdin"))
             with Path(name).open("wb") as file:
                 for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED)):
@@ -49,6 +51,12 @@ def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
         yield from iter(read, b"")
     except OSError as error:
         raise InputMissing(f"standard input cannot be read: {error.strerror}") from error
+
+
+def check_not_input(output: str, inputs: Iterable[str]) -> None:
+    """Raise UsageError if an output is the same file as an input. `-` is standard input and output, which differ."""
+    if output != STDOUT and among(output, inputs):
+        raise UsageError(f"{output}: is both input and output; choose another name")
 
 
 def refuse_stdin_twice(*paths: str) -> None:

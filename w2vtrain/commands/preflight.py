@@ -7,16 +7,18 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from w2vtrain.commands.inputs import check_not_input
 from w2vtrain.commands.request import Export, FitRequest, all_outputs, is_stream, lock_path, outputs, regular
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options, has_word_rows
 from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.same_file import among
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
 
-HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", "/dev/null")
+HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
 
 
@@ -55,9 +57,9 @@ def check_apart(request: FitRequest, folder: Path | None) -> None:
     locks = {lock_path(file) for file in regular(files)}
     for file in files:
         path = Path(os.path.realpath(file))
-        if path in locks:
+        if among(path, locks):
             raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
-        if folder is not None and (path == folder.resolve() or folder.resolve() in path.parents):
+        if folder is not None and among(folder, [path, *path.parents]):
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 
 
@@ -78,18 +80,17 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
         format_of(file, request.format_)
     files = outputs(request)
     all_files = all_outputs(request)
-    written = [os.path.realpath(file) for file in all_files]
-    if twice := [file for file, path in zip(all_files, written, strict=True) if written.count(path) > 1]:
-        raise UsageError(f"{twice[0]}: given for two outputs")
+    for number, file in enumerate(all_files):
+        if among(file, all_files[:number]):
+            raise UsageError(f"{file}: given for two outputs")
     corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
         corpus += [file.path for file in corpus_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     read = [*corpus, request.read_vocab, request.init_from, request.config]
-    inputs = {os.path.realpath(file) for file in read if file and file != "-"}
-    if lost := [file for file, path in zip(all_files, written, strict=True) if path in inputs]:
-        raise UsageError(f"{lost[0]}: is both input and output; choose another name")
+    for file in all_files:
+        check_not_input(file, [name for name in read if name])
     for file in all_files:
         check_writable(file, request.force or owned(file))
     return files

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from w2vtrain.api import cut_vocabulary
@@ -25,6 +24,7 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import OutputError, Stalled, UsageError, W2VError, WriteError, reason
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.terminal import NAME, echo, one_line
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
@@ -124,8 +124,9 @@ class Ranks:
 
 def tidy(run: Run, request: FitRequest) -> None:
     """Delete what ranks have left for a restart, if there were any: the encoded corpus and the heartbeat."""
-    rmtree(_corpus_folder(run, request), ignore_errors=True)
-    (run.folder / HEARTBEAT).unlink(missing_ok=True)
+    remove_tree(_corpus_folder(run, request))
+    with suppress(OSError):
+        remove_file(run.folder / HEARTBEAT)
 
 
 def _corpus_folder(run: Run, request: FitRequest) -> Path:

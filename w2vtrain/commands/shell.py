@@ -7,6 +7,7 @@ import errno
 import faulthandler
 import logging
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -47,6 +48,8 @@ def execute(command: click.Command) -> None:
     """Run a command with the process's arguments; report every error as one line on stderr and an exit code."""
     hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
     try:
+        if hasattr(signal, "SIGBREAK"):  # Windows: Ctrl-Break and closing the window
+            signal.signal(signal.SIGBREAK, signal.default_int_handler)
         prepare_streams()
         logging.getLogger(NAME).addHandler(WARNINGS)
         code = invoke(command, sys.argv[1:])

@@ -20,7 +20,7 @@ def supervise(command: Sequence[str], request: FitRequest, limits: Limits) -> No
 
     request: what follows the word `fit` in the command. Relative names in it refer to the current directory.
     """
-    if os.name != "posix":
+    if not hasattr(os, "killpg"):
         raise UsageError("supervise: needs process groups, which this operating system does not have")
     if request.print_config:
         raise UsageError("supervise: --print-config trains nothing: run the command itself")

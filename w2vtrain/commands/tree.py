@@ -3,14 +3,12 @@
 probability/taxonomy.py computes the paths, and formats/wordnet.py reads WordNet's files.
 """
 
-import os
-
 import numpy as np
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.inputs import readable
+from w2vtrain.commands.inputs import check_not_input, readable
 from w2vtrain.embeddings.model import load_model
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
@@ -26,8 +24,7 @@ MISSING = "not in WordNet"
 
 def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False) -> None:
     """Write a line with each word and its path, in the order of the vocabulary; report how many words WordNet has."""
-    if os.path.realpath(output) == os.path.realpath(words) and output != "-":
-        raise UsageError(f"{output}: is both input and output; choose another name")
+    check_not_input(output, [words])
     check_writable(output, force)
     with readable(words) as name:
         known, counts = vocabulary_of(name)

@@ -1,13 +1,12 @@
 """The command `vocab`: count the words of a text and write the vocabulary. It trains nothing."""
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from w2vtrain.commands.console import Console, duration
+from w2vtrain.commands.inputs import check_not_input
 from w2vtrain.config import resolve
-from w2vtrain.errors import UsageError
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import count
@@ -18,8 +17,7 @@ def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: boo
     """Count the words and write the vocabulary."""
     settings, _ = resolve(flags)
     corpus = corpus_of(sources, settings)
-    if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
-        raise UsageError(f"{output}: is both input and output; choose another name")
+    check_not_input(output, [file.path for file in corpus.files])
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()
     try:

@@ -17,6 +17,7 @@ import psutil
 
 from w2vtrain.errors import UsageError, reason, shown
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 PR_SET_CHILD_SUBREAPER = 36
 ROUNDS = 10
 """How often to look for processes that survived SIGKILL or were forked meanwhile, a second apart at most."""
@@ -38,7 +39,7 @@ class Family:
     @property
     def code(self) -> int:
         """The exit code, or minus the number of the signal that ended the command or was sent to end it."""
-        return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
+        return -KILL if self.process.returncode is None else self.process.returncode
 
     def wait(self, seconds: float) -> bool:
         """Wait at most this long for the end of the command; return whether it has ended."""
@@ -48,12 +49,13 @@ class Family:
 
     def signal(self, number: int) -> None:
         """Send a signal to the process group."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
+        if sys.platform != "win32":  # commands/supervise.py refuses to start there
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
 
     def kill(self) -> None:
         """Send SIGKILL to the process group and to all descendants."""
-        self.signal(signal.SIGKILL)
+        self.signal(KILL)
         for one in descendants():
             with suppress(psutil.Error):
                 one.kill()

@@ -7,6 +7,7 @@ gives up. MPI itself would wait forever for a rank whose network is cut.
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -153,7 +154,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 
     MPI holds Python's global lock while it starts, so neither a thread nor a signal handler of Python could do it.
     """
-    if not hasattr(signal, "setitimer"):  # Windows
+    if sys.platform == "win32":
         yield
         return
     signal.setitimer(signal.ITIMER_REAL, seconds)

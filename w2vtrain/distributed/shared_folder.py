@@ -15,6 +15,7 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.errors import OutputError, reason
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.reading import read_small
+from w2vtrain.system.storage import remove_file
 from w2vtrain.system.trust import Trusted, require_trust
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def check_shared(team: Communicator, folder: Path) -> Trusted:
     finally:
         if team.rank == 0:
             with suppress(OSError):
-                path.unlink()
+                remove_file(path)
     return trusted
 
 

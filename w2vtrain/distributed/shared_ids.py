@@ -17,6 +17,7 @@ from w2vtrain.distributed.shared_folder import not_shared, patiently
 from w2vtrain.errors import OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.storage import remove_file, sync
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted
 from w2vtrain.text.counting import append
 from w2vtrain.text.encoded import make_room, naming
@@ -104,8 +105,8 @@ class SharedIds:
     def _create(self) -> None:
         """Create an empty file under the name of an older one, which processes that use it keep."""
         try:
-            self._manifest.unlink(missing_ok=True)
-            self._path.unlink(missing_ok=True)
+            remove_file(self._manifest)
+            remove_file(self._path)
             os.close(self._open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         except OSError as error:
             raise OutputError(f"{self._path} cannot be created: {reason(error)}") from error
@@ -198,6 +199,6 @@ def _checksum(ids: Int32, phase: Phase) -> int:
 
 def _sync(file: IO[bytes]) -> None:
     try:
-        os.fsync(file.fileno())
+        sync(file.fileno())
     except OSError as error:
         raise WriteError(f"cannot write the word ids of the corpus: {reason(error)}") from error

@@ -205,7 +205,7 @@ class Supervisor:
                 self._ask_to_stop()
 
         wanted = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             wanted.append(signal.SIGHUP)
         before = {number: signal.signal(number, stop) for number in wanted}
         try:

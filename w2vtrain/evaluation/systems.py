@@ -278,7 +278,7 @@ def program_path(system: str, path: str) -> str:
     """
     if system not in PROGRAMS:
         raise ConfigError(f"program: {system!r} is not one of {', '.join(PROGRAMS)}")
-    found = shutil.which(Path(path).absolute())
+    found = shutil.which(str(Path(path).absolute()))
     if not found:
         raise ConfigError(f"program: {path} is not an executable file")
     return str(found)

@@ -24,6 +24,7 @@ from numba.core.serialize import dumps
 from numba.extending import overload_method, register_jitable
 
 from w2vtrain.errors import reason
+from w2vtrain.system.storage import patiently, remove_file
 from w2vtrain.system.trust import open_trusted, trust
 
 log = logging.getLogger(__name__)
@@ -189,10 +190,11 @@ class KernelCache(FunctionCache):
         try:
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
-            Path(temporary).replace(path)
+            patiently(lambda: Path(temporary).replace(path))
             self._forget(path.stat().st_mtime - UNUSED)
         except OSError:  # with a full disk, the run continues without the cache
-            Path(temporary).unlink(missing_ok=True)
+            with suppress(OSError):
+                remove_file(Path(temporary))
 
     def _forget(self, since: float) -> None:
         """Delete files that were last loaded or saved before this time: kernels of other versions."""

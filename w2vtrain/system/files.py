@@ -1,7 +1,7 @@
 """Atomic writing: a file is written completely or not at all, and can be tested for writability in advance.
 
-This module does not interpret the bytes; reading is in reading.py. Write arrays with `f.write(memoryview)`, never with
-`ndarray.tofile`, which raises an OSError without an errno on a full disk.
+This module does not interpret the bytes; reading is in reading.py, and syncing and renaming in storage.py. Write arrays
+with `f.write(memoryview)`, never with `ndarray.tofile`, which raises an OSError without an errno on a full disk.
 """
 
 import errno
@@ -11,6 +11,7 @@ import re
 import secrets
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, WriteError, reason
+from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import MODE
 
@@ -65,17 +67,15 @@ def atomic_write(
                 yield stream
                 stream.flush()
                 raw.sync()
-                if old is not None:
-                    with suppress(
-                        OSError, AttributeError
-                    ):  # the result must not be lost because a file system has no modes
+                if old is not None and hasattr(os, "fchmod"):
+                    with suppress(OSError):  # the result must not be lost because a file system has no modes
                         os.fchmod(raw.fileno(), stat.S_IMODE(old.st_mode))
             if claim is not None:
                 claim(target, temporary)
             _take_name(temporary, target, force, path)
         except BaseException:
             with suppress(OSError):
-                temporary.unlink()
+                remove_file(temporary)
             raise
 
 
@@ -91,9 +91,12 @@ def check_writable(path: str | Path, force: bool = False) -> None:
         if not os.access(target, os.W_OK):
             raise OutputError(f"{path} cannot be written: permission denied")
         return
+    if old is not None and sys.platform == "win32" and not os.access(target, os.W_OK):
+        raise OutputError(f"{path} cannot be overwritten: it is marked as read-only")
     temporary = _temporary_name(target)
-    with _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None):
-        temporary.unlink()
+    _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None).close()
+    with suppress(OSError):  # an empty file that another program has open does no harm
+        remove_file(temporary)
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
@@ -125,8 +128,6 @@ def _temporary_name(target: Path) -> Path:
 
 def _sweep(target: Path) -> None:
     """Remove the temporary files that killed processes left behind for the same target."""
-    if os.name != "posix":  # elsewhere, os.kill(pid, 0) would end the process instead of testing for it
-        return
     pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
@@ -136,26 +137,23 @@ def _sweep(target: Path) -> None:
 
 
 def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    import psutil
+
+    return bool(psutil.pid_exists(pid))
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:
     """Rename the temporary file to the target and make sure that the new name survives a power failure."""
     try:
         if force:
-            temporary.replace(target)
+            patiently(lambda: temporary.replace(target))
         else:
             _rename_new(temporary, target)
     except FileExistsError:
         raise OutputError(f"{shown} exists: use --force to overwrite (it was created in the meantime)") from None
     except OSError as error:
-        raise OutputError(f"{shown} cannot be created: {reason(error)}") from error
+        held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
+        raise OutputError(f"{shown} cannot be created: {reason(error)}{held}") from error
     try:
         sync_folder(target.parent)
     except OSError as error:
@@ -171,20 +169,6 @@ def disk_is_full(error: BaseException | None) -> bool:
     return False
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, if its file system supports that; raise OSError if it fails."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        # Some network file systems cannot sync a folder. A real disk failure has a different errno.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF):
-            raise
-
-
 def _rename_new(temporary: Path, target: Path) -> None:
     """Rename, but fail if the target exists: link() checks that in the same step, while rename() would overwrite."""
     try:
@@ -194,9 +178,10 @@ def _rename_new(temporary: Path, target: Path) -> None:
     except OSError:  # a file system without hard links: a race of a few microseconds remains
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        temporary.replace(target)
+        patiently(lambda: temporary.replace(target))
     else:
-        temporary.unlink()
+        with suppress(OSError):  # the target is complete: a second name does no harm
+            remove_file(temporary)
 
 
 @contextmanager
@@ -225,10 +210,9 @@ class _Checked(io.FileIO):
 
     def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
         self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
+        flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
-            super().__init__(
-                path, "wb", opener=lambda name, _: os.open(name, flags | getattr(os, "O_CLOEXEC", 0), MODE)
-            )
+            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags, MODE))
         except (OSError, ValueError) as error:
             raise OutputError(f"{shown} cannot be created: {reason(error)}") from error
 
@@ -243,7 +227,7 @@ class _Checked(io.FileIO):
     def sync(self) -> None:
         """Wait until the bytes are on disk."""
         try:
-            os.fsync(self.fileno())
+            sync(self.fileno())
         except OSError as error:
             raise self._failed(error) from error
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason
+from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -50,11 +51,21 @@ class Lock:
             os.write(self._handle, text.encode())
 
     def release(self, remove: bool = False) -> None:
-        """Release the lock. The file stays, unless `remove` is set: then it is deleted while the lock is still held."""
+        """Release the lock. The file stays, unless `remove` is set: then it is deleted.
+
+        It is deleted while the lock is held, so that no other process can take a lock whose file is about to disappear.
+        On Windows, it must be closed first; if another process opens it in between, it cannot be deleted and stays.
+        """
+        close_first = False
         if remove and self._has_name():
-            with suppress(OSError):  # Windows cannot delete an open file; a leftover lock file does no harm
+            try:
                 self.path.unlink(missing_ok=True)
+            except OSError as error:  # a leftover lock file does no harm
+                close_first = is_held(error)
         os.close(self._handle)
+        if close_first:
+            with suppress(OSError):
+                remove_file(self.path)
 
     def _take(self) -> int:
         try:

@@ -41,7 +41,7 @@ def held_signals() -> Iterator[None]:
     held: list[int] = []
     with ExitStack() as handlers:
         if threading.current_thread() is threading.main_thread():
-            for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
+            for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK", "SIGUSR1"):
                 number = getattr(signal, name, None)
                 if number is not None and callable(handler := signal.getsignal(number)):
                     handlers.callback(signal.signal, number, handler)

@@ -8,10 +8,12 @@ This module imports only a few modules of the standard library, because it is lo
 """
 
 import codecs
+import errno
 import io
 import os
 import re
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -106,8 +108,9 @@ class _EscapedBytes(io.RawIOBase):
 def prepare_streams() -> None:
     """Make the three standard streams usable, even if the shell has closed or redirected them.
 
-    They use UTF-8 in every locale, and bytes that are not UTF-8 pass through unchanged. Using a closed standard input
-    or output fails with EBADF, and messages to a closed standard error are discarded.
+    They use UTF-8 in every locale, and bytes that are not UTF-8 pass through unchanged. A line ends with a newline on
+    every system, so that results do not depend on it. Using a closed standard input or output fails with EBADF, and
+    messages to a closed standard error are discarded.
     """
     _fill_descriptors()
     codecs.register_error(ENCODING_ERRORS, _bytes_or_escapes)
@@ -117,13 +120,11 @@ def prepare_streams() -> None:
         terminal = os.isatty(1)
         raw = _StandardOutput(1, "wb", closefd=False)
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", line_buffering=terminal)
-    for stream, errors in (
-        (sys.stdin, "surrogateescape"),
-        (sys.stdout, ENCODING_ERRORS),
-        (sys.stderr, ENCODING_ERRORS),
-    ):
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors=errors)
+            stream.reconfigure(encoding="utf-8", errors=ENCODING_ERRORS, newline="\n")
 
 
 def _fill_descriptors() -> None:
@@ -153,6 +154,9 @@ class _StandardOutput(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
+            # For a pipe whose reader is gone, Windows reports EINVAL, which no system reports for an open pipe.
+            if error.errno == errno.EINVAL and stat.S_ISFIFO(os.fstat(self.fileno()).st_mode):
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE), STANDARD_OUTPUT) from error
             error.filename = STANDARD_OUTPUT
             raise
 

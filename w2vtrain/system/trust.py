@@ -7,11 +7,13 @@ is trusted, because folders are protected there by access control lists, not by 
 import os
 import secrets
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from w2vtrain.errors import W2VError, reason
+from w2vtrain.system.storage import remove_file
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 MODE = 0o664
@@ -64,7 +66,7 @@ def new_files_in(folder: Path) -> Trusted:
             made = os.fstat(handle)
         finally:
             os.close(handle)
-            path.unlink()
+            remove_file(path)
         return Trusted(mine.owners | {made.st_uid}, not made.st_mode & stat.S_IWOTH)
     return mine
 
@@ -74,9 +76,9 @@ def _root_and_me() -> Trusted:
 
     Windows reports 0 as the owner of all files, and its modes protect nothing.
     """
-    if os.name != "posix":
-        return Trusted(frozenset([0]), False)
-    return Trusted(frozenset([0, os.geteuid()]))
+    if hasattr(os, "geteuid"):
+        return Trusted(frozenset([0, os.geteuid()]))
+    return Trusted(frozenset([0]), False)
 
 
 def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -> int:
@@ -124,9 +126,9 @@ def require_trust(folder: Path, error: type[W2VError]) -> Trusted:
 
 
 def _user(number: int) -> str:
-    try:
+    if sys.platform != "win32":
         import pwd
 
-        return f"{pwd.getpwuid(number).pw_name} ({number})"
-    except (ImportError, KeyError):
-        return str(number)
+        with suppress(KeyError):
+            return f"{pwd.getpwuid(number).pw_name} ({number})"
+    return str(number)

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,9 +23,10 @@ import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, W2VError, WriteError, reason
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
-from w2vtrain.system.files import atomic_write, sync_folder
+from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text
 from w2vtrain.system.locks import Lock
+from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
 
@@ -77,12 +77,12 @@ def save(
         manifest = sealed(facts).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
             file.write(manifest)
-        temporary.rename(final)
+        patiently(lambda: temporary.rename(final))
         sync_folder(folder)
     except OSError as error:
         raise WriteError(f"{final} cannot be written: {reason(error)}") from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_tree(temporary)
     for old in numbers(folder)[:-KEPT]:
         remove(folder, old)
     return final
@@ -172,8 +172,8 @@ def remove(folder: Path, number: int) -> None:
     """Delete a checkpoint. Rename it first, so that a partially deleted folder is never taken for a checkpoint."""
     doomed = folder / f".del-{number:06d}-{os.getpid()}"
     with suppress(OSError):
-        (folder / f"ckpt-{number:06d}").rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
+        patiently(lambda: (folder / f"ckpt-{number:06d}").rename(doomed))
+        remove_tree(doomed)
 
 
 def sweep(folder: Path) -> None:
@@ -181,9 +181,9 @@ def sweep(folder: Path) -> None:
     for entry in list(folder.iterdir()):
         if LEFTOVER.fullmatch(entry.name):
             if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
+                remove_tree(entry)
             else:
-                entry.unlink(missing_ok=True)
+                remove_file(entry)
 
 
 def require_own(folder: Path, trusted: Trusted) -> None:
@@ -203,7 +203,7 @@ def require_own(folder: Path, trusted: Trusted) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold RUN/lock, and create it and the folder if necessary.
+    """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
 
     Raise OutputError if another process holds the lock; the message says which, and since when. Also raise OutputError
     if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
@@ -224,4 +224,14 @@ def locked(folder: Path) -> Iterator[None]:
         sweep(folder)
         yield
     finally:
-        lock.release()
+        empty = _holds_only_a_lock(folder)
+        lock.release(remove=empty)
+        if empty:
+            with suppress(OSError):
+                patiently(folder.rmdir)
+
+
+def _holds_only_a_lock(folder: Path) -> bool:
+    with suppress(OSError):
+        return [entry.name for entry in folder.iterdir()] == [LOCK]
+    return False

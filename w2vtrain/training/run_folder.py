@@ -32,6 +32,7 @@ from w2vtrain.errors import (
 )
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
+from w2vtrain.system.storage import remove_file
 from w2vtrain.system.trust import open_trusted, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
@@ -251,13 +252,9 @@ class Run:
         return self._journal is not None and self._journal.owns_any()
 
     def tidy(self) -> None:
-        """Delete the folder if this run created it and it is not needed. Do not change one that `begin` refused."""
+        """Delete the run's files if it created the folder and none is needed. Spare a folder that `begin` refused."""
         if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
-        elif not self._journal and not (self.folder / CONFIG).exists():
-            with suppress(OSError):
-                (self.folder / checkpoint.LOCK).unlink(missing_ok=True)
-                self.folder.rmdir()
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""
@@ -265,17 +262,16 @@ class Run:
             self.writer.wait(timeout)
 
     def finish(self) -> None:
-        """Delete the run folder, after the results are written or if there are none.
+        """Delete the run's files, after the results are written or if there are none.
 
-        config.json is deleted last (before the lock), so that a run killed here still knows that it had finished.
+        config.json is deleted last, so that a run killed here still knows that it had finished. `checkpoint.locked`
+        deletes the lock and the folder.
         """
         self.settle()
         self.forget()
-        for name in (VOCABULARY, CONFIG, checkpoint.LOCK):
-            with suppress(OSError):  # Windows cannot delete an open file
-                (self.folder / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.folder.rmdir()
+        for path in (self.folder / VOCABULARY, self.folder / CONFIG):
+            with suppress(OSError):
+                remove_file(path)
 
 
 def kept_vocabulary(folder: Path) -> Vocabulary:
@@ -318,7 +314,8 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
 def listening(run: Run) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
-    SIGHUP stays ignored under nohup. Do nothing outside of the main thread: other threads cannot handle signals.
+    On Windows, SIGBREAK (Ctrl-Break, a closed window) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do
+    nothing outside of the main thread: other threads cannot handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -339,6 +336,8 @@ def listening(run: Run) -> Iterator[None]:
         wanted[signal.SIGUSR1] = save
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         wanted[signal.SIGHUP] = stop
+    if hasattr(signal, "SIGBREAK"):
+        wanted[signal.SIGBREAK] = stop
 
     def unraisable(found: Any) -> None:
         # An exception that a handler raises during a compiler callback ends up here. Drop Stopped: `stopping` is set.

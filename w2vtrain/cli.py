@@ -12,8 +12,11 @@ import click
 from w2vtrain import __version__
 from w2vtrain.commands.options import (
     COMPARING,
+    COUNT,
+    COUNT_OR_NONE,
     COUNTING,
     TRAINING,
+    Within,
     allow_changed_option,
     cache_option,
     code_options,
@@ -34,9 +37,11 @@ from w2vtrain.commands.options import (
     setting_options,
     vectors_option,
 )
+from w2vtrain.commands.request import RANGES
 from w2vtrain.commands.shell import execute
 from w2vtrain.config import SHORT
 from w2vtrain.errors import EXIT_CODES
+from w2vtrain.parsers import LONGEST_TIME, Real, Whole
 from w2vtrain.system.terminal import NAME, interrupts_end_imports
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
@@ -114,12 +119,12 @@ def cli() -> None:
 @click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
 @quiet_option
 @click.option(
-    "--progress-every", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    "--progress-every", type=Within(RANGES["progress_every"]), default=30, show_default=True, metavar="SECONDS",
     help="Time between progress lines on stderr and in --log-json.",
 )  # fmt: skip
 @click.option("--run", metavar="DIR", help="Folder for checkpoints.  [default: output name + .run; none for stdout]")
 @click.option(
-    "--checkpoint-every", type=click.FloatRange(0), default=10, show_default=True, metavar="MINUTES",
+    "--checkpoint-every", type=Within(RANGES["checkpoint_every"]), default=10, show_default=True, metavar="MINUTES",
     help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP or Ctrl-C saves one and stops.",
 )  # fmt: skip
 @allow_changed_option
@@ -132,11 +137,11 @@ def cli() -> None:
     help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or [mpi].",
 )  # fmt: skip
 @click.option(
-    "--sync-words", type=click.IntRange(1), metavar="N",
+    "--sync-words", type=Within(RANGES["sync_words"]), metavar="N",
     help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
 )  # fmt: skip
 @click.option(
-    "--sync-timeout", type=click.FloatRange(1), default=300, show_default=True, metavar="SECONDS",
+    "--sync-timeout", type=Within(RANGES["sync_timeout"]), default=300, show_default=True, metavar="SECONDS",
     help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
 )  # fmt: skip
 @setting_options(*TRAINING)
@@ -198,16 +203,16 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, **values: An
 )  # fmt: skip
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
 @click.option(
-    "--hang", type=click.FloatRange(0, min_open=True), default=300, show_default=True, metavar="SECONDS",
+    "--hang", type=Within(Real(0.001, LONGEST_TIME)), default=300, show_default=True, metavar="SECONDS",
     help="Kill and restart the command after this time without a sign of life; 10 times this if the run writes no"
     " heartbeat and its processes on this host are idle.",
 )  # fmt: skip
 @click.option(
-    "--grace", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    "--grace", type=Within(Real(0.0, LONGEST_TIME)), default=30, show_default=True, metavar="SECONDS",
     help="Time from SIGTERM to SIGKILL.",
 )  # fmt: skip
 @click.option(
-    "--attempts", type=click.IntRange(1), default=10, show_default=True, metavar="N",
+    "--attempts", type=COUNT, default=10, show_default=True, metavar="N",
     help="Give up after N starts in a row in which the run did not advance.",
 )  # fmt: skip
 @click.option(
@@ -265,7 +270,7 @@ def export(run: str, output: str, format_: str | None, export: Any, force: bool,
 @restrict_option(0)
 @click.option("--center", is_flag=True, help="Subtract the mean of all vectors.")
 @click.option(
-    "--remove-top", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+    "--remove-top", type=COUNT_OR_NONE, default=0, show_default=True, metavar="N",
     help="Center, and remove the N largest principal components.",
 )  # fmt: skip
 @click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
@@ -412,7 +417,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     help="Objectives, with options and settings in parentheses, as in `softmax, nce(negative=25, alpha=0.1)`.",
 )  # fmt: skip
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+    "--seeds", type=COUNT, default=1, show_default=True, metavar="N",
     help="Train each objective N times, with seeds 1 to N.",
 )  # fmt: skip
 @click.option(
@@ -421,11 +426,11 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
     " its default, 0.5x,1x,2x.",
 )  # fmt: skip
 @click.option(
-    "--tune-seconds", type=click.FloatRange(0.1), default=20, show_default=True,
+    "--tune-seconds", type=Within(Real(0.1, LONGEST_TIME)), default=20, show_default=True,
     help="Training time for each of these tries, in seconds.",
 )  # fmt: skip
 @click.option(
-    "--jobs", "at_once", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
+    "--jobs", "at_once", type=Within(Whole(1, 1024)), default=1, show_default=True, metavar="N",
     help="Train N objectives at a time, each on --threads threads.",
 )  # fmt: skip
 @questions_option
@@ -509,9 +514,9 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @click.option("--architectures", "--models", default="skipgram,cbow", show_default=True, help="As for `fit`.")
 @click.option("--objectives", default="neg,hs,nce", show_default=True, help="As for `fit`.")
 @click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
-@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Training runs per job.")
-@click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="Passes over the corpus.")
-@click.option("--vector-size", type=click.IntRange(1), default=200, show_default=True, help="Dimensions.")
+@click.option("--seeds", type=COUNT, default=1, show_default=True, help="Training runs per job.")
+@click.option("--epochs", type=COUNT, default=1, show_default=True, help="Passes over the corpus.")
+@click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
 @click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
 @questions_option
 @pairs_option

@@ -17,7 +17,7 @@ from typing import Any
 
 from w2vtrain.aliases import ALIASES, check_gradient, option, overlaid, translated
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.parsers import Choice, Parser, Real, Row, Table, Text, Truth, Whole
+from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
@@ -81,15 +81,15 @@ class Settings:
     )  # fmt: skip
     epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
     seconds: float | None = setting(
-        None, Real(0.0),
+        None, Real(0.0, LONGEST_TIME),
         "Stop after this many seconds of training unless --epochs is reached first; the learning rate follows"
         " whichever is closer to its end.",
     )  # fmt: skip
     patience: int | None = setting(
         None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
     )
-    min_count: int = setting(5, Whole(1), "Ignore words that occur fewer times than this.")
-    max_vocab: int | None = setting(None, Whole(2), "Keep only this many words, the most frequent ones.")
+    min_count: int = setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
+    max_vocab: int | None = setting(None, Whole(2, MOST_WORDS), "Keep only this many words, the most frequent ones.")
     max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens.")
     tokenizer: str = setting(
         "whitespace", Choice(("whitespace", "unicode", "simple")),
@@ -116,8 +116,9 @@ class Settings:
         "workers",
     )
     stall_timeout: float = setting(
-        600.0, Real(1.0, 1e9), "End the run with an error if a thread finishes no chunk of text for this many seconds."
-    )
+        600.0, Real(1.0, LONGEST_TIME),
+        "End the run with an error if a thread finishes no chunk of text for this many seconds.",
+    )  # fmt: skip
     options: dict[str, Any] = field(default_factory=dict, metadata={"row": Row(Table(), "Options of the objective.")})
 
 

@@ -10,6 +10,10 @@ from typing import Any, ClassVar, Protocol
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 """The words accepted for true and false, in lower case."""
+LONGEST_TIME = 1e9
+"""Longest time that an option accepts, in seconds: 32 years. Systems cannot wait much longer."""
+MOST_WORDS = 10**9
+"""Largest number of words that an option accepts; word ids have 31 bits."""
 
 
 class Parser(Protocol):
@@ -55,7 +59,7 @@ class Number:
             number = self.kind(value)
             is_exact = self.kind is float or float(value) == number
             if not isinstance(value, bool) and is_exact and math.isfinite(number) and self._is_within(number):
-                return number
+                return number + 0  # turns -0.0 into 0.0
         except (TypeError, ValueError, OverflowError):
             pass
         bounds = f"of {self.low:,} or more" if self.high is None else f"from {self.low:,} to {self.high:,}"

@@ -70,17 +70,25 @@ PROGRAM = """
 import resource, sys
 from pathlib import Path
 from w2vtrain.errors import DataError
+from w2vtrain import KeyedVectors
 from w2vtrain.embeddings.model import load_model
+from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import read_vectors
 import safetensors.numpy, zstandard, gzip, bz2, lzma
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
 for name in sys.argv[1:]:
-    for reader in read_vectors, load_model:
+    for reader in (
+        read_vectors,
+        load_model,
+        describe,
+        lambda path: read_vectors(path, lenient=True),
+        lambda path: KeyedVectors.load_word2vec_format(path, binary=".bin" in path, no_header="glove" in path),
+    ):
         for attempt in range(2):
             try:
                 reader(name)
-            except DataError:
+            except (DataError, UnicodeDecodeError):
                 pass
 """
 

@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import lzma
+import os
+import threading
+from contextlib import suppress
 
 import pytest
 import zstandard
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.system import reading
-from w2vtrain.system.reading import open_input, read_lines, read_small
+from w2vtrain.system.reading import open_input, read_lines, read_small, regular_size
 
 PACKERS = {
     "gzip": gzip.compress,
@@ -82,12 +85,48 @@ def test_compressed_lines_cannot_expand_without_limit(tmp_path, name, monkeypatc
     path = tmp_path / "a"
     path.write_bytes(PACKERS[name](TEXT))
     assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
-    monkeypatch.setattr(reading, "EXPANDED", 100)
+    monkeypatch.setattr(reading, "EXPANDED_LINES", 100)
     path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
     with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
         list(read_lines(path, 20))
-    with pytest.raises(DataError, match="100 times the size of the compressed file or 500 bytes: decompress"):
-        list(read_lines(path, 20, 500))
+
+
+def written(path, data):
+    """Write to a file, or to a pipe that its reader may close before the end."""
+    with suppress(BrokenPipeError):
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_a_compressed_file_cannot_expand_more_than_its_size_justifies(tmp_path, name, kind, monkeypatch):
+    """Members count together. Of a pipe, whose size is unknown, what was read so far counts."""
+    monkeypatch.setattr(reading, "EXPANDED", 1000)
+    text = b"a line\n" * 3_000
+    good, bad = (PACKERS[name](data) for data in (os.urandom(1000) + text[:1000], text))
+    for data, refused in ((good, False), (bad, True), (PACKERS[name](text[:980]) * 4, False), (bad * 20, True)):
+        path = tmp_path / "a"
+        path.unlink(missing_ok=True)
+        writer = threading.Thread(target=written, args=(path, data))
+        if kind == "pipe":
+            if not hasattr(os, "mkfifo"):
+                pytest.skip("needs named pipes")
+            os.mkfifo(path)
+        writer.start()
+        if kind == "file":
+            writer.join()
+        found, error = 0, None
+        with open_input(path) as (file, _):
+            try:
+                while piece := file.read(100):
+                    found += len(piece)
+            except DataError as raised:
+                error = raised
+        writer.join()
+        assert bool(error) == refused, error
+        assert found <= max(1000, 100 * len(data))
+        if error:
+            assert "more text than 100 times the size of the compressed file: decompress" in str(error)
 
 
 @pytest.mark.parametrize("name", PACKERS)
@@ -101,3 +140,17 @@ def test_other_exceptions_in_the_block_propagate_unchanged(tmp_path):
     (tmp_path / "a").write_bytes(b"x")
     with pytest.raises(KeyError), open_input(tmp_path / "a"):
         raise KeyError
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_read_twice_must_be_a_regular_file(tmp_path):
+    """Nothing waits for the writer of a pipe."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(InputMissing, match="is a pipe or a device: name a file, or pass -"):
+            regular_size(path)
+    with pytest.raises(InputMissing, match="no cannot be opened: No such file"):
+        regular_size(tmp_path / "no")
+    (tmp_path / "file").write_bytes(b"four")
+    (tmp_path / "link").symlink_to("file")
+    assert regular_size(tmp_path / "link") == 4

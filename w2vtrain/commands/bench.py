@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.evaluation import sweep as sweeping
 from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
 from w2vtrain.evaluation.figures import check_picture
@@ -15,9 +15,12 @@ from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.roofline import limiting, scaling
 from w2vtrain.evaluation.systems import SYSTEMS, Job, installed, program_path
+from w2vtrain.parsers import Whole
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
+
+THREADS = Whole(1, 1024)
 
 
 def bench(
@@ -92,12 +95,9 @@ def _systems(
 def _threads(text: str) -> list[int]:
     """Return the numbers of threads in a string such as `1,2`, each once."""
     try:
-        numbers = [int(number) for number in text.split(",")]
-        if min(numbers) > 0:
-            return list(dict.fromkeys(numbers))
-    except ValueError:
-        pass
-    raise ConfigError(f"threads: expected positive numbers, separated by commas, got {text!r}")
+        return list(dict.fromkeys(THREADS.parse(number) for number in text.split(",")))
+    except ValueError as error:
+        raise ConfigError(f"threads: {error}, or several separated by commas, got {shown(text)}") from None
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:

@@ -4,13 +4,12 @@ Training and measuring are in evaluation/compare.py.
 """
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.config import resolve
+from w2vtrain.config import ROWS, resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.evaluation.compare import Comparison, train_all, write_reports
 from w2vtrain.evaluation.contenders import contenders
@@ -37,8 +36,11 @@ def compare(
             pass
     corpus_of(sources, settings)
     alphas = [rate.strip() for rate in rates.split(",")] if rates else []
-    if not all(re.fullmatch(r"\d*\.?\d+(e-?\d+)?x?", rate) for rate in alphas):
-        raise ConfigError(f"rates: expected comma-separated numbers or multiples such as 2x, got {rates!r}")
+    try:
+        for rate in alphas:
+            ROWS["alpha"].parser.parse(rate.removesuffix("x"))
+    except ValueError:
+        raise ConfigError(f"rates: expected comma-separated numbers or multiples such as 2x, got {rates!r}") from None
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,12 +11,30 @@ import click
 from w2vtrain.aliases import ALIASES, option
 from w2vtrain.commands.request import Export
 from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.errors import shown
 from w2vtrain.formats import vector_formats
-from w2vtrain.parsers import Parser, Truth
+from w2vtrain.parsers import MOST_WORDS, Number, Parser, Real, Truth, Whole
 
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
 TRAINING = ("architecture", *ALIASES, *(name for name in FIELDS if name not in ("architecture", "options")))
 COMPARING = tuple(name for name in TRAINING if name not in ("objective", "seed"))
+
+
+class Within(click.ParamType):  # type: ignore[type-arg]
+    """A number within the range of a parser, as the settings have them. click's own ranges contain NaN."""
+
+    def __init__(self, parser: Number) -> None:
+        self.parser, self.name = parser, parser.metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; UsageError says what was expected."""
+        try:
+            return self.parser.parse(value)
+        except ValueError as error:
+            self.fail(f"{error}, got {shown(value)}", param, ctx)
+
+
+COUNT, COUNT_OR_NONE = Within(Whole(1, MOST_WORDS)), Within(Whole(0, MOST_WORDS))
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -137,7 +155,7 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
 def restrict_option(default: int) -> Decorator:
     """Return --restrict-vocab with the default of one evaluation."""
     return click.option(
-        "--restrict-vocab", type=click.IntRange(0), default=default, show_default=True, metavar="N",
+        "--restrict-vocab", type=COUNT_OR_NONE, default=default, show_default=True, metavar="N",
         help="Use only the N most frequent words; 0 uses all.",
     )  # fmt: skip
 
@@ -145,14 +163,14 @@ def restrict_option(default: int) -> Decorator:
 scoring_options = all_of(
     click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case."),
     json_option,
-    click.option("--fail-under", type=float, metavar="X", help="Exit with code 1 if the score is below X."),
+    click.option(
+        "--fail-under", type=Within(Real(-1e9, 1e9)), metavar="X", help="Exit with code 1 if the score is below X."
+    ),
     debug_option,
 )
 """Options of both evaluations."""
 query_options = all_of(
-    click.option(
-        "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Number of answers."
-    ),
+    click.option("-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of answers."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line."),
     click.option(
         "--strict", is_flag=True, help="Stop at the first unknown word, or line with a wrong number of words."

@@ -10,12 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Number, Real, Whole
 from w2vtrain.system.files import STDOUT
 
 Export = Literal["auto", "in", "out", "in+out", "blend"]
 """Which vectors of a model to write: see formats.transforms.exported."""
 LONGEST_NAME = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
+
+RANGES: dict[str, Number] = {
+    "progress_every": Real(0.0, LONGEST_TIME),
+    "checkpoint_every": Real(0.0, 1e7),
+    "sync_words": Whole(1, MOST_WORDS),
+    "sync_timeout": Real(1.0, LONGEST_TIME),
+}
+"""The ranges of the numbers in a request, on the command line and in a run folder."""
 
 
 @dataclass(frozen=True)

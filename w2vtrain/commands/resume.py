@@ -3,7 +3,6 @@
 The content of the folder is checked as untrusted input. Nothing is trained here.
 """
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit import fit, without_effect
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.permission import Named
@@ -58,10 +57,18 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
         raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
     wanted = get_type_hints(FitRequest)
     for name, value in vars(request).items():
-        if not _fits(value, wanted[name]):
+        if not _fits(value, wanted[name]) or not _in_range(name, value):
             what = f"{name} is {shown(value)}"
             raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
     return request
+
+
+def _in_range(name: str, value: Any) -> bool:
+    """Return whether the command line would accept a number in a request; True for what is no number."""
+    try:
+        return name not in RANGES or value is None or RANGES[name].parse(value) == value
+    except ValueError:
+        return False
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -73,6 +80,6 @@ def _fits(value: Any, hint: Any) -> bool:
         for text in value if kind is list else [value] if isinstance(value, str) else []:
             if b"\0" in os.fsencode(text):
                 return False
-        return isinstance(value, kind) and (kind != (int, float) or math.isfinite(float(value)))
-    except (TypeError, ValueError, OverflowError):
+        return isinstance(value, kind)
+    except (TypeError, ValueError):
         return False

@@ -25,7 +25,7 @@ from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, Collector, 
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.reading import open_input, read_lines
+from w2vtrain.system.reading import open_input, read_lines, regular_size
 
 DUPLICATE = "the word occurs a second time"
 COMPRESSORS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -115,9 +115,10 @@ def read_key_file(
 
 def _found(path: str | Path, binary: bool, no_header: bool) -> Sniff:
     """Return what the first line of a file promises."""
+    size = regular_size(path)
     with open_input(path) as (file, compression):
         head = file.read(HEAD)
-    size, whole = Path(path).stat().st_size, len(head) < HEAD
+    whole = len(head) < HEAD
     header = promise_of(head, whole)
     if no_header:
         if header is not None:

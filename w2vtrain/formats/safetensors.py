@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.files import Claim, atomic_write
+from w2vtrain.system.reading import regular_size
 
 # The format number, increased when the meaning of files changes; stored in the metadata under the key "w2vtrain".
 FORMAT = 1
@@ -132,9 +133,8 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
     """
     from safetensors import SafetensorError, safe_open
 
+    regular_size(path)
     try:
-        if Path(path).is_dir():
-            raise InputMissing(f"{path} is a folder: name a file")
         handle = safe_open(path, framework="numpy")
     except SafetensorError as error:
         raise DataError(f"{path} is not a valid safetensors file: {error}") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff, VectorReader
-from w2vtrain.system.reading import open_input
+from w2vtrain.system.reading import open_input, regular_size
 
 HEAD = 1 << 16
 """Number of bytes of decompressed data that `sniff` reads."""
@@ -41,11 +41,11 @@ def readers() -> dict[str, VectorReader]:
 def sniff(path: str | Path) -> Sniff:
     """Return what a file is, judged by its first 64 KiB; the cost does not depend on the file's size.
 
-    Raise InputMissing if the file cannot be opened or read, and DataError if its first bytes cannot be decompressed.
+    Raise InputMissing if it is not a file or cannot be read, and DataError if its first bytes cannot be decompressed.
     """
+    size = regular_size(path)
     with open_input(path) as (file, compression):
         head = file.read(HEAD)
-        size = Path(path).stat().st_size
     return sniff_head(head, size, compression)
 
 

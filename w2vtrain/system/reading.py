@@ -1,9 +1,11 @@
 """Reading of files, compressed or not, with a bound on the memory that a malicious file can take.
 
-This module does not interpret the bytes; writing is in files.py.
+Compressed data are decompressed as they are read, and `open_input` refuses a file that expands more than its size
+justifies. This module does not interpret the bytes; writing is in files.py.
 """
 
 import io
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,33 +16,71 @@ from typing import Any, BinaryIO, cast
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import EXPANSION, decompressed, recognize
 
-EXPANDED = 1 << 16
-"""Bytes of text that any compressed file of lines may contain, even if that is more than EXPANSION times its size."""
+EXPANDED = 1 << 23
+"""Bytes that any compressed file may contain, even if that is more than EXPANSION times its size. Vectors of zeros and
+ones compress a thousandfold, and small files of them do no harm."""
+EXPANDED_LINES = 1 << 16
+"""The same for files of lines, which take up to ten times as much memory as text."""
 _BUFFER = 1 << 18  # bytes
 _READ = 1 << 16  # bytes of compressed data per read
 
 
+def justified(size: int, least: int | None = None) -> int:
+    """Return how many bytes a compressed file of `size` bytes may contain; least: instead of EXPANDED."""
+    return max(EXPANDED if least is None else least, EXPANSION * size)
+
+
 @contextmanager
-def open_input(path: str | Path) -> Iterator[tuple[BinaryIO, str | None]]:
+def open_input(path: str | Path, least: int | None = None) -> Iterator[tuple[BinaryIO, str | None]]:
     """Open a file for reading bytes, decompressed; yield it and the name of its compression, or None.
 
-    The compression is detected from the first bytes, never from the suffix. Raise InputMissing if the file cannot be
-    opened or read, and DataError with the byte offset if compressed data are damaged or cut off; either error may also
-    occur while the block reads.
+    The compression is detected from the first bytes, never from the suffix. least: see `justified`. Raise InputMissing
+    if the file cannot be opened or read, and DataError if compressed data are damaged or cut off, with the byte offset,
+    or expand more than any real file; either error may also occur while the block reads.
     """
     with _open_plain(path) as file:
         try:
-            head = file.read(_READ)  # peek() may return less than `recognize` needs from a pipe
+            source = _Compressed(file)
+            head = source.read()  # peek() may return less than `recognize` needs from a pipe
             kind = recognize(head)
             if kind is None and file.seekable():
                 file.seek(0)
                 yield file, None
                 return
-            pieces = chain([head], iter(lambda: file.read(_READ), b""))
-            with io.BufferedReader(_Pieces(decompressed(pieces, str(path))), _BUFFER) as stream:
+            pieces = decompressed(chain([head], iter(source.read, b"")), str(path))
+            if kind:
+                pieces = _bounded(pieces, source, least, path)
+            with io.BufferedReader(_Pieces(pieces), _BUFFER) as stream:
                 yield cast(BinaryIO, stream), kind.name if kind else None
         except OSError as error:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
+
+
+class _Compressed:
+    """A file and its size in bytes: that of a regular file, or what was read of a pipe."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        about = os.fstat(file.fileno())
+        self.size, self._file, self._taken = about.st_size if stat.S_ISREG(about.st_mode) else 0, file, 0
+
+    def read(self) -> bytes:
+        data = self._file.read(_READ)
+        self._taken += len(data)
+        self.size = max(self.size, self._taken)
+        return data
+
+
+def _bounded(pieces: Iterator[bytes], source: _Compressed, least: int | None, path: str | Path) -> Iterator[bytes]:
+    """Yield decompressed pieces. Raise DataError when there are more bytes than the compressed ones justify."""
+    given = 0
+    for piece in pieces:
+        given += len(piece)
+        if given > justified(source.size, least):
+            raise DataError(
+                f"{path}: more text than {EXPANSION} times the size of the compressed file: decompress the file and"
+                " check that it is what you expect"
+            )
+        yield piece
 
 
 class _Pieces(io.RawIOBase):
@@ -82,35 +122,39 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
 def read_lines(path: str | Path, longest: int, most: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed.
 
-    Raises the errors of `open_input`, and DataError for a line of more than `longest` bytes, for a text of more than
-    `most` bytes, and for a compressed file that expands far more than any real text.
+    Raises the errors of `open_input`, and DataError for a line of more than `longest` bytes and for a text of more than
+    `most` bytes.
     """
-    with open_input(path) as (file, compression):
-        left = _allowed(path, most) if compression else most
-        number = 0
+    with open_input(path, EXPANDED_LINES) as (file, _):
+        number = taken = 0
         while line := file.readline(longest + 3):
             number += 1
             if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > longest:
                 raise DataError(f"{path}:{number}: the line has more than {longest:,} bytes: name another file")
-            if left is not None and (left := left - len(line)) < 0:
-                raise DataError(f"{path}:{number}: {_too_long(most, compression)}")
+            taken += len(line)
+            if most is not None and taken > most:
+                raise DataError(f"{path}:{number}: more than {most:,} bytes of text: split the file")
             yield number, line
 
 
-def _allowed(path: str | Path, most: int | None) -> int | None:
-    """Return how many bytes of text a compressed file may contain; `most` for a pipe, whose size is unknown."""
-    about = Path(path).stat()
+def regular_size(path: str | Path) -> int:
+    """Return the size in bytes of a file that is read more than once. Raise InputMissing for a pipe or a device.
+
+    Opening a pipe could wait forever for its writer, and what was read of it once is gone.
+    """
+    try:
+        about = Path(path).stat()
+    except (OSError, ValueError) as error:
+        raise _unopened(path, error) from error
+    if stat.S_ISDIR(about.st_mode):
+        raise InputMissing(f"{path} is a folder: name a file")
     if not stat.S_ISREG(about.st_mode):
-        return most
-    allowed = max(EXPANDED, EXPANSION * about.st_size)
-    return allowed if most is None else min(most, allowed)
+        raise InputMissing(f"{path} is a pipe or a device: name a file, or pass - to read standard input")
+    return about.st_size
 
 
-def _too_long(most: int | None, compression: str | None) -> str:
-    if compression is None:
-        return f"more than {most:,} bytes of text: split the file"
-    limits = [f"{EXPANSION} times the size of the compressed file"] + ([] if most is None else [f"{most:,} bytes"])
-    return f"more text than {' or '.join(limits)}: decompress the file and check that it is what you expect"
+def _unopened(path: str | Path, error: Exception) -> InputMissing:
+    return InputMissing(f"{str(path)[:500]} cannot be opened: {reason(error)}")
 
 
 def _open_plain(path: str | Path) -> BinaryIO:
@@ -119,4 +163,4 @@ def _open_plain(path: str | Path) -> BinaryIO:
             raise InputMissing(f"{path} is a folder: name a file")
         return Path(path).open("rb", buffering=_BUFFER)
     except (OSError, ValueError) as error:
-        raise InputMissing(f"{str(path)[:500]} cannot be opened: {reason(error)}") from error
+        raise _unopened(path, error) from error

@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import zstandard
 
 
 class RunsCode:
@@ -94,6 +95,15 @@ def array():
     return file.getvalue()
 
 
+def zeros(rows, dim):
+    """Return rows of text vectors of zeros, as they follow the header."""
+    return b"".join(b"w%d" % row + b" 0" * dim + b"\n" for row in range(rows))
+
+
+def binary_zeros(rows, dim):
+    return b"%d %d\n" % (rows, dim) + b"".join(b"w%d " % row + bytes(4 * dim) + b"\n" for row in range(rows))
+
+
 NAN = np.array([1, np.nan], "<f4").tobytes()
 ROW = np.array([1, 2], "<f4").tobytes()
 FILES = {
@@ -126,6 +136,12 @@ FILES = {
     "empty.txt": b"",
     "newlines.txt": b"\n" * 100,
     "bomb.txt.gz": gzip.compress(b"1000000000 1000\n" + b"0" * 40_000_000, mtime=0),
+    # Rows of zeros that compress a thousandfold or more, with a header that is right, or without one.
+    "bomb-header.txt.xz": lzma.compress(b"1000 40000\n" + zeros(1000, 40_000)),
+    "bomb-glove.txt.bz2": bz2.compress(zeros(1000, 40_000)),
+    "bomb-members.txt.bz2": bz2.compress(zeros(10, 40_000)) + 100 * bz2.compress(b" 0" * 400_000 + b"\n"),
+    "bomb-nested.txt.gz": gzip.compress(gzip.compress(zeros(1000, 40_000), mtime=0), mtime=0),
+    "bomb-header.bin.zst": zstandard.compress(binary_zeros(400, 200_000)),
     "cut.txt.gz": gzip.compress(b"2 2\nthe 1 2\nof 3 4\n" * 1000, mtime=0)[:-10],
     "garbage.txt.bz2": bz2.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
     "garbage.txt.xz": lzma.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,
@@ -228,6 +244,7 @@ OTHERS = {
     "settings/long-key.toml": b"a." * 2000 + b"b = 1",
     "settings/long-inline-key.toml": b"window = {" + b"a." * 2000 + b"b = 1}",
     "vocabulary/endless-word.txt": b"a 1\n" + b"x" * 5000 + b" 1\n",
+    "vocabulary/endless-word.xz": lzma.compress(b"a 1\n" + b"x" * 20_000_000 + b" 1\n"),
     "vocabulary/endless-spaces.txt": b"a 1\nb " + b" " * 5000 + b"1\n",
     "questions/endless-line.gz": gzip.compress(b": a\n" + b"x" * 20_000_000, mtime=0),
     "questions/many-lines.gz": gzip.compress(b": a\n" + b"king man queen woman\n" * 1_000_000, mtime=0),

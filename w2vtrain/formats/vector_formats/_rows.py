@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
 from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
-from w2vtrain.system.reading import open_input
+from w2vtrain.system.machine import available_memory
+from w2vtrain.system.reading import justified, open_input
 
 # Larger dimensions and longer words (in bytes) count as garbage, so that a malicious header or a file without line ends
 # cannot exhaust the memory.
@@ -21,6 +22,8 @@ MAX_DIM = 1_000_000
 MAX_WORD = 1 << 16
 # Number of values parsed at a time, about 10 MB of text.
 VALUES_AT_ONCE = 1 << 20
+SMALL = 1 << 26
+"""Bytes of a matrix up to which the free memory is not asked for."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
 more. file: the file, positioned at its first row; promised: the number of rows in the header, or None; start: the byte
@@ -40,8 +43,20 @@ class Collector:
         self.skipped = 0
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
+        self._bytes, self._free = 0, 0  # bytes of vectors so far; bytes that fit, once it matters
         rows = None if capacity is None else min(capacity, limit or capacity)
-        self._matrix = None if rows is None else np.empty((rows, dim), np.float32)
+        self._matrix: NDArray[np.float32] | None = None
+        if rows is not None:
+            self._take(4 * rows * dim)
+            self._matrix = np.empty((rows, dim), np.float32)
+
+    def _take(self, size: int) -> None:
+        """Raise MemoryError if `size` more bytes do not fit. The system would rather end a process than refuse them."""
+        before, self._bytes = self._bytes, self._bytes + size
+        if self._bytes > SMALL:
+            self._free = self._free or before + available_memory()
+            if self._bytes > self._free:
+                raise MemoryError
 
     def missing(self, rows: int) -> int:
         """Return how many more rows to read: at most `rows`, and 0 if the limit is reached."""
@@ -66,6 +81,7 @@ class Collector:
         if len(keep) < len(block):
             block = block[keep]
         if self._matrix is None:
+            self._take(block.nbytes)
             self._blocks.append(block)
         else:
             self._matrix[start : len(self.words)] = block
@@ -89,7 +105,13 @@ class Collector:
         """Return the words and the (V, d) float32 matrix."""
         if self._matrix is not None:
             return self.words, self._matrix[: len(self.words)]
-        return self.words, np.concatenate(self._blocks or [np.empty((0, self.dim), np.float32)])
+        matrix, end = np.empty((len(self.words), self.dim), np.float32), len(self.words)
+        while self._blocks:  # each is freed once it is copied, so there are never two matrices in memory
+            block = self._blocks.pop()
+            end -= len(block)
+            matrix[end : end + len(block)] = block
+            del block
+        return self.words, matrix
 
 
 def read_rows(
@@ -114,16 +136,19 @@ def read_rows(
 
 
 def check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
-    """Return d; raise DataError if a file of this size cannot contain the promised rows of d values."""
+    """Return d; raise DataError if a file of this size, compressed or not, cannot contain the promised rows."""
     rows, dim = found.rows, found.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
         raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
-    if rows is not None and not lenient and not found.compression:
-        needed = rows * smallest(dim)
-        if needed > found.size - found.start + 1:
+    if rows is not None and not lenient:
+        needed, most = rows * smallest(dim), justified(found.size) if found.compression else found.size
+        if needed > most - found.start + 1:
+            but = f"the file has {most:,}: it is cut off or its header is wrong"
+            if found.compression:
+                but = f"no file compressed to {found.size:,} has more than {most:,}: decompress it and check its header"
             raise TruncatedFile(
-                f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, "
-                f"but the file has {found.size:,}: it is cut off or its header is wrong"
+                f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, but"
+                f" {but}"
             )
     return dim
 

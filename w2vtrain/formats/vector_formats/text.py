@@ -64,6 +64,8 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
     longest = MAX_WORD + MAX_NUMBER * rows.dim
     step = max(1, VALUES_AT_ONCE // rows.dim)
     while (count := rows.missing(step)) > 0:
+        if promised is not None:  # one more than promised proves that the header is wrong
+            count = min(count, promised + 1 - len(rows.words))
         lines: list[bytes] = []
         for _ in range(count):
             line = file.readline(longest)

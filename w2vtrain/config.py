@@ -29,6 +29,8 @@ MOST_PROBLEMS = 10
 """Maximum number of unknown settings that one message names."""
 WHOLE_SENTENCE = "sentence"
 """The value of `window` that makes every word of a sentence a context word of every other."""
+WIDEST = 2**31 - 1
+"""The largest number for `window`, which is gensim's, too."""
 
 
 def setting(default: Any, parser: Parser, text: str, *names: str) -> Any:
@@ -51,7 +53,7 @@ class Settings:
     )
     vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
     window: int | str = setting(
-        5, Whole(1, words=(WHOLE_SENTENCE,)),
+        5, Whole(1, WIDEST, (WHOLE_SENTENCE,)),
         "Maximum number of context words on each side of the target word; `sentence` takes all other words of the"
         " sentence, for sets and sessions.", "ws",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.config import WHOLE_SENTENCE
+from w2vtrain.config import WHOLE_SENTENCE, WIDEST
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 
 SEEDS = 2**53
@@ -31,7 +31,7 @@ RANGES = {
     "alpha": Range(float, 0),
     "min_alpha": Range(float, 0),
     "min_alpha_yet_reached": Range(float, 0),
-    "window": Range(int, 1, word=WHOLE_SENTENCE),
+    "window": Range(int, 1, WIDEST, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),
     "max_vocab_size": Range(int, 0, optional=True),

@@ -10,6 +10,7 @@ from w2vtrain.config import resolve
 from w2vtrain.errors import UsageError
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
+from w2vtrain.system.packing import check_suffix
 from w2vtrain.text.encoded import count
 from w2vtrain.training.inputs import corpus_of
 
@@ -20,6 +21,7 @@ def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: boo
     corpus = corpus_of(sources, settings)
     if os.path.realpath(output) in {os.path.realpath(file.path) for file in corpus.files if file.path != "-"}:
         raise UsageError(f"{output}: is both input and output; choose another name")
+    check_suffix(output)
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()
     try:

@@ -88,7 +88,7 @@ def values_of(row: Row) -> str:
     try:
         row.parser.parse(object())
     except ValueError as error:
-        return " or ".join([*words, str(error).removeprefix("expected ")])
+        return str(error).removeprefix("expected ")
     raise AssertionError(row)
 
 

@@ -27,6 +27,7 @@ from w2vtrain.commands.options import (
     format_option,
     given,
     json_option,
+    lookup_options,
     objective_options,
     pairs_option,
     query_options,
@@ -68,7 +69,8 @@ def cli() -> None:
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option(
     "-o", "--output", metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.  [required]",
+    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2,"
+    " .xz or .zst after it compresses.  [required]",
 )  # fmt: skip
 @format_option
 @export_option
@@ -374,6 +376,34 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     if words and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
     module("commands.query").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
+
+
+@cli.command(name="similarity", short_help="Print the cosine of two words.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1, metavar="[WORD WORD]")
+@lookup_options
+def similarity_of(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Print the cosine of two words in VECTORS. Without words, read two per line from stdin.
+
+    Each pair gives one line of output: the words, a tab, and the cosine. If there is no answer, nothing follows the
+    tab, and a warning says why. `eval similarity` compares cosines with human judgments.
+    """
+    if words and len(words) != 2:
+        raise click.UsageError(f"expected two words, got {len(words)}")
+    module("commands.query").print_similarity(vectors, asked_words(words, 2, vectors), as_json, strict)
+
+
+@cli.command(short_help="Print the vector of a word.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1)
+@lookup_options
+def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in vector files of text.
+
+    Without WORDS, read one word per line from stdin. An unknown word prints no line, and a warning names it; for words
+    given as arguments, the exit code is then 65.
+    """
+    module("commands.query").print_vector(vectors, asked_words(words, 1, vectors), as_json, strict)
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:

@@ -27,6 +27,10 @@ MOST_DOTS = 300
 """Maximum number of dots in a line of a settings file, except in comments."""
 MOST_PROBLEMS = 10
 """Maximum number of unknown settings that one message names."""
+WHOLE_SENTENCE = "sentence"
+"""The value of `window` that makes every word of a sentence a context word of every other."""
+WIDEST = 2**31 - 1
+"""The largest number for `window`, which is gensim's, too."""
 
 
 def setting(default: Any, parser: Parser, text: str, *names: str) -> Any:
@@ -48,10 +52,15 @@ class Settings:
         "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."
     )
     vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
-    window: int = setting(5, Whole(1, 50), "Maximum number of context words on each side of the target word.", "ws")
+    window: int | str = setting(
+        5, Whole(1, WIDEST, (WHOLE_SENTENCE,)),
+        "Maximum number of context words on each side of the target word; `sentence` takes all other words of the"
+        " sentence, for sets and sessions.", "ws",
+    )  # fmt: skip
     shrink_windows: bool | None = setting(
         None, Truth(),
-        "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl]",
+        "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl and"
+        " --window sentence]",
     )  # fmt: skip
     context: str = setting(
         "symmetric", Choice(("symmetric", "left", "right")),
@@ -301,6 +310,10 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
     rules = (
         (alpha == 0, "alpha: 0 would learn nothing"),
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
+        (
+            settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
+            "shrink-windows: draws window sizes from 1 to --window, but --window sentence has no size; leave it out",
+        ),
         (alpha is not None and low is not None and low > alpha, f"min-alpha: {low} is more than alpha, {alpha}"),
         (
             settings.patience is not None and heldout is False,

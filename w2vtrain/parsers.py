@@ -63,7 +63,7 @@ class Number:
         except (TypeError, ValueError, OverflowError):
             pass
         bounds = f"of {self.low:,} or more" if self.high is None else f"from {self.low:,} to {self.high:,}"
-        raise ValueError(f"expected {self.name} {bounds}")
+        raise ValueError(" or ".join((f"expected {self.name} {bounds}", *self.words)))
 
     def _is_within(self, number: float) -> bool:
         return number >= self.low and (self.high is None or number <= self.high)

@@ -1,6 +1,7 @@
 """Examples, hidden vectors and their gradients compared with naive versions, for many kinds of windows."""
 
 from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
     tokens, stream = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1)
     ends = [0, *(np.flatnonzero(tokens < 0) + 1).tolist()]
     a, b = sorted((data.draw(st.integers(0, len(sentences))), data.draw(st.integers(0, len(sentences)))))
-    found = gather(tokens, ends[a], ends[b], KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK)
+    (found,) = gather(tokens, ends[a], ends[b], KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK)
     twin = reference.Stream.of_chunk(*stream)
     expected = reference.examples(sentences[a:b], KEEPS[keep], windows, TWINS[name](4, {}), twin)
     assert listed(found) == expected
@@ -62,10 +63,25 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
         assert found.words(slice(1, None)).tolist() == [context[k] for _, context, _, k, _ in expected[1:]]
 
 
+@given(SENTENCES, all_windows(), st.sampled_from(["skipgram", "vlbl"]), st.sampled_from(list(KEEPS)), st.data())
+@settings(max_examples=100)
+def test_wide_windows_give_the_same_examples_in_parts_of_bounded_size(sentences, windows, name, keep, data):
+    """Windows of more than MODEST words: here, of more than one."""
+    windows = windows._replace(size=windows.size + data.draw(st.sampled_from([0, 1000])))
+    tokens, stream, modest = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1), 1
+    found, bound = [], max(2 * modest * (len(tokens) + 2), 2 * windows.reach(len(tokens) + 2))
+    with patch("w2vtrain.engines.examples.MODEST", modest):
+        for part in gather(tokens, 0, len(tokens), KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK):
+            assert len(part.contexts) <= bound
+            found += listed(part)
+    twin = reference.Stream.of_chunk(*stream)
+    assert found == reference.examples(sentences, KEEPS[keep], windows, TWINS[name](4, {}), twin)
+
+
 def test_a_text_may_end_without_a_sentence_end():
     whole, cut = np.array([1, 2, 0, -1], np.int32), np.array([1, 2, 0], np.int32)
     windows, vlbl = Windows(2, False, end=4, pads=2), ARCHITECTURES["vlbl"]
-    found = [listed(gather(t, 0, len(t), KEEPS["all"], windows, vlbl, (0, 0, 0), WORK)) for t in (whole, cut)]
+    found = [listed(*gather(t, 0, len(t), KEEPS["all"], windows, vlbl, (0, 0, 0), WORK)) for t in (whole, cut)]
     assert found[0] == found[1]
     assert found[0][0] == (1, [4, 4, 2, 0], 2, 0, 4)
     assert found[0][-1] == (4, [2, 0], 2, 0, 0), "the sentence end is predicted from the words before it"
@@ -74,7 +90,9 @@ def test_a_text_may_end_without_a_sentence_end():
 def test_left_contexts_contain_no_later_words():
     words = list(range(SIZE))
     for windows in (Windows(3, False, right=False), Windows(3, False, right=False, end=0, pads=3)):
-        found = gather(stream_of([words]), 0, SIZE + 1, KEEPS["all"], windows, ARCHITECTURES["vlbl"], (0, 0, 0), WORK)
+        (found,) = gather(
+            stream_of([words]), 0, SIZE + 1, KEEPS["all"], windows, ARCHITECTURES["vlbl"], (0, 0, 0), WORK
+        )
         before = {}
         for target, context, left, _, previous in listed(found)[: SIZE - 1]:
             assert all(c <= target for c in context)

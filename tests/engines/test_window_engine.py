@@ -10,7 +10,7 @@ from reference import problem_of
 from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.scratch import Extent, make_scratch
-from w2vtrain.engines.step import Matrices
+from w2vtrain.engines.step import AT_ONCE, Matrices
 from w2vtrain.engines.window_engine import chunk_order, hot_rows, train_chunks
 from w2vtrain.engines.windows import Windows, gather_context, read_sentence
 from w2vtrain.errors import ConfigError
@@ -38,7 +38,7 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
     return w_in, w_out
 
 
-@pytest.mark.parametrize("window", [1, 4])
+@pytest.mark.parametrize("window", [1, 4, 100])
 @pytest.mark.parametrize("shrink", [True, False])
 @pytest.mark.parametrize(
     ("name", "options"),
@@ -88,6 +88,32 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
         log_z = twin.learned["log_z"]
         np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
         assert log_z.any()
+
+
+@pytest.mark.parametrize("name", ["neg", "hs"])
+def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_trainer(rng, name):
+    """Each target has 100 to 130 context words, so that the rows after the first 100 are learned separately."""
+    words = rng.choice(SIZE, AT_ONCE + 31).tolist()
+    tokens, counts = np.array([*words, -1], np.int32), np.sort(np.bincount(words, minlength=SIZE) + 1)[::-1].copy()
+    fast = objective_class(name).build(problem_of(counts))
+    twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts)))
+    rows, lr = fast.output_rows(SIZE), 1e-5
+    w_in, w_out = matrices(rng, rows)
+    slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
+    start_in, start_out = slow_in.copy(), slow_out.copy()
+    windows, keep = Windows(len(words), False), keep_thresholds(counts, 0)
+    loss, examples = train_chunks(
+        SkipGram(len(words)), fast, windows, tokens, np.array([0, len(tokens)]), np.zeros(1, np.int64), np.array([lr]),
+        Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2,
+        make_scratch(w_in, w_out, 0, 1, Extent(len(words), fast.candidate_limit, len(words))),
+    )  # fmt: skip
+    stream, naive = reference.Stream.of_chunk(5, 2, 0), reference.twin_of("architectures", "skipgram")(len(words), {})
+    expected = reference.train(naive, twin, [words], keep, windows, slow_in, slow_out, lr, stream)
+    assert examples == expected[1] == len(words) * (len(words) - 1)
+    assert loss == pytest.approx(expected[0], rel=1e-3)
+    for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
+        change = np.abs(slow_w - start).max()
+        np.testing.assert_allclose(fast_w - start, slow_w - start, atol=0.02 * change)
 
 
 def test_repeated_words_keep_all_their_updates(rng, architecture):

@@ -64,7 +64,8 @@ vectors_option: Any = click.option(
     "--output",
     required=True,
     metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout.",
+    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2,"
+    " .xz or .zst after it compresses.",
 )
 export_option: Any = click.option(
     "--export",
@@ -169,12 +170,16 @@ scoring_options = all_of(
     debug_option,
 )
 """Options of both evaluations."""
-query_options = all_of(
-    click.option("-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of answers."),
+lookup_options = all_of(
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line."),
     click.option(
         "--strict", is_flag=True, help="Stop at the first unknown word, or line with a wrong number of words."
     ),
     debug_option,
+)
+"""Options of `similarity` and `vector`."""
+query_options = all_of(
+    click.option("-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of answers."),
+    lookup_options,
 )
 """Options of `neighbors` and `analogy`."""

@@ -14,6 +14,7 @@ from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options, has_word_rows
 from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.packing import check_suffix
 from w2vtrain.system.same_file import among
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
@@ -78,6 +79,10 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
     vectors = [file for file in (request.output, request.save_output_vectors) if file]
     for file in vectors:
         format_of(file, request.format_)
+    if request.save_vocab:
+        check_suffix(request.save_vocab)
+    for file in filter(None, (request.save_model, request.log_json)):
+        check_suffix(file, compressible=False)
     files = outputs(request)
     all_files = all_outputs(request)
     for number, file in enumerate(all_files):

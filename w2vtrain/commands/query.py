@@ -1,16 +1,21 @@
-"""The commands `neighbors` and `analogy`: print the words nearest to a word, or to king - man + woman.
+"""The commands that look words up: `neighbors`, `analogy`, `similarity` and `vector`.
 
-The answers are computed in embeddings/queries.py; `eval` scores files of questions.
+The answers are computed in embeddings/; `eval` scores files of questions.
 """
 
+import io
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from w2vtrain.commands.inputs import from_stdin, readable
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.queries import Answers
 from w2vtrain.errors import DataError, UsageError
+from w2vtrain.formats.vector_formats.text import write_rows
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, warning
@@ -18,9 +23,26 @@ from w2vtrain.system.terminal import echo, warning
 Queries = Sequence[list[str]]
 
 
+class Lookup(NamedTuple):
+    """How a command answers a query of `size` words.
+
+    answer: returns the answer, or None if there is none; line: returns the text of a query and its answer, or None to
+    print nothing; fact: the name of the answer in JSON, and its value.
+    """
+
+    size: int
+    answer: Callable[[KeyedVectors, list[str]], Any]
+    line: Callable[[list[str], Any], str | None]
+    fact: Callable[[Any], tuple[str, Any]]
+
+
 def print_neighbors(vectors: str, words: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
     """Print each word and its neighbors. words, topn, as_json, strict: see `_print_answers`."""
-    _print_answers(vectors, words, 1, lambda keyed, words: keyed.most_similar(words[0], topn=topn), as_json, strict)
+
+    def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
+        return keyed.most_similar(words[0], topn=topn)
+
+    _print_answers(vectors, words, _ranked(1, answer), as_json, strict)
 
 
 def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
@@ -30,43 +52,87 @@ def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: boo
         king, man, woman = words
         return keyed.most_similar([king, woman], [man], topn=topn)
 
-    _print_answers(vectors, triples, 3, answer, as_json, strict)
+    _print_answers(vectors, triples, _ranked(3, answer), as_json, strict)
 
 
-def _print_answers(
-    vectors: str,
-    asked: Queries | None,
-    count: int,
-    answer: Callable[[KeyedVectors, list[str]], Answers],
-    as_json: bool,
-    strict: bool,
-) -> None:
+def print_similarity(vectors: str, pairs: Queries | None, as_json: bool, strict: bool) -> None:
+    """Print the two words of each pair and their cosine. pairs, as_json, strict: see `_print_answers`."""
+
+    def answer(keyed: KeyedVectors, words: list[str]) -> float:
+        cosine = float(keyed.similarity(*words))
+        if math.isnan(cosine):
+            raise DataError(f"{' '.join(words)}: one of the vectors is zero, so there is no cosine")
+        return cosine
+
+    def line(words: list[str], cosine: float | None) -> str:
+        return f"{' '.join(words)}\t" + ("" if cosine is None else f"{cosine:.3f}")
+
+    def fact(cosine: float | None) -> tuple[str, float | None]:
+        return "similarity", None if cosine is None else round(cosine, 6)
+
+    _print_answers(vectors, pairs, Lookup(2, answer, line, fact), as_json, strict)
+
+
+def print_vector(vectors: str, words: Queries | None, as_json: bool, strict: bool) -> None:
+    """Print each word and its vector as in vector files of text. words, as_json, strict: see `_print_answers`."""
+
+    def line(words: list[str], row: Any) -> str | None:
+        if row is None:
+            return None
+        lines = io.BytesIO()
+        write_rows(lines, [words[0].encode()], row[None])
+        return lines.getvalue().decode().rstrip("\n")
+
+    def fact(row: Any) -> tuple[str, list[float] | None]:
+        return "vector", None if row is None else [float(str(value)) for value in row]
+
+    lookup = Lookup(1, lambda keyed, words: np.asarray(keyed.get_vector(words[0]), np.float32), line, fact)
+    _print_answers(vectors, words, lookup, as_json, strict)
+
+
+def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) -> Lookup:
+    """Return the lookup whose answers are words, each with a cosine."""
+
+    def finite(keyed: KeyedVectors, words: list[str]) -> Answers:
+        return [pair for pair in answer(keyed, words) if not math.isnan(pair[1])]  # NaN: a zero vector
+
+    def line(words: list[str], answers: Answers | None) -> str:
+        return f"{' '.join(words)}\t" + " ".join(f"{word} {value:.3f}" for word, value in answers or [])
+
+    def fact(answers: Answers | None) -> tuple[str, list[list[Any]]]:
+        return "answers", [[word, round(value, 6)] for word, value in answers or []]
+
+    return Lookup(count, finite, line, fact)
+
+
+def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json: bool, strict: bool) -> None:
     """Print one line per query as soon as its answer is known. If `asked` is None, the queries are lines of stdin.
 
-    A query with an unknown word, or without exactly `count` words, gives a warning and an empty answer; with `strict`,
-    or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
+    A query with an unknown word, or without exactly `lookup.size` words, gives a warning and an empty answer; with
+    `strict`, or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
     """
     with readable(vectors) as path:
         found = read_vectors(path)
         keyed = KeyedVectors.of(found.words, found.matrix)
     if asked is None and sys.stdin.isatty():
-        echo(f"{_words(count)} per line; end with Ctrl-D", err=True)
+        echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0
     for where, query in _lines() if asked is None else [("", query) for query in asked]:
-        answers: Answers = []
+        answer = None
         try:
-            if len(query) != count:
-                raise UsageError(f"expected {_words(count)}, got {len(query)}")
-            answers = [pair for pair in answer(keyed, query) if not math.isnan(pair[1])]  # NaN: a zero vector
+            if len(query) != lookup.size:
+                raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
+            answer = lookup.answer(keyed, query)
         except (DataError, UsageError) as error:
             if strict or (asked and len(asked) == 1):
                 raise (DataError if where else type(error))(f"{where}{error}") from error
             failed += 1
             warning(f"{where}{error}")
         if as_json:
-            echo(json_text({"query": query, "answers": [[word, round(value, 6)] for word, value in answers]}))
-        else:
-            echo(f"{' '.join(query)}\t" + " ".join(f"{word} {value:.3f}" for word, value in answers))
+            name, value = lookup.fact(answer)
+            echo(json_text({"query": query, name: value}))
+        elif (text := lookup.line(query, answer)) is not None:
+            echo(text)
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
 

@@ -14,7 +14,8 @@ from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.formats.wordnet import WordNet
 from w2vtrain.probability.taxonomy import taxonomy_paths
-from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.packing import check_suffix, packed_write
 from w2vtrain.text.vocab import MAX_COUNT, SENTENCE_END, Vocabulary
 
 SENTENCE = 25
@@ -25,6 +26,7 @@ MISSING = "not in WordNet"
 def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False) -> None:
     """Write a line with each word and its path, in the order of the vocabulary; report how many words WordNet has."""
     check_not_input(output, [words])
+    check_suffix(output)
     check_writable(output, force)
     with readable(words) as name:
         known, counts = vocabulary_of(name)
@@ -34,7 +36,7 @@ def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False)
     wordnet = WordNet(folder)
     chains = [wordnet.chain(word) for word in known]
     paths = taxonomy_paths([chain or (MISSING,) for chain in chains], counts)
-    with atomic_write(output, force) as file:
+    with packed_write(output, force) as file:
         for word, path in zip(known, paths, strict=True):
             file.write(f"{word} {path}\n".encode())
     lengths, found = np.array([len(path) for path in paths]), len(chains) - chains.count(None)

@@ -9,6 +9,7 @@ from w2vtrain.commands.inputs import check_not_input
 from w2vtrain.config import resolve
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
+from w2vtrain.system.packing import check_suffix
 from w2vtrain.text.encoded import count
 from w2vtrain.training.inputs import corpus_of
 
@@ -18,6 +19,7 @@ def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: boo
     settings, _ = resolve(flags)
     corpus = corpus_of(sources, settings)
     check_not_input(output, [file.path for file in corpus.files])
+    check_suffix(output)
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()
     try:

@@ -13,7 +13,7 @@ from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.vocabulary import share
-from w2vtrain.config import Settings, validated
+from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
@@ -31,9 +31,6 @@ ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0):
 """The architecture for (sg, cbow_mean)."""
 OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
 """The objective for (hs, whether negative is more than 0)."""
-MODEST_WINDOW = 50
-"""The widest window of the command line and of saved settings. With wider ones, slices of the text are shorter, so that
-they take little time, and Ctrl-C works."""
 PASSES = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
 READINGS = 15_485_863
@@ -41,10 +38,11 @@ READINGS = 15_485_863
 
 
 def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
-    """Return this package's settings for a model, with the window that it has in files of models.
+    """Return this package's settings for a model.
 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
     """
+    whole = model.window if model.window == WHOLE_SENTENCE else None
     with refused():
         settings = validated(
             {
@@ -52,8 +50,8 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
                 "objective": OBJECTIVES[(model.hs, model.negative > 0)],
                 "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
                 "vector_size": model.vector_size,
-                "window": min(model.window, MODEST_WINDOW),
-                "shrink_windows": bool(model.shrink_windows),
+                "window": whole if whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
+                "shrink_windows": bool(model.shrink_windows) and not whole,
                 "sample": share(model.sample, total),
                 "alpha": alpha,
                 "min_alpha": min(alpha, min_alpha),
@@ -164,7 +162,6 @@ class Learner:
             epoch=self.on_epoch,
             ready=self.on_ready,
         )
-        settings = replace(settings, window=min(self.model.window, MAX_SENTENCE_LENGTH))  # wider is the same
         try:
             fit(Inputs(source, encoded=encoded), settings, events=events, prepare=self.prepare)
         except NothingLearned as error:
@@ -180,7 +177,6 @@ class Learner:
             tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
             assert isinstance(engine, WindowEngine)
             engine.use(objective._replace(tree=tree) if self.model.negative else tree)
-        engine.slice = max(1, engine.slice * MODEST_WINDOW // max(MODEST_WINDOW, self.model.window))
         locked = self.model.locked()
         if len(locked):
             keep_rows(engine, engine.weights().input, locked)

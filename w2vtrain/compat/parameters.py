@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from w2vtrain.config import WHOLE_SENTENCE, WIDEST
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 
 SEEDS = 2**53
@@ -23,12 +24,13 @@ PARAMETERS = (
 
 
 class Range(NamedTuple):
-    """The values that a parameter may have: int or float, from `low` to `high`; None only if `optional`."""
+    """The values that a parameter may have: int or float, from `low` to `high`, `word`, or, if `optional`, None."""
 
     kind: type
     low: float
     high: float = math.inf
     optional: bool = False
+    word: str | None = None
 
 
 SWITCH = Range(int, 0, 1)
@@ -37,7 +39,7 @@ RANGES = {
     "alpha": Range(float, 0),
     "min_alpha": Range(float, 0),
     "min_alpha_yet_reached": Range(float, 0),
-    "window": Range(int, 1),
+    "window": Range(int, 1, WIDEST, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),
     "max_vocab_size": Range(int, 0, optional=True),
@@ -64,14 +66,15 @@ RANGES = {
 
 def checked(name: str, value: Any) -> Any:
     """Return a parameter as a Python number. Raise InvalidType or InvalidValue, which are gensim's users' errors."""
-    kind, low, high, optional = RANGES[name]
+    kind, low, high, optional, word = RANGES[name]
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None and optional:
-        return None
+    if (value is None and optional) or (word and value == word):
+        return value
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not isinstance(value, int | float) or (kind is int and not whole):
-        raise InvalidType(f"{name} must be {'a whole number' if kind is int else 'a number'}, got {shown(value)}")
+        what = f"{'a whole number' if kind is int else 'a number'}{f' or {word!r}' if word else ''}"
+        raise InvalidType(f"{name} must be {what}, got {shown(value)}")
     if not low <= value <= high or (kind is float and math.isinf(value)):  # NaN fails every comparison
         limits = f"at least {low:,}" if math.isinf(high) else f"from {low:,} to {high:,}"
         raise InvalidValue(f"{name} must be {limits}, got {shown(value)}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.objectives.hs import TreeScorer
 from w2vtrain.probability.trees import huffman
 
@@ -58,8 +59,9 @@ def _sentence(model: Any, scorer: TreeScorer, ids: NDArray[np.int64], sentence: 
     """Return the log probability of a sentence; words that the model does not have are left out, as in training."""
     rows = np.array([model.wv.key_to_index[word] for word in sentence if word in model.wv.key_to_index], np.int64)
     hidden, targets = [], []
+    window = len(rows) if model.window == WHOLE_SENTENCE else model.window
     for place, row in enumerate(rows.tolist()):
-        context = np.r_[rows[max(0, place - model.window) : place], rows[place + 1 : place + 1 + model.window]]
+        context = np.r_[rows[max(0, place - window) : place], rows[place + 1 : place + 1 + window]]
         if not len(context):
             continue
         vectors = model.wv.vectors[context]

@@ -53,7 +53,8 @@ class Word2Vec(NamedArrays):
         A text file with one sentence per line, instead of `sentences`; may be compressed.
     vector_size, window, min_count, sample, seed, epochs : numbers
         As in gensim: dimensions, maximum distance between words, minimum count of a word, subsampling threshold (a
-        share of the text, or a number of occurrences from 1 on), seed, passes over the corpus.
+        share of the text, or a number of occurrences from 1 on), seed, passes over the corpus. The window may also be
+        "sentence": every word of a sentence is then context of every other, and `shrink_windows` has no effect.
     alpha : float, optional
         The learning rate at the beginning, from which it falls linearly; by default, the best measured for the
         architecture and the objective, such as 0.05 for skip-gram and 0.075 for CBOW with negative sampling. gensim's
@@ -115,7 +116,7 @@ class Word2Vec(NamedArrays):
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
         alpha: float | None = None,
-        window: int = 5, min_count: int = 5, max_vocab_size: int | None = None, sample: float | None = 1e-3,
+        window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None, sample: float | None = 1e-3,
         seed: int = 1, workers: int = 3, min_alpha: float = 0.0001, sg: int = 0, hs: int = 0, negative: int = 5,
         ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0,
         trim_rule: Rule | None = None, sorted_vocab: int = 1, batch_words: int = 10_000, compute_loss: bool = False,

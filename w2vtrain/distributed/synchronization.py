@@ -20,6 +20,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.communicator import Communicator, Request
 from w2vtrain.distributed.replica import Rows, apply_changes, apply_later, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.windows import MODEST
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
 
@@ -55,7 +56,8 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     """
     windows, found = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
-    contexts = (windows.left + windows.right) * ((windows.size + 1) / 2 if windows.shrink else windows.size)
+    size = windows.size if windows.size <= MODEST else min(windows.size, _mean_reach(text))
+    contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
         draws = _draws(engine.objective, kept / kept.sum(), engine.output_rows)
@@ -64,6 +66,12 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     if not composes(engine.architecture):
         found["input"] = kept * contexts * candidates
     return found
+
+
+def _mean_reach(text: Text) -> float:
+    """Return the mean number of words on each side of a target if its window is its sentence."""
+    words = int(text.words.sum())
+    return max(1.0, (words / max(1, len(text.tokens) - words) - 1) / 2)
 
 
 def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:

@@ -4,14 +4,11 @@ formats/vectors.py reads strictly, and detects the format. This module does what
 UTF-8, prefixes, files without a header line, and files with more rows than their header promises.
 """
 
-import bz2
-import gzip
-import lzma
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +22,10 @@ from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, Collector, 
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.packing import packed
 from w2vtrain.system.reading import open_input, read_lines, regular_size
 
 DUPLICATE = "the word occurs a second time"
-COMPRESSORS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 class Coding(NamedTuple):
@@ -183,9 +180,5 @@ def write_key_file(
 @contextmanager
 def _output(path: str | Path, append: bool) -> Iterator[BinaryIO]:
     """Open a file for writing, compressed if its suffix says so."""
-    compress = COMPRESSORS.get(Path(path).suffix.lower())
-    with (
-        Path(path).open("ab") if append else atomic_write(path, force=True) as file,
-        compress(file, "wb") if compress else nullcontext(file) as stream,
-    ):
-        yield cast(BinaryIO, stream)
+    with Path(path).open("ab") if append else atomic_write(path, force=True) as file, packed(file, path) as stream:
+        yield stream

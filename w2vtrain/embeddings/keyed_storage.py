@@ -22,7 +22,7 @@ from w2vtrain.embeddings.key_files import (
 )
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.keyed_file import save_keys
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.packing import packed_write
 
 
 class StoredVectors(ApproximateQueries):
@@ -273,7 +273,7 @@ class StoredVectors(ApproximateQueries):
             write_key_file(fname, words, Reordered(self.vectors, order), binary, header, append)
         if fvocab is not None:
             counts = self.expandos["count"][order].tolist()
-            with atomic_write(fvocab, force=True) as file:
+            with packed_write(fvocab, force=True) as file:
                 file.writelines(f"{prefix}{key} {count}\n".encode() for key, count in zip(keys, counts, strict=True))
 
     def intersect_word2vec_format(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.engines.examples import InputLayer, gather
+from w2vtrain.engines.examples import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.weights import decay, initial_input, learned_weights
 from w2vtrain.kernels.jit import kernel
@@ -45,7 +45,7 @@ class BlockEngine:
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
         one, work = np.array([0, 1, -1], np.int32), Workspace()
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
-        examples = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
+        (examples,) = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
         self.layer.hidden(examples, 0, H)
         if len(H):
@@ -72,20 +72,26 @@ class BlockEngine:
         first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
         work.begin(s.seed, epoch, chunk)
         stream = (s.seed, epoch, chunk)
-        examples = gather(text.tokens, first, last, self.keep, self.windows, self.architecture, stream, work)
         if s.weight_decay:
             for matrix, columns in self.decayed():
                 _decay(matrix, columns, chunk, len(text.words), lr * s.weight_decay * (last - first))
-        loss, count = 0.0, len(examples.targets)
-        for at in range(0, count, s.block):
-            targets = examples.targets[at : at + s.block]
-            H = work.array("hidden", (len(targets), self.problem.width))
-            self.layer.hidden(examples, at, H)
-            work.previous = examples.previous[at : at + s.block]
-            part, dH = self.objective.step(H, targets, lr, work)
-            self.layer.learn(examples, at, dH, lr)
-            loss += part
+        loss, count = 0.0, 0
+        for examples in gather(text.tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
+            count += len(examples.targets)
+            for at in range(0, len(examples.targets), s.block):
+                loss += self._step(examples, at, lr, work)
         return loss, count
+
+    def _step(self, examples: Examples, at: int, lr: float, work: Workspace) -> float:
+        """Train on the block of examples that begins at `at`, and return its summed loss."""
+        block = slice(at, at + self.schedule.block)
+        targets = examples.targets[block]
+        H = work.array("hidden", (len(targets), self.problem.width))
+        self.layer.hidden(examples, at, H)
+        work.previous = examples.previous[block]
+        loss, dH = self.objective.step(H, targets, lr, work)
+        self.layer.learn(examples, at, dH, lr)
+        return float(loss)
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:
         """Return the matrices that weight decay shrinks, each with its number of columns that are not biases."""

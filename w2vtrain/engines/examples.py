@@ -3,13 +3,14 @@
 The architecture defines how rows become a hidden vector. Nothing here knows how a hidden vector is scored.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, int64
 
 from w2vtrain.engines.step import examples_of
-from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
+from w2vtrain.engines.windows import MODEST, gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window
@@ -74,34 +75,49 @@ class InputLayer(NamedTuple):
 
 def gather(
     tokens: np.ndarray, first: int, last: int, keep: np.ndarray, windows: Any, architecture: Any, stream: Any, work: Any
-) -> Examples:
-    """Return the examples of tokens[first:last], which must be whole sentences.
+) -> Iterator[Examples]:
+    """Yield the examples of tokens[first:last], which must be whole sentences, in order.
+
+    All come at once, unless windows are wider than MODEST words on each side: then they come in parts that need no more
+    memory than MODEST words would, or than one window does.
 
     keep: see probability.sampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
-    work: a Workspace, whose memory holds the arrays: they are valid until the next call with the same one.
+    work: a Workspace, whose memory holds the arrays: they are valid until the next part, or the next call.
     """
     n = last - first + 2
-    width = n * 2 * windows.size
-    most = width if architecture.pairs() else n
+    room = max(n * 2 * min(windows.size, MODEST), 2 * windows.reach(n))
+    most = room if architecture.pairs() else n
     arrays = Examples(
-        work.array("contexts", (width + ROW,), np.int32),
+        work.array("contexts", (room + ROW,), np.int32),
         work.array("starts", (most,), np.int64),
         *(work.array(name, (most,), np.int32) for name in ("sizes", "lefts", "numbers", "targets", "before")),
     )
     sentence = work.array("sentence", (last - first + windows.pads + ROW,), np.int32)
-    rng = np.zeros(1, np.uint64)
-    count, width = _gather(architecture, tokens, first, last, keep, windows, *stream, rng, sentence, arrays)
-    return Examples(arrays.contexts[:width], *(array[:count] for array in arrays[1:]))
+    rng, place = np.zeros(1, np.uint64), np.array([first, -1, 0])
+    while place[0] < last or place[2] < place[1] or place[1] < 0:
+        count, width = _gather(architecture, tokens, last, keep, windows, *stream, rng, place, room, sentence, arrays)
+        yield Examples(arrays.contexts[:width], *(array[:count] for array in arrays[1:]))
 
 
 @kernel()
-def _gather(architecture, tokens, position, end, keep, windows, seed, epoch, chunk, rng, sentence, out):
-    """Write the examples to `out`. Return (number of examples, number of context words)."""
-    seed_stream(rng, seed, epoch, chunk)
+def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, place, room, sentence, out):
+    """Write examples to `out` until their context words might need more than `room`.
+
+    Return (number of examples, number of context words). place (3,) int64: the next token, the length of the sentence
+    that is being read, -1 before the first, and the next target in it.
+    """
+    position, length, target = place[0], place[1], place[2]
+    if length < 0:
+        seed_stream(rng, seed, epoch, chunk)
+        length = int64(0)
     count, width = int64(0), int64(0)
-    while position < end:
-        position, length = read_sentence(tokens, position, end, keep, windows, rng, sentence)
-        for target in range(windows.pads, length):
+    while target < length or position < end:
+        if target >= length:
+            position, length = read_sentence(tokens, position, end, keep, windows, rng, sentence)
+            target = int64(windows.pads)
+        elif width + min(2 * windows.size, length - 1) > room:
+            break
+        else:
             reach = reach_of(windows, rng)
             n, left = gather_context(sentence, length, target, reach, windows, out.contexts[width:])
             for number in range(min(n, examples_of(architecture, n))):
@@ -110,6 +126,8 @@ def _gather(architecture, tokens, position, end, keep, windows, seed, epoch, chu
                 out.previous[count] = sentence[target - 1] if target > 0 else -1
                 count += 1
             width += n
+            target += 1
+    place[0], place[1], place[2] = position, length, target
     return count, width
 
 

@@ -144,7 +144,7 @@ class Text:
 
     tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
     in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
-    order; longest_sentence: the limit on words per sentence.
+    order; longest_sentence: the most words in a sentence, or more.
     """
 
     tokens: np.ndarray

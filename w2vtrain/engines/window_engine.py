@@ -13,7 +13,7 @@ from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
 from w2vtrain.engines.step import Matrices, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
-from w2vtrain.engines.windows import gather_context, reach_of, read_sentence
+from w2vtrain.engines.windows import MODEST, gather_context, reach_of, read_sentence
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.hot_rows import (
     NONE,
@@ -116,16 +116,19 @@ def hot_rows(owner: Any, rows: int) -> range:
 class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
-    slice: the number of chunks per call of `learn`, about 30 ms of work.
+    slice: the number of chunks per call of `learn`, about 30 ms of work unless windows are wide; reach: the most
+    context words on one side of a target.
     """
 
-    slice = 64
+    SLICE = 64
 
     def __init__(
         self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
     ) -> None:
         self.architecture, self.objective, self.problem = architecture, objective, problem
         self.text, self.windows, self.schedule = text, windows, schedule
+        self.reach = windows.reach(text.longest_sentence)
+        self.slice = max(1, self.SLICE * MODEST // max(MODEST, self.reach))
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = architecture.input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
@@ -150,9 +153,8 @@ class WindowEngine:
         If there are several threads, each gets its own replicas of the arrays that the architecture learns.
         """
         threads, problem = self.schedule.threads, self.problem
-        extent = Extent(
-            self.windows.size, self.objective.candidate_limit, self.text.longest_sentence + self.windows.pads
-        )
+        longest = self.text.longest_sentence + self.windows.pads
+        extent = Extent(self.reach, self.objective.candidate_limit, longest)
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

@@ -11,6 +11,10 @@ from w2vtrain.kernels.indices import copy_indices
 from w2vtrain.kernels.jit import inline
 from w2vtrain.probability.sampling import draw, draw_below
 
+MODEST = 50
+"""Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
+windows, they are bounded by the length of the sentences, too."""
+
 
 class Windows(NamedTuple):
     """Which words around a target are its context.
@@ -26,6 +30,10 @@ class Windows(NamedTuple):
     right: bool = True
     end: int = -1
     pads: int = 0
+
+    def reach(self, longest: int) -> int:
+        """Return the most context words on one side of a target. longest: the most words in a sentence."""
+        return min(self.size, longest + self.pads + 1)
 
 
 @inline

@@ -17,26 +17,32 @@ from w2vtrain.formats.transforms import Combined
 from w2vtrain.formats.vector_formats import DEFAULT, formats, names
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.system.files import STDOUT, Claim, atomic_write
+from w2vtrain.system.files import STDOUT, Claim
+from w2vtrain.system.packing import COMPRESSORS, check_suffix, packed_write, unpacked
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
     """Return the format to write: `format` if given, else the one that uses the suffix of `path`.
 
-    Raise UsageError for an unknown format or suffix.
+    A suffix of a compression comes after that of the format; alone, it means DEFAULT. Raise UsageError for an unknown
+    format, and for a suffix that is unknown or promises a format that is not written.
     """
     if format is not None:
         if format not in names():
             raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
+        check_suffix(path)
         return format
-    if str(path) == STDOUT:
+    inner, compression = unpacked(path)
+    if str(path) == STDOUT or (compression and not inner.suffix):
         return DEFAULT
     suffixes = {suffix: name for name, known in formats().items() for suffix in known.suffixes}
     try:
-        return suffixes[Path(path).suffix.lower()]
+        return suffixes[inner.suffix.lower()]
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-        raise UsageError(f"{path}: unknown suffix for vectors: use {known}, or pass --format") from None
+        raise UsageError(
+            f"{path}: unknown suffix for vectors: use {known}, or pass --format; then {', '.join(COMPRESSORS)} compress"
+        ) from None
 
 
 def write_vectors(
@@ -54,7 +60,7 @@ def write_vectors(
     Parameters
     ----------
     path : str or Path
-        The file to write; "-" is standard output.
+        The file to write; "-" is standard output. If its last suffix is .gz, .bz2, .xz or .zst, it is compressed.
     words : sequence of str
         V distinct words.
     matrix : ndarray, shape (V, d)
@@ -90,7 +96,7 @@ def write_vectors(
         raise DataError(f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD:,}")
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    with atomic_write(path, force, chosen.size(encoded, matrix.shape[1]), claim) as file:
+    with packed_write(path, force, chosen.size(encoded, matrix.shape[1]), claim) as file:
         chosen.write(file, encoded, matrix)
 
 

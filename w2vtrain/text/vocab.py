@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.safetensors import encode_words
-from w2vtrain.system.files import Claim, atomic_write
+from w2vtrain.system.files import Claim
+from w2vtrain.system.packing import packed_write
 from w2vtrain.system.reading import read_lines
 from w2vtrain.text.corpus import MAX_TOKEN
 
@@ -62,12 +63,12 @@ class Vocabulary:
     def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
         """Write a line "word count" for each word, as word2vec's -save-vocab does.
 
-        path: `-` is standard output; force: overwrite an existing file; claim: see `files.atomic_write`. Raise
-        OutputError if the file exists (unless `force`) or cannot be created, WriteError if writing fails, and DataError
-        for a word that the file cannot store, such as one with white space.
+        path: `-` is standard output, and a suffix such as .gz compresses; force: overwrite an existing file; claim: see
+        `files.atomic_write`. Raise OutputError if the file exists (unless `force`) or cannot be created, WriteError if
+        writing fails, and DataError for a word that the file cannot store, such as one with white space.
         """
         text = self.text(path)
-        with atomic_write(path, force, claim=claim) as file:
+        with packed_write(path, force, claim=claim) as file:
             file.write(text)
 
     def text(self, where: str | Path = "the vocabulary") -> bytes:

@@ -30,8 +30,16 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
 from w2vtrain.training.inputs import Inputs, Sources, corpus_of, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
-from w2vtrain.training.predictor import architecture_of, model_predictor, predictor, problem_of, windows_of
-from w2vtrain.training.preflight import check_memory, replicas
+from w2vtrain.training.predictor import (
+    architecture_of,
+    check_window,
+    model_predictor,
+    predictor,
+    problem_of,
+    shrinks,
+    windows_of,
+)
+from w2vtrain.training.preflight import check_memory, position_rows, replicas
 from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run_folder import Run
@@ -55,7 +63,8 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     threads, reason = threads_of(settings.threads)
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
-    shrink = settings.shrink_windows if settings.shrink_windows is not None else not architecture.fixed_positions()
+    check_window(settings)
+    shrink = settings.shrink_windows if settings.shrink_windows is not None else shrinks(settings)
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     done = replace(done, shrink_windows=shrink, block=block)
     check_rules(done)
@@ -93,13 +102,14 @@ def fit(
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record, execution)
     words, width = len(ids.vocabulary), settings.vector_size + settings.bias
-    architecture = architecture_of(settings, ids.vocabulary.words)
     has_blocks = engine_of(settings.objective) == "blocks"
-    more = architecture.input_rows(words) if composes(architecture) else 0
-    hot = 0 if has_blocks else replicas(words, int(settings.threads))
+    once = (0 if has_blocks else replicas(words, int(settings.threads))) + position_rows(settings)
     # The best weights and the initial model are kept, too.
     copies = 1 + bool(inputs.heldout) + bool(inputs.start) + execution.copies
-    check_memory(words, width, copies, more, hot)
+    check_memory(words, width, copies, once=once)
+    architecture = architecture_of(settings, ids.vocabulary.words)
+    if composes(architecture):
+        check_memory(words, width, copies, architecture.input_rows(words), once)
     if run:
         run.check_disk_space(words, width)
     with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():

@@ -5,17 +5,23 @@ Nothing is trained here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
+from w2vtrain.engines.windows import MODEST
 from w2vtrain.errors import TokenError, shown
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, encode
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 
 CHUNK = 1000
@@ -79,9 +85,20 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
 
 
 def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
-    """Divide an encoded corpus into chunks."""
-    starts = ids.chunks(CHUNK)
-    return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, settings.max_sentence)
+    """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
+    starts, longest = ids.chunks(CHUNK), settings.max_sentence
+    if window_size(settings) > MODEST:
+        longest = longest_sentence(ids.tokens, starts)
+    return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
+
+
+def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
+    """Return the number of words of the longest sentence in chunks of whole sentences."""
+    longest = 0
+    for first, last in pairwise(starts.tolist()):
+        ends = np.flatnonzero(tokens[first:last] < 0)
+        longest = max(longest, int(np.diff(ends, prepend=-1, append=last - first).max()) - 1)
+    return longest
 
 
 def heldout_text(

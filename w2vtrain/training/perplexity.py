@@ -16,6 +16,7 @@ import numpy as np
 
 from w2vtrain.engines.examples import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Text
+from w2vtrain.engines.windows import MODEST
 from w2vtrain.errors import DataError
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace
@@ -136,11 +137,15 @@ class _Work:
         first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
         stream = (0, 0, chunk)  # never drawn from: all words are kept and no window shrinks
         architecture, pairs = self.layer.architecture, self.layer.architecture.pairs()
-        examples = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
-        for at in range(part * EXAMPLES_PER_BLOCK, len(examples.targets), parts * EXAMPLES_PER_BLOCK):
-            block = slice(at, at + EXAMPLES_PER_BLOCK)
-            targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
-            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
+        number = -1
+        for examples in gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work):
+            for at in range(0, len(examples.targets), EXAMPLES_PER_BLOCK):
+                number += 1
+                if number < part or (number - part) % parts:
+                    continue
+                block = slice(at, at + EXAMPLES_PER_BLOCK)
+                targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
+                yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
 
     def given(self, contexts: Contexts) -> Any:
         """Return the scorer for examples with these contexts."""
@@ -198,10 +203,10 @@ class _Work:
     def _samples(self) -> list[Unit]:
         """Return the units that compute log Z of sampled examples, drawn from the first blocks of each chunk."""
         units: list[Unit] = []
-        chunks = len(self.text.words)
+        chunks, reach = len(self.text.words), self.windows.size
         quotas = np.diff(np.arange(chunks + 1) * self.scorer.affordable // max(1, chunks))  # their sum is `affordable`
         for chunk, (tokens, quota) in enumerate(zip(np.diff(self.text.starts).tolist(), quotas.tolist(), strict=True)):
-            most = tokens * 2 * self.windows.size if self.layer.architecture.pairs() else tokens
+            most = tokens * 2 * min(reach, max(MODEST, tokens)) if self.layer.architecture.pairs() else tokens
             quota = min(quota, most)
             for at in range(0, quota, EXAMPLES_PER_BLOCK):
                 size = min(EXAMPLES_PER_BLOCK, quota - at)

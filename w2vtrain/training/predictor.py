@@ -12,11 +12,11 @@ import numpy as np
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
-from w2vtrain.config import Settings, validated
+from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.examples import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.windows import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
@@ -37,17 +37,43 @@ def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
     return vocabulary.index[SENTENCE_END] if settings.sentence_end else -1
 
 
+def check_window(settings: Settings) -> None:
+    """Raise ConfigError for --window sentence if the architecture has weights for each position of a window."""
+    if settings.window == WHOLE_SENTENCE and architecture_class(settings.architecture).fixed_positions():
+        raise ConfigError(
+            f"window: {settings.architecture} has weights for each position of a window, so it needs a number, not"
+            f" {WHOLE_SENTENCE}"
+        )
+
+
+def shrinks(settings: Settings) -> bool:
+    """Return whether windows shrink by default."""
+    return settings.window != WHOLE_SENTENCE and not architecture_class(settings.architecture).fixed_positions()
+
+
+def window_size(settings: Settings) -> int:
+    """Return the maximum number of context words on each side of a target word.
+
+    A window that is wider than MODEST and than any sentence may be is the same as one of that size. A whole sentence
+    includes the word that marks its end.
+    """
+    if isinstance(settings.window, str):
+        return settings.max_sentence + 1
+    return min(settings.window, max(MODEST, settings.max_sentence))
+
+
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     """Return the windows, which define the context words of a target word."""
     end, fixed = end_of(settings, vocabulary), architecture_class(settings.architecture).fixed_positions()
-    pads = 0 if end < 0 else settings.window if fixed else 1
+    size = window_size(settings)
+    pads = 0 if end < 0 else size if fixed else 1
     left, right = settings.context != "right", settings.context != "left"
-    return Windows(settings.window, bool(settings.shrink_windows), left, right, end, pads)
+    return Windows(size, bool(settings.shrink_windows), left, right, end, pads)
 
 
 def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None) -> Any:
     """Build the architecture for a vocabulary. arrays: those of a trained model, by name."""
-    layout = Layout(settings.window, settings.vector_size, settings.vector_size + settings.bias, words)
+    layout = Layout(window_size(settings), settings.vector_size, settings.vector_size + settings.bias, words)
     return build_architecture(settings.architecture, layout, arrays or {})
 
 
@@ -95,6 +121,7 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
     """Return a model's settings with all options filled in. Raise ConfigError if `fit` would refuse them."""
     if settings.sentence_end and SENTENCE_END not in vocabulary.index:
         raise ConfigError(f"sentence-end: {SENTENCE_END} is not among the model's words")
+    check_window(settings)
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)
     return settings

@@ -3,10 +3,13 @@
 import shutil
 from pathlib import Path
 
+from w2vtrain.architectures import architecture_class
+from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, WriteError
 from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.kernels.rows import ROW
 from w2vtrain.system.machine import available_memory
+from w2vtrain.training.predictor import window_size
 
 CHECKPOINTS = 2
 """Checkpoints kept on disk; there is a third while it is being written."""
@@ -22,6 +25,17 @@ def replicas(words: int, threads: int) -> int:
     return 2 * threads * (min(words, HOT_INPUTS) + min(words, HOT_NODES)) if threads > 1 else 0
 
 
+def position_rows(settings: Settings) -> int:
+    """Return the rows that weights for each position of a window take, with a replica per thread; 0 if there are none.
+
+    They are taken to be two rows per word of the window: an architecture may have others.
+    """
+    if not architecture_class(settings.architecture).fixed_positions():
+        return 0
+    threads = int(settings.threads)
+    return 2 * window_size(settings) * (1 + threads * (threads > 1))
+
+
 def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: int = 0) -> None:
     """Raise ResourceError if `copies` of the matrices do not fit in memory; the message suggests sizes that would.
 
@@ -34,6 +48,8 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW
     ways = [f"--max-vocab {fewer}"] * (fewer > 0) + [f"--vector-size {narrower}"] * (narrower > 0)
+    if matrices(0, width, once) > free / 2:
+        ways = ["a smaller --window", "fewer --threads"]
     raise ResourceError(
         f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"
         f" {free / 2**20:,.0f} MiB are free: {' or '.join(ways) or 'a larger machine'} would fit"

@@ -24,9 +24,11 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
+from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, by_count
+from w2vtrain.training.predictor import shrinks
 from w2vtrain.training.trainer import Engine
 
 NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout")
@@ -94,6 +96,8 @@ class WarmStart:
         except ConfigError as error:
             raise DataError(f"{self.name}: the model's settings: {error}") from error
         found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in NEW}
+        if checked.architecture in members("architectures") and checked.shrink_windows == shrinks(checked):
+            found.pop("shrink_windows", None)  # it is chosen again, because it depends on the window
         return {name: value for name, value in found.items() if value is not None} | size
 
     def resolve(

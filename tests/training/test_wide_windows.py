@@ -1,0 +1,173 @@
+"""Windows of any width, and whole sentences as windows: the settings, what is trained, and how much memory it takes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from w2vtrain.api import continue_training, train
+from w2vtrain.compat.word2vec import Word2Vec
+from w2vtrain.config import Settings, resolve, validated
+from w2vtrain.embeddings.model import load_model, save_model
+from w2vtrain.errors import ConfigError, ResourceError
+from w2vtrain.text.sentences import Sentences
+from w2vtrain.training import preflight
+from w2vtrain.training.fit import effective, fit, perplexity
+from w2vtrain.training.inputs import Inputs, longest_sentence
+from w2vtrain.training.predictor import window_size
+from w2vtrain.training.preflight import position_rows
+
+SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "threads": 1, "epochs": 1}
+LENGTHS = (2, 70, 9, 130, 64, 3, 120, 80)
+
+
+@pytest.fixture
+def sessions(rng):
+    """Sentences that are longer than any window of 50 words, so that chunks and parts of them have ends in between."""
+    return [[f"w{word}" for word in rng.integers(30, size=length)] for length in LENGTHS * 3]
+
+
+def same(one, other):
+    for name in ("input", "output"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("more", [{}, {"sentence_end": True}, {"context": "left"}], ids=str)
+@pytest.mark.parametrize(
+    "names",
+    [("skipgram", "neg"), ("cbow", "hs"), ("skipgram", "block-neg"), ("cbow-sum", "softmax")],
+    ids=" ".join,
+)
+def test_a_whole_sentence_is_the_window_that_reaches_its_ends(sessions, names, more):
+    shared = {**SMALL, "architecture": names[0], "objective": names[1], "alpha": 0.001, **more}
+    whole = train(sessions, window="sentence", **shared)
+    wide = train(sessions, window=131, shrink_windows=False, **shared)
+    assert whole.settings["window"] == "sentence"
+    assert whole.settings["shrink_windows"] is False
+    same(whole, wide)
+    if names[0] == "skipgram" and not more:
+        pairs = sum(length * (length - 1) for length in LENGTHS * 3)
+        assert whole.record["epochs"][0]["examples"] == pairs
+
+
+def test_a_sentence_that_is_cut_is_several_sentences():
+    line = [f"w{i % 7}" for i in range(40)]
+    parts = [line[i : i + 8] for i in range(0, 40, 8)]
+    same(
+        train([line], window="sentence", max_sentence=8, **SMALL),
+        train(parts, window="sentence", max_sentence=8, **SMALL),
+    )
+
+
+def test_words_that_subsampling_drops_are_no_context(sessions):
+    shared = {**SMALL, "sample": 0.01, "window": "sentence"}
+    found = train(sessions, **shared).record["epochs"][0]["examples"]
+    assert 0 < found < train(sessions, **{**shared, "sample": 0}).record["epochs"][0]["examples"]
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_a_saved_model_with_whole_sentences_scores_text(sessions, objective, tmp_path):
+    model = train(sessions, window="sentence", objective=objective, **SMALL)
+    save_model(tmp_path / "m.safetensors", model)
+    again = load_model(tmp_path / "m.safetensors")
+    (a, _), (b, _) = (perplexity(m, Sentences(sessions), threads) for m, threads in ((model, 1), (again, 2)))
+    assert a.perplexity == b.perplexity
+    assert a.examples == sum(length * (length - 1) for length in LENGTHS * 3)
+
+
+@pytest.mark.parametrize("given", ["7", "50", "51", "100000", "sentence"])
+def test_all_sources_of_settings_have_the_same_range(given, tmp_path, monkeypatch):
+    toml = tmp_path / "w.toml"
+    toml.write_text(f"window = {given if given.isdigit() else repr(given)}\n".replace("'", '"'))
+    value = int(given) if given.isdigit() else given
+    assert resolve({"window": given}, {})[0].window == value
+    assert resolve({}, {"W2VTRAIN_WINDOW": given})[0].window == value
+    assert resolve({}, {}, toml)[0].window == value
+    assert Word2Vec(window=value).window == value
+
+
+@pytest.mark.parametrize("given", [0, -1, "whole", 2.5, 2**31])
+def test_other_windows_are_refused_everywhere(given):
+    with pytest.raises(ConfigError, match="window: expected a whole number from 1 to 2,147,483,647 or sentence"):
+        validated({"window": given})
+    with pytest.raises((ValueError, TypeError), match="window must be"):
+        Word2Vec(window=given)
+
+
+def test_settings_that_contradict_whole_sentences_are_refused():
+    with pytest.raises(ConfigError, match="window: vlbl has weights for each position of a window, so it needs a num"):
+        effective(Settings(architecture="vlbl", window="sentence"))
+    with pytest.raises(ConfigError, match=r"shrink-windows: .* leave it out"):
+        validated({"window": "sentence", "shrink_windows": True})
+    assert effective(Settings(window="sentence", shrink_windows=False))[0].shrink_windows is False
+
+
+def test_a_model_trained_further_chooses_shrinking_for_its_new_window(sessions):
+    model = train(sessions, window=3, **SMALL)
+    assert model.settings["shrink_windows"] is True
+    whole = continue_training(model, sessions, window="sentence", epochs=1, threads=1)
+    assert (whole.settings["window"], whole.settings["shrink_windows"]) == ("sentence", False)
+    again = continue_training(whole, sessions, window=4, epochs=1, threads=1)
+    assert (again.settings["window"], again.settings["shrink_windows"]) == (4, True)
+
+
+def test_word2vec_trains_saves_and_scores_whole_sentences(sessions, tmp_path):
+    shared = {"vector_size": 8, "min_count": 1, "sample": 0, "workers": 1, "epochs": 1, "hs": 1, "negative": 0}
+    whole = Word2Vec(sessions, window="sentence", **shared)
+    wide = Word2Vec(sessions, window=1000, shrink_windows=False, **shared)
+    np.testing.assert_array_equal(whole.wv.vectors, wide.wv.vectors)
+    np.testing.assert_array_equal(whole.score(sessions[:3]), wide.score(sessions[:3]))
+    whole.save(str(tmp_path / "m.safetensors"))
+    again = Word2Vec.load(str(tmp_path / "m.safetensors"))
+    assert again.window == "sentence"
+    again.train(sessions, total_examples=len(sessions), epochs=1)
+
+
+def extent_of(sentences, **settings):
+    """Return the elements of a thread's working memory for context words, and for their scores."""
+    found = []
+    done, _ = effective(Settings(**{**SMALL, **settings}))
+    fit(Inputs(Sentences(sentences)), done, prepare=lambda engine: found.append(engine.threads[0][2]))
+    return found[0].context.size, found[0].logits.size
+
+
+def test_memory_follows_the_longest_sentence_and_not_the_window(sessions):
+    words, scores = extent_of(sessions, window="sentence", max_sentence=1_000_000)
+    assert words < 2 * max(LENGTHS) + 50
+    assert scores == extent_of(sessions, window=50)[1], "the scores of a wide window are computed in parts"
+    assert extent_of(sessions, window=2**31 - 1, max_sentence=1_000_000) == (words, scores)
+    assert extent_of(sessions[:1] * 20, window="sentence")[0] < 50
+
+
+def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
+    lengths = rng.integers(1, 40, size=30)
+    tokens = np.concatenate([[*range(n), -1] for n in lengths]).astype(np.int32)
+    ends = np.flatnonzero(tokens < 0) + 1
+    starts = np.array([0, *ends[4::7], len(tokens)])
+    assert longest_sentence(tokens, starts) == lengths.max()
+    assert longest_sentence(tokens[:-1], np.array([*starts[:-1], len(tokens) - 1])) == lengths.max()
+    for first, last in pairwise(starts.tolist()):
+        part = tokens[first:last]
+        longest = np.diff(np.flatnonzero(part < 0), prepend=-1).max() - 1
+        assert longest_sentence(part, np.array([0, len(part)])) == longest
+    assert longest_sentence(tokens[:0], np.zeros(1, np.int64)) == 0
+
+
+def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
+    monkeypatch.setattr(preflight, "available_memory", lambda: 1 << 20)
+    with pytest.raises(ResourceError, match=r"a smaller --window or fewer --threads would fit"):
+        train(sessions, architecture="vlbl", window=100_000, **{**SMALL, "max_sentence": 1_000_000})
+
+
+def test_position_weights_count_once_per_thread():
+    vlbl = Settings(architecture="vlbl", window=30, threads=1)
+    assert position_rows(vlbl) == 60
+    assert position_rows(Settings(architecture="vlbl", window=30, threads=3)) == 240
+    assert position_rows(Settings(window=30, threads=3)) == 0
+
+
+def test_a_window_wider_than_any_sentence_counts_as_the_longest_sentence_allowed():
+    found = [window_size(Settings(window=n, max_sentence=200)) for n in (5, 50, 200, 201, 2**31 - 1)]
+    assert found == [5, 50, 200, 200, 200]
+    assert window_size(Settings(window=50, max_sentence=10)) == 50
+    assert window_size(Settings(window="sentence", max_sentence=10)) == 11

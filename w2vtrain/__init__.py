@@ -3,12 +3,11 @@
 Importing the package is cheap: Numba and NumPy are imported on first use.
 """
 
-import importlib
 import sys
 
 from w2vtrain.successors import Missing, missing
 
-TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-C prints one line
+TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
 if TYPE_CHECKING:
     from typing import Any
 
@@ -54,6 +53,8 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(missing(name) or f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # here for the same reason
+
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
 
 

@@ -1,27 +1,27 @@
 """The entry point of `w2vtrain` and `python -m w2vtrain`.
 
-It imports almost nothing at the top, so that Ctrl-C prints one line instead of a traceback from the very start.
+It imports nothing at the top, so that a signal prints one line instead of a traceback from the very start.
 """
-
-import os
 
 
 def main() -> None:
-    """Run the command line. A KeyboardInterrupt during its imports also ends with exit code 130."""
+    """Run the command line. A signal during its imports also ends with one line and an exit code."""
     try:
-        from w2vtrain.system.terminal import interrupts_end_imports
+        from w2vtrain.system.stopping import signals_end_imports, signals_raise
 
-        with interrupts_end_imports():
+        signals_raise()
+        with signals_end_imports():
             from w2vtrain.cli import main as command_line
         command_line()
-    except SystemExit:  # all output is written; Ctrl-C during Python's shutdown would print a traceback
-        import signal
+    except SystemExit:  # all output is written; a signal during Python's shutdown would print a traceback
+        from w2vtrain.system.stopping import ignore_signals
 
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ignore_signals()
         raise
-    except KeyboardInterrupt:
-        os.write(2, b"w2vtrain: error: interrupted\n")
-        os._exit(130)
+    except KeyboardInterrupt as error:
+        from w2vtrain.system.stopping import end
+
+        end(error)
 
 
 if __name__ == "__main__":

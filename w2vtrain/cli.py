@@ -43,7 +43,7 @@ from w2vtrain.commands.shell import execute
 from w2vtrain.config import SHORT
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.parsers import LONGEST_TIME, Real, Whole
-from w2vtrain.system.terminal import NAME, interrupts_end_imports
+from w2vtrain.system.stopping import NAME, signals_end_imports
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
 
@@ -175,7 +175,7 @@ def named(values: dict[str, Any]) -> Any:
 
 def module(name: str) -> Any:
     """Import a module of this package; ResourceError if the address space is too small for its imports."""
-    with interrupts_end_imports():
+    with signals_end_imports():
         from w2vtrain.system.machine import check_address_space
 
         check_address_space()

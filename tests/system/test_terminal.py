@@ -1,4 +1,4 @@
-"""Tests of output to terminals, pipes and closed streams, and of Ctrl-C from the start of the process on."""
+"""Tests of output to terminals, pipes and closed streams, and the entry point."""
 
 import ast
 import errno
@@ -6,10 +6,8 @@ import io
 import json
 import logging
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -274,59 +272,6 @@ def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypat
 def test_a_null_perplexity_counts_as_infinite():
     assert compare._perplexity({"test": {"perplexity": None}}) == float("inf")
     assert compare._perplexity({"test": {"perplexity": 3}}) == 3.0
-
-
-# Ctrl-C
-
-INTERRUPTED = """
-import os, signal, sys
-class AtImport:
-    count = 0
-    def find_spec(self, name, path=None, target=None):
-        self.count += 1
-        if self.count == {count}:
-            os.kill(os.getpid(), signal.SIGINT) if {count} > 1 else os.write(1, b"up")
-import w2vtrain.__main__ as entry
-sys.meta_path.insert(0, AtImport())
-entry.main()
-"""
-
-
-def ended(returncode, stderr):
-    """Assert that a command ended because it was interrupted, with a one-line message."""
-    assert returncode in (130, 75), stderr
-    assert len(stderr.splitlines()) == 1, stderr
-    assert stderr.startswith("w2vtrain: error: "), stderr
-    assert returncode == 75 or stderr == "w2vtrain: error: interrupted\n"
-
-
-@posix
-@pytest.mark.parametrize("count", [2, 3, 5, 10, 20, 40, 80, 120, 180, 250])
-def test_ctrl_c_during_an_import_prints_one_line(count, text, tmp_path):
-    program = [sys.executable, "-c", INTERRUPTED.format(count=count)]
-    done = subprocess.run(
-        [*program, "fit", text, "-o", "v.txt", *SMALL, "--epochs", "1000000"],
-        stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=120,
-    )  # fmt: skip
-    ended(done.returncode, done.stderr)
-    assert done.returncode == 130
-    assert list(tmp_path.iterdir()) == []
-
-
-@posix
-def test_ctrl_c_in_the_first_second_prints_one_line(text, tmp_path):
-    """The second starts when w2vtrain is loaded, a few milliseconds after the start of Python itself."""
-    for moment in range(20):
-        with subprocess.Popen(
-            [sys.executable, "-c", INTERRUPTED.format(count=1),
-             "fit", text, "-o", f"{moment}.txt", *SMALL, "--epochs", "1000000"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        ) as run:  # fmt: skip
-            assert run.stdout.read(2) == "up"
-            time.sleep(moment / 20)
-            run.send_signal(signal.SIGINT)
-            stderr = run.communicate(timeout=120)[1]
-        ended(run.returncode, stderr)
 
 
 def test_every_way_to_start_the_program_uses_the_entry_point():

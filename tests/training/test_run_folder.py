@@ -379,3 +379,58 @@ def test_slurm_script_saves_requeues_and_resumes(corpus, tmp_path):
     assert "resumed" in again.stderr
     assert (tmp_path / "asked").read_text() == "requeue 17\n"
     assert (tmp_path / "vectors.bin").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
+@pytest.mark.parametrize("place", ["checkpoint.load", "fit.heldout_text", "fit.compile_engine"])
+def test_resume_continues_a_run_that_a_signal_stopped_before_training(
+    corpus, tmp_path, monkeypatch, w2vtrain_here, place
+):
+    """The signal arrives while the run begins, after the text was read, or before the kernels are compiled."""
+    text, settings = (
+        corpus / "short.txt",
+        [*EXAMPLE, "--heldout", corpus / "short.txt", "--save-model", "m.safetensors"],
+    )
+    assert w2vtrain_here(["fit", text, "-o", "whole.bin", *settings[:-1], "w.safetensors"], tmp_path)[0] == 0
+    module, name = f"w2vtrain.training.{place}".rsplit(".", 1)
+    function = getattr(sys.modules[module], name)
+
+    def signaled(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return function(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[module], name, signaled)
+        code, _, said = w2vtrain_here(["fit", text, "-o", "v.bin", *settings], tmp_path)
+    assert code == 75
+    assert "stopped before training began: the same command or `w2vtrain resume v.bin.run` starts over" in said
+    assert not (tmp_path / "v.bin").exists()
+    code, _, said = w2vtrain_here(["resume", "v.bin.run"], tmp_path)
+    assert code == 0, said
+    assert (tmp_path / "v.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+    assert (tmp_path / "m.safetensors").exists()
+    assert not list(tmp_path.glob("v.bin.run*"))
+    assert not list(tmp_path.glob(".*.lock"))
+
+
+@pytest.mark.parametrize("verb", ["resume", "export"])
+def test_a_run_that_never_began_is_told_from_other_folders(tmp_path, w2vtrain_here, verb):
+    more = ["-o", "v.txt"] if verb == "export" else []
+    begun, other = tmp_path / "begun.run", tmp_path / "other"
+    begun.mkdir()
+    (begun / "lock").write_text("process 1 on here\n")
+    (begun / ".config.json.tmp-17-0123abcd").touch()
+    other.mkdir()
+    (other / "notes.txt").touch()
+    (tmp_path / "file").touch()
+    expected = {
+        "nowhere.run": "nowhere.run: does not exist: the run has finished, or never began: then repeat the fit command",
+        "begun.run": "begun.run: this run never began: repeat the fit command",
+        "other": "other: is not a run folder: it has no config.json",
+        "file": "file: is not a run folder: it has no config.json",
+    }
+    for name, message in expected.items():
+        code, _, said = w2vtrain_here([verb, name, *more], tmp_path)
+        assert code == 65
+        assert said.endswith(f"{message}\n")
+        assert len(said.splitlines()) == 1

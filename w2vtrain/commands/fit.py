@@ -85,13 +85,12 @@ def _fit(
     if folder is None:
         _fit_locked(request, settings, reason, None, start)
         return
-    with locked(folder):
-        run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
+    run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
+    with listening(run), locked(folder):  # from here on, every signal stops or saves the run
         try:
-            with listening(run):  # from here on, every signal stops or saves the run
-                _fit_locked(request, settings, reason, run, start, resumed, ranks)
-                tidy(run, request)
-                run.finish()
+            _fit_locked(request, settings, reason, run, start, resumed, ranks)
+            tidy(run, request)
+            run.finish()
         except Exception:
             run.settle(SLOW)
             raise

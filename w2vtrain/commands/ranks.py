@@ -24,8 +24,9 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import OutputError, Stalled, UsageError, W2VError, WriteError, reason
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.stopping import NAME
 from w2vtrain.system.storage import remove_file, remove_tree
-from w2vtrain.system.terminal import NAME, echo, one_line
+from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit as train

@@ -17,17 +17,8 @@ import click
 from click.shell_completion import shell_complete
 
 from w2vtrain.errors import Stalled, W2VError
-from w2vtrain.system.terminal import (
-    INTERRUPTED,
-    NAME,
-    STANDARD_OUTPUT,
-    drop_output,
-    echo,
-    end_interrupted,
-    one_line,
-    prepare_streams,
-    warning,
-)
+from w2vtrain.system.stopping import NAME, end, outcome
+from w2vtrain.system.terminal import STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
 
 COMPLETE = "_W2VTRAIN_COMPLETE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -73,7 +64,7 @@ def execute(command: click.Command) -> None:
 def end_if_interrupted(found: Any) -> None:
     """End the process on a KeyboardInterrupt that Python cannot raise, as in a callback of the compiler."""
     if isinstance(found.exc_value, KeyboardInterrupt):
-        end_interrupted()
+        end(found.exc_value)
     sys.__unraisablehook__(found)
 
 
@@ -110,8 +101,10 @@ def explained(error: BaseException) -> tuple[int, str]:
             context = getattr(error, "ctx", None)
             hint = f"; see {context.command_path} --help" if context else ""
             return error.exit_code, error.format_message().rstrip(".") + hint
-        case KeyboardInterrupt() | click.exceptions.Abort():
-            return INTERRUPTED, "interrupted"
+        case KeyboardInterrupt():
+            return outcome(error)
+        case click.exceptions.Abort():
+            return outcome(KeyboardInterrupt())
         case BrokenPipeError():  # the reader closed the pipe, which is not an error
             return 0, ""
         case MemoryError():

@@ -41,7 +41,7 @@ DIGEST = hashlib.sha256().digest_size
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 # Always inline: a call passes each array as seven machine words, and a window takes as little as 300 ns.
-FORCED = {"forceinline": True}
+FORCED = {"forceinline": True, "no_cfunc_wrapper": True}
 inline: Any = register_jitable(**FORCED)
 
 

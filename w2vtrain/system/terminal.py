@@ -12,22 +12,20 @@ import errno
 import io
 import os
 import re
-import signal
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, BinaryIO, TextIO, cast
 
-NAME = "w2vtrain"
+from w2vtrain.system.stopping import NAME
+
 STANDARD_OUTPUT = "standard output"
 LONGEST_MESSAGE = 2000
 # C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 ENCODING_ERRORS = "w2vtrain-bytes-or-escapes"
-INTERRUPTED = 130
 
 
 def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
@@ -177,28 +175,3 @@ def drop_output() -> None:
         except OSError:
             with suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-@contextmanager
-def interrupts_end_imports() -> Iterator[None]:
-    """Make Ctrl-C end the process immediately, with a one-line message.
-
-    While modules are being imported, a KeyboardInterrupt may be lost in a callback or turned into an ImportError by
-    another module. Nothing is open yet that would need to be cleaned up.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *_: end_interrupted())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def end_interrupted() -> None:
-    """Print that the command was interrupted, and end the process with exit code INTERRUPTED."""
-    with suppress(OSError):
-        os.write(2, f"{NAME}: error: interrupted\n".encode())
-    os._exit(INTERRUPTED)

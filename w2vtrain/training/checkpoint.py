@@ -196,9 +196,13 @@ def require_own(folder: Path, trusted: Trusted) -> None:
     with suppress(OtherSchema):  # a run of another version: `Run.begin` decides
         if Journal.read(folder, trusted) is not None:
             return
-        for entry in folder.iterdir():
-            if entry.name != LOCK and not BEGUN.fullmatch(entry.name):
-                raise OutputError(f"{folder}: is not empty and is not a run folder: choose another folder with --run")
+        if not is_unused(folder):
+            raise OutputError(f"{folder}: is not empty and is not a run folder: choose another folder with --run")
+
+
+def is_unused(folder: Path) -> bool:
+    """Return whether a folder is empty, or has only what a run leaves that is killed before it has a config.json."""
+    return all(entry.name == LOCK or BEGUN.fullmatch(entry.name) for entry in folder.iterdir())
 
 
 @contextmanager

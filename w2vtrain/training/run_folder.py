@@ -130,8 +130,8 @@ class Run:
     def end_if_stopped(self) -> None:
         """Raise Stopped if a signal requested it before training began."""
         if self.stopping:
-            where = f"resumes from checkpoint {self.number}" if self.number else "starts over"
-            raise Stopped(f"stopped before training began: the same command {where}")
+            does = f"continues from checkpoint {self.number}" if self.number else "starts over"
+            raise Stopped(f"stopped before training began: the same command or `w2vtrain resume {self.folder}` {does}")
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether all these outputs are files that the run had written before it was killed."""
@@ -246,8 +246,10 @@ class Run:
         return not self.stopping
 
     def is_needed(self) -> bool:
-        """Return whether the folder has a checkpoint, or is the only record of files that the run wrote."""
+        """Return whether the run can be resumed, or the folder is the only record of files that the run wrote."""
         if self.writer.busy or checkpoint.numbers(self.folder) or (self.shared and self.shared.exists()):
+            return True
+        if self.stopping and not self.learning:  # `resume` starts it over
             return True
         return self._journal is not None and self._journal.owns_any()
 
@@ -290,10 +292,14 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     error: the class of error to raise if the folder cannot be trusted.
     """
     try:
-        there = folder.is_dir()
+        there, missing = folder.is_dir(), not folder.exists()
     except OSError as found:  # a name that is too long
         raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
+    if missing:
+        raise DataError(f"{folder}: does not exist: the run has finished, or never began: then repeat the fit command")
     journal = Journal.read(folder, require_trust(folder, error)) if there else None
+    if journal is None and there and checkpoint.is_unused(folder):
+        raise DataError(f"{folder}: this run never began: repeat the fit command")
     if journal is None:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
     newest = checkpoint.described(folder)

@@ -1,0 +1,88 @@
+"""What signals do outside of training: they end the command with one line on standard error and an exit code.
+
+During training, training/run_folder.py handles signals. This module imports only a few small modules of the standard
+library, because it is loaded before anything else.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+NAME = "w2vtrain"
+INTERRUPTED, STOPPED = 130, 75
+"""The exit codes after Ctrl-C, and after a signal that asks a process to end."""
+ENDING = ("SIGTERM", "SIGHUP", "SIGBREAK")
+"""Signals that ask a process to end; no system has all of them."""
+
+
+class Terminated(KeyboardInterrupt):
+    """Raised by one of the ENDING signals. Like a KeyboardInterrupt, it passes through `except Exception`."""
+
+
+def outcome(error: KeyboardInterrupt) -> tuple[int, str]:
+    """Return the exit code and the message of a command that a signal has ended."""
+    if isinstance(error, Terminated):
+        return STOPPED, f"stopped by {error}: give the same command again"
+    return INTERRUPTED, "interrupted"
+
+
+def end(error: KeyboardInterrupt) -> None:
+    """Print the outcome and end the process at once."""
+    code, message = outcome(error)
+    with suppress(OSError):
+        os.write(2, f"{NAME}: error: {message}\n".encode())
+    os._exit(code)
+
+
+def signals_raise() -> None:
+    """Let the ENDING signals raise Terminated, as Ctrl-C raises KeyboardInterrupt; nohup's ignored SIGHUP stays so."""
+    for number in map(_number, ENDING):
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _raise)
+
+
+@contextmanager
+def signals_end_imports() -> Iterator[None]:
+    """Let Ctrl-C and the ENDING signals end the process at once, with a one-line message.
+
+    While modules are being imported, an exception may be lost in a callback or turned into an ImportError by another
+    module. Nothing is open yet that would need to be cleaned up. Handlers of other programs stay in effect.
+    """
+    before: dict[int, object] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", *ENDING):
+            number = _number(name)
+            if number is not None and (found := signal.getsignal(number)) in (signal.default_int_handler, _raise):
+                before[number] = found
+                signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+
+def ignore_signals() -> None:
+    """Ignore Ctrl-C and the ENDING signals, because nothing is left to be done but the shutdown of Python."""
+    for number in map(_number, ("SIGINT", *ENDING)):
+        if number is not None:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _number(name: str) -> int | None:
+    """Return the number of a signal, or None if the system does not have it."""
+    return getattr(signal, name, None)
+
+
+def _error(number: int) -> KeyboardInterrupt:
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(signal.Signals(number).name)
+
+
+def _raise(number: int, _: object) -> None:
+    raise _error(number)
+
+
+def _end(number: int, _: object) -> None:
+    end(_error(number))

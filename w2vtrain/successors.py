@@ -4,7 +4,7 @@ Its names were removed or renamed in gensim 4, or belong to parts of gensim that
 imported here, because the package itself imports this module.
 """
 
-TYPE_CHECKING = False  # importing typing would delay the point from which Ctrl-C prints one line
+TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn, TypeVar

@@ -67,14 +67,22 @@ def counted() -> tuple[list[str], np.ndarray]:
     return list(vocabulary.words), np.asarray(vocabulary.counts)
 
 
+def percent(share: float) -> str:
+    """Return a share with two digits, without a point at the end."""
+    return f"{100 * share:#.2g}".rstrip(".") + "%" if share < 0.995 else "100%"
+
+
 def table(words: list[str], counts: np.ndarray) -> str:
     """Return the rows of the table: shares of the text and of noise words, and the probability to be kept."""
     text, noise = counts / counts.sum(), noise_distribution(counts, 0.75)
     kept = (keep_thresholds(counts, 0.001) + 1.0) / 2**32
+    named = {f"`{word}`": slice(words.index(word), words.index(word) + 1) for word in WORDS}
     rows = ""
-    for i in map(words.index, WORDS):
-        shares = f"{100 * text[i]:#.2g}% | {100 * noise[i]:#.2g}% | {100 * kept[i]:.0f}%"
-        rows += f"| `{words[i]}` | {counts[i]:,} | {shares} |\n"
+    for name, which in (named | {"the 100 most frequent words": slice(100)}).items():
+        part = text[which].sum()
+        of_kept = (text[which] * kept[which]).sum() / part
+        shares = " | ".join(percent(share) for share in (part, noise[which].sum(), of_kept))
+        rows += f"| {name} | {counts[which].sum():,} | {shares} |\n"
     return rows
 
 

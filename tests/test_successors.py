@@ -52,12 +52,12 @@ def test_a_removed_function_of_the_class_names_its_successor():
         (lambda model: model["red"], r"use model\.wv\['red'\]"),
         (lambda model: "red" in model, r"use 'red' in model\.wv"),
         (list, r"use model\.wv\[0\]"),
-        (lambda model: w2vtrain.Word2Vec(size=9), "Word2Vec has no argument 'size': use vector_size"),
-        (lambda model: w2vtrain.Word2Vec(TEXT, iter=9), "Word2Vec has no argument 'iter': use epochs"),
-        (lambda model: model.train(sentences=TEXT), "train has no argument 'sentences': use corpus_iterable"),
-        (lambda model: model.build_vocab(sentences=TEXT), "build_vocab has no argument 'sentences': use corpus_iter"),
+        (lambda model: w2vtrain.Word2Vec(size=9), "Word2Vec has no argument size: use vector_size"),
+        (lambda model: w2vtrain.Word2Vec(TEXT, iter=9, size=4), "no argument iter, size: use epochs, vector_size"),
+        (lambda model: model.train(sentences=TEXT), "train has no argument sentences: use corpus_iterable"),
+        (lambda model: model.build_vocab(sentences=TEXT), "build_vocab has no argument sentences: use corpus_iterable"),
     ],
-    ids=["item", "in", "list", "size", "iter", "train", "build_vocab"],
+    ids=["item", "in", "list", "size", "both", "train", "build_vocab"],
 )
 def test_an_item_or_argument_of_gensim_3_names_its_successor(model, call, line):
     with pytest.raises(TypeError, match=line):

@@ -65,6 +65,7 @@ SUCCESSORS = {
         **dict.fromkeys(("Phrases", "Phraser", "phrases", "ENGLISH_CONNECTOR_WORDS"), _PHRASES),
         "BrownCorpus": "gensim.models.word2vec.BrownCorpus, whose sentences Word2Vec takes",
         "FAST_VERSION": "no such constant: all kernels are compiled",
+        "Vocab": "model.wv.get_vecattr(word, 'count')",
         "Word2VecKeyedVectors": "KeyedVectors",
         "WordEmbeddingsKeyedVectors": "KeyedVectors",
     },
@@ -100,10 +101,10 @@ def with_successors(cls: "C") -> "C":
 
 
 def refuse_arguments(function: str, arguments: "Mapping[str, object]") -> None:
-    """Raise TypeError for the first of some arguments that has been renamed."""
-    for name in arguments:
-        if name in SUCCESSORS["an argument"]:
-            raise TypeError(f"{function} has no argument {name!r}: use {SUCCESSORS['an argument'][name]}")
+    """Raise TypeError if some arguments have been renamed; it names them all."""
+    found = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
+    if found:
+        raise TypeError(f"{function} has no argument {', '.join(found)}: use {', '.join(found.values())}")
 
 
 def missing(name: str) -> str | None:

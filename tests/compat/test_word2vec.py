@@ -340,7 +340,9 @@ def test_large_subsampling_thresholds_are_occurrences():
             "highest count is 330: min_count=330 would keep 1",
         ),
         (lambda: Word2Vec(SENTENCES, trim_rule=lambda *_: 1), RuntimeError, "keeps none.*the trim rule keeps none"),
-        (lambda: Word2Vec(SENTENCES, sizes=9), TypeError, "no argument 'sizes'"),
+        (lambda: Word2Vec(SENTENCES, sizes=9), TypeError, "no argument sizes"),
+        (lambda: Word2Vec(None, 100, 0.025, 5), TypeError, "vector_size must be a whole number, got 0.025"),
+        (lambda: Word2Vec(negative=hash), TypeError, "negative must be a whole number"),
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
         (lambda: Word2Vec("corpus.txt"), TypeError, "iterable of lists"),
         (lambda: Word2Vec([(word for word in "ab")]), TypeError, "list of words"),
@@ -450,6 +452,25 @@ def test_words_that_are_added_to_wv_are_saved_and_trained(sorted_vocab, tmp_path
     again.wv.index_to_key.reverse()
     with pytest.raises(RuntimeError, match="sorted in another way"):
         again.train(SENTENCES, total_examples=900, epochs=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"sorted_vocab": 0}, {"hs": 1, "sorted_vocab": 0}], ids=str)
+def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_path):
+    """So do programs that align the vectors of two models: they replace keys and vectors, but not the counts."""
+    model = Word2Vec(SENTENCES, **SMALL, **options)
+    before = {word: (model.wv[word].tolist(), model.wv.get_vecattr(word, "count")) for word in model.wv.index_to_key}
+    outputs = {word: model.syn1neg[row].tolist() for row, word in enumerate(model.wv.index_to_key)}
+    left = ["pig", "red", "two", "cow"]
+    model.wv.vectors = np.array([model.wv[word] for word in left], np.float64)
+    model.wv.index_to_key, model.wv.key_to_index = left, {word: row for row, word in enumerate(left)}
+    model.save(tmp_path / "model")
+    for each in (model, Word2Vec.load(tmp_path / "model")):
+        assert each.wv.index_to_key == left
+        found = {word: (each.wv[word].tolist(), each.wv.get_vecattr(word, "count")) for word in left}
+        assert found == {word: before[word] for word in left}
+        assert {word: each.syn1neg[row].tolist() for row, word in enumerate(left)} == {w: outputs[w] for w in left}
+        each.train(SENTENCES, total_examples=900, epochs=1)
+        assert each.wv["red"].tolist() != before["red"][0]
 
 
 @pytest.mark.parametrize("sorted_vocab", [0, 1])

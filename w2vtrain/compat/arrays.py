@@ -1,4 +1,4 @@
-"""The arrays of a `Word2Vec` model that have gensim's names: its output vectors, and the locks of its input vectors.
+"""The arrays of a `Word2Vec` model that users see and change: output vectors by gensim's names, `wv`, and its locks.
 
 They are trained elsewhere.
 """
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat.building import TrainableVocabulary
-from w2vtrain.compat.weights import grown
+from w2vtrain.compat.weights import Matrices, grown
 from w2vtrain.errors import InvalidValue
 
 
 class NamedArrays(TrainableVocabulary):
-    """A model whose output vectors can be read and set, and whose input vectors can be locked."""
+    """A model whose output vectors can be read and set, and whose `wv` can be changed and locked."""
 
     @property
     def syn1neg(self) -> NDArray[np.float32]:
@@ -40,6 +40,42 @@ class NamedArrays(TrainableVocabulary):
         assert self.matrices
         assert self.matrices.nodes is not None
         self.matrices.nodes[...] = found[: len(self.matrices.nodes)]
+
+    def fit_matrices(self) -> None:
+        """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
+
+        If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
+        then start at zero, because the tree is another one. Raise RuntimeError if words were only moved, or if the
+        vectors of `wv` have another shape than before.
+        """
+        matrices, keys = self.matrices, self.wv.index_to_key
+        assert matrices
+        fewer = len(keys) < len(matrices.keys) and set(keys) <= set(matrices.keys)
+        if not fewer and keys[: len(matrices.keys)] != matrices.keys:
+            raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
+        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
+            raise RuntimeError(
+                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
+            )
+        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs):
+            raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
+        if fewer:
+            self._take_rows(matrices)
+        if len(keys) != len(matrices.keys):
+            self.prepare_weights(update=True)
+
+    def _take_rows(self, matrices: Matrices) -> None:
+        """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
+        old = {key: row for row, key in enumerate(matrices.keys)}
+        rows, wv = np.array([old[key] for key in self.wv.index_to_key], np.int64), self.wv
+        if matrices.words is not None:
+            matrices.words = matrices.words[rows]
+        wv.expandos = {
+            name: values[rows] if len(values) == len(old) else values for name, values in wv.expandos.items()
+        }
+        locks: Any = getattr(wv, "vectors_lockf", ())
+        if np.size(locks) == len(old):
+            wv.vectors_lockf = np.asarray(locks)[rows]
 
     def locked(self) -> NDArray[np.int64]:
         """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.

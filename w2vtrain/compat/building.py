@@ -249,24 +249,6 @@ class TrainableVocabulary(Claimable):
             raise RuntimeError("wv has no counts of the words: build the vocabulary with build_vocab")
         return np.asarray(self.wv.expandos["count"], np.int64)
 
-    def fit_matrices(self) -> None:
-        """Give words that were added to `wv` itself output vectors of zeros.
-
-        Raise RuntimeError if words of `wv` were removed or moved, or if its vectors have another shape than before.
-        """
-        matrices, keys = self.matrices, self.wv.index_to_key
-        assert matrices
-        if keys[: len(matrices.keys)] != matrices.keys:
-            raise RuntimeError("the words of wv were removed or sorted in another way: call build_vocab again")
-        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
-            raise RuntimeError(
-                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
-            )
-        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs):
-            raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
-        if len(keys) > len(matrices.keys):
-            self.prepare_weights(update=True)
-
     def vocabulary(self) -> Vocabulary:
         """Return the words and counts in the trainer's order."""
         words, counts = self.wv.index_to_key, self._counts()

@@ -89,7 +89,7 @@ def as_model(model: Any) -> Model:
     return Model(
         words=list(words) if order is None else [words[i] for i in order.tolist()],
         counts=counts[rows],
-        input=model.wv.vectors[rows],
+        input=np.asarray(model.wv.vectors, np.float32)[rows],
         output=parts[0] if len(parts) == 1 else np.concatenate(parts),
         arrays=arrays if order is None else {**arrays, ORDER: order},
         settings=asdict(settings),

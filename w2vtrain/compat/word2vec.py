@@ -125,13 +125,14 @@ class Word2Vec(NamedArrays):
     ) -> None:  # fmt: skip
         refuse_arguments("Word2Vec", other)
         if other:
-            raise InvalidType(f"Word2Vec has no argument {next(iter(other))!r}")
+            raise InvalidType(f"Word2Vec has no argument {next(iter(other))}")
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
         self.sample, self.seed, self.epochs = sample, seed, epochs
         self.workers = automatic_threads()[0] if workers == -1 else workers
-        self.sg, self.hs, self.negative, self.cbow_mean = bool(sg), bool(hs), max(0, negative), bool(cbow_mean)
+        self.sg, self.hs, self.cbow_mean = bool(sg), bool(hs), bool(cbow_mean)
+        self.negative = max(0, negative) if isinstance(negative, int) else negative
         self.ns_exponent, self.comment = ns_exponent, comment
         self.reread = reread
         self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss

@@ -18,11 +18,9 @@ that another process has open, consoles, and signals, for which SIGUSR2 plays th
 import builtins
 import errno
 import io
-import mmap
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -37,9 +35,9 @@ ROOT = Path(__file__).parents[1]
 MISSING_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "pty"}
 POSIX_NAMES = {
     "os": {
-        "fchmod", "fchown", "chown", "fork", "forkpty", "fdatasync", "getegid", "geteuid", "getgid", "getpgid", "getuid",
-        "kill", "killpg", "mkfifo", "nice", "pread", "preadv", "pwrite", "sched_getaffinity", "setsid", "statvfs", "wait",
-        "sync", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOFOLLOW", "O_NONBLOCK", "O_SYNC", "O_TMPFILE",
+        "chown", "fchmod", "fchown", "fdatasync", "fork", "forkpty", "getegid", "geteuid", "getgid", "getuid",
+        "kill", "killpg", "mkfifo", "nice", "pread", "preadv", "pwrite", "sched_getaffinity", "setsid", "statvfs",
+        "sync", "wait", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOFOLLOW", "O_NONBLOCK", "O_SYNC", "O_TMPFILE",
     },
     "signal": {
         "ITIMER_REAL", "SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGSTOP", "SIGUSR1", "SIGUSR2",
@@ -57,7 +55,9 @@ SHARING_VIOLATION, ACCESS_DENIED = 32, 5
 
 def refused(path: Any, code: int) -> PermissionError:
     """Return the error of Windows."""
-    error = PermissionError(errno.EACCES, "The process cannot access the file because it is being used", os.fspath(path))
+    error = PermissionError(
+        errno.EACCES, "The process cannot access the file because it is being used", os.fspath(path)
+    )
     error.winerror = code  # type: ignore[attr-defined]
     return error
 
@@ -78,7 +78,7 @@ def open_paths() -> Iterator[str]:
 
 def is_open(path: Any) -> bool:
     """Return whether the process has a file, or any file in a folder, open or mapped."""
-    name = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(path))), os.path.basename(path))  # noqa: PTH
+    name = str(Path(path).parent.resolve() / Path(path).name)
     return any(other == name or other.startswith(name + "/") for other in open_paths())
 
 
@@ -110,7 +110,7 @@ def rename(source: Any, target: Any, **options: Any) -> None:
     """Rename a file or folder unless it is open; the target must not exist."""
     if is_open(source):
         raise refused(source, SHARING_VIOLATION)
-    if os.path.lexists(target):  # noqa: PTH
+    if os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(target))
     REAL["rename"](source, target, **options)
 
@@ -119,7 +119,7 @@ def replace(source: Any, target: Any, **options: Any) -> None:
     """Rename a file to a name that may exist, unless one of the two files is open."""
     if is_open(source):
         raise refused(source, SHARING_VIOLATION)
-    if os.path.lexists(target) and is_open(target):  # noqa: PTH
+    if os.path.lexists(target) and is_open(target):
         raise refused(target, ACCESS_DENIED)
     REAL["replace"](source, target, **options)
 
@@ -145,21 +145,19 @@ class Namespace:
     """A module as w2vtrain sees it: with Windows' own members, without POSIX's, and otherwise the real one."""
 
     def __init__(self, real: types.ModuleType, **own: Any) -> None:
-        self.__dict__.update(own, __name__=real.__name__, _real=real, _own=set(own))
+        self.__dict__.update(own, __name__=real.__name__, _real=real)
 
     def __getattr__(self, name: str) -> Any:
         if name in POSIX_NAMES[self.__name__]:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(self._real, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._own:
-            self.__dict__[name] = value
-        else:
-            setattr(self._real, name, value)
 
-    def __delattr__(self, name: str) -> None:
-        delattr(self._real, name)
+class System(Namespace):
+    """The module sys, whose streams and hooks w2vtrain replaces for the whole process."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._real, name, value)
 
 
 TEXT: set[int] = set()
@@ -168,7 +166,7 @@ TEXT: set[int] = set()
 
 def os_open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
     """Open a descriptor. Folders cannot be opened."""
-    if os.path.isdir(path):  # noqa: PTH
+    if Path(path).is_dir():
         raise refused(path, ACCESS_DENIED)
     handle = os.open("/dev/null" if path == "nul" else path, flags & ~O_BINARY, mode, **options)
     (TEXT.discard if flags & O_BINARY else TEXT.add)(handle)
@@ -242,7 +240,7 @@ def namespaces() -> dict[str, Namespace]:
     return {
         "os": Namespace(os, name="nt", O_BINARY=O_BINARY, devnull="nul", open=os_open, write=os_write),
         "signal": Namespace(signal, SIGBREAK=signal.SIGUSR2),
-        "sys": Namespace(sys, platform="win32"),
+        "sys": System(sys, platform="win32"),
         "io": Namespace(io, FileIO=FileIO, TextIOWrapper=TextWrapper),
         "tempfile": Namespace(tempfile, TemporaryFile=temporary_file),
         "psutil": Namespace(psutil, Process=Process),

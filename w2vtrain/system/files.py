@@ -109,6 +109,8 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     except FileNotFoundError:
         if not target.parent.is_dir():
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
+        if sys.platform == "win32" and ":" in target.name:  # it would name a hidden stream of another file
+            raise OutputError(f"{path} cannot be created: a file name cannot contain a colon on Windows") from None
         return target, None
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be created: {reason(error)}") from error

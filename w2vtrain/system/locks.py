@@ -119,8 +119,10 @@ def _locked(handle: int, path: Path) -> bool:
 
 
 def _text(handle: int) -> str:
-    try:
-        os.lseek(handle, 0, os.SEEK_SET)
-        return os.read(handle, LONGEST).decode("utf-8", "replace")
-    except OSError:  # on Windows, a locked file cannot be read
-        return ""
+    """Return the beginning of a lock file. On Windows, its first byte cannot be read while another process holds it."""
+    for start in (0, 1):
+        with suppress(OSError):
+            os.lseek(handle, start, os.SEEK_SET)
+            found = os.read(handle, LONGEST).decode("utf-8", "replace")
+            return OWNER[:start] + found if found else ""
+    return ""

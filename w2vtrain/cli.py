@@ -36,19 +36,12 @@ from w2vtrain.commands.options import (
     vectors_option,
 )
 from w2vtrain.commands.shell import execute
+from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.config import SHORT
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.system.terminal import NAME, interrupts_end_imports
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
-
-
-class Catalogue(click.Group):
-    """A group whose commands are listed in the order of their definition."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
 
 
 @click.group(

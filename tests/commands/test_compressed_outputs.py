@@ -74,7 +74,7 @@ def test_a_full_disk_is_reported_for_compressed_outputs(tmp_path):
     with pytest.raises((WriteError, OutputError)), packed_write("/dev/full", True) as file:
         file.write(b"x" * 5_000_000)
     (tmp_path / "full.gz").symlink_to("/dev/full")
-    path, noise = tmp_path / "full.gz", np.random.default_rng(1).bytes(5_000_000)
+    full, noise = tmp_path / "full.gz", np.random.default_rng(1).bytes(5_000_000)
     with (
         pytest.raises(WriteError, match=r"full\.gz cannot be written: No space left"),
         packed_write(full, True) as file,

@@ -467,12 +467,16 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
     module("commands.compare").compare(corpus, flags, **values)
 
 
-@cli.command(short_help="Print what a file is.")
+@cli.command(short_help="Print what a file or a run folder is.")
 @click.argument("file")
 @json_option
 @debug_option
 def info(file: str, as_json: bool) -> None:
-    """Print what FILE is (vectors, a model, a vocabulary) and, for a model, how it was trained."""
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, or a run folder or record.
+
+    For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
+    it.
+    """
     module("commands.info").print_info(file, as_json)
 
 

@@ -40,20 +40,13 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.request import RANGES
 from w2vtrain.commands.shell import execute
+from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.config import SHORT
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.parsers import LONGEST_TIME, Real, Whole
 from w2vtrain.system.stopping import NAME, signals_end_imports
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
-
-
-class Catalogue(click.Group):
-    """A group whose commands are listed in the order of their definition."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
 
 
 @click.group(
@@ -480,12 +473,16 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
     module("commands.compare").compare(corpus, flags, **values)
 
 
-@cli.command(short_help="Print what a file is.")
+@cli.command(short_help="Print what a file or a run folder is.")
 @click.argument("file")
 @json_option
 @debug_option
 def info(file: str, as_json: bool) -> None:
-    """Print what FILE is (vectors, a model, a vocabulary) and, for a model, how it was trained."""
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, or a run folder or record.
+
+    For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
+    it.
+    """
     module("commands.info").print_info(file, as_json)
 
 

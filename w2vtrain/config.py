@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, check_gradient, option, overlaid, translated
+from w2vtrain.aliases import ALIASES, ELSEWHERE, check_gradient, option, overlaid, translated
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
@@ -242,7 +242,9 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     problems = []
     for name in names[:MOST_PROBLEMS]:
         close = difflib.get_close_matches(name, list(known), 1, 0.5)
-        problems.append(f"unknown setting {shown(name)}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+        theirs = ELSEWHERE.get(name) or ELSEWHERE.get(name.removeprefix(ENVIRONMENT).lower())
+        hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
+        problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MOST_PROBLEMS:
         problems.append(f"and {len(names) - MOST_PROBLEMS:,} more")
     return "; ".join(problems)

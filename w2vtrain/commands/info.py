@@ -1,25 +1,51 @@
-"""The command `info`: print what a file is.
+"""The command `info`: print what a file or a run folder is.
 
-The facts come from formats/describe.py; this module only formats them.
+The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
 from typing import Any
 
+from w2vtrain.commands.console import duration
 from w2vtrain.commands.inputs import readable
 from w2vtrain.formats.describe import describe
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line
+from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 
 
 def print_info(path: str, as_json: bool) -> None:
-    """Print what a file is, one fact per line or as JSON."""
-    with readable(path) as name:
-        about = {**describe(name), "path": path}
+    """Print what a file or a run folder is, one fact per line or as JSON."""
+    about = described(path)
     if as_json:
         echo(json_text(about))
     else:
-        exact = about.pop("words_exact", True)
-        _print_facts(about if exact else {**about, "words": f"about {about['words']:,}"})
+        _print_facts(for_people(about))
+
+
+def described(path: str) -> dict[str, Any]:
+    """Return the description of a file or a run folder."""
+    if path != STDOUT and is_run_folder(path):
+        return describe_run(path)
+    with readable(path) as name:
+        about = {**describe(name), "path": path}
+        if about["kind"] == "unknown" and (record := describe_record(name)):
+            return {**record, "path": path}
+    return about
+
+
+def for_people(about: dict[str, Any]) -> dict[str, Any]:
+    """Return a description with numbers as people read them; what is unknown about a run is left out."""
+    shown = dict(about)
+    if not shown.pop("words_exact", True):
+        shown["words"] = f"about {about['words']:,}"
+    if about["kind"] == "run folder":
+        shown = {name: value for name, value in shown.items() if value is not None}
+        shown["outputs"] = ", ".join(about["outputs"])
+        shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}
+        if "progress" in shown:
+            shown["progress"] = f"{about['progress']:.0%}"
+    return {name.replace("_", " ") if name == "seconds_left" else name: value for name, value in shown.items()}
 
 
 def _print_facts(facts: dict[str, Any], indent: str = "") -> None:

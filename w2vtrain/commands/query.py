@@ -58,19 +58,14 @@ def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: boo
 def print_similarity(vectors: str, pairs: Queries | None, as_json: bool, strict: bool) -> None:
     """Print the two words of each pair and their cosine. pairs, as_json, strict: see `_print_answers`."""
 
-    def answer(keyed: KeyedVectors, words: list[str]) -> float:
-        cosine = float(keyed.similarity(*words))
-        if math.isnan(cosine):
-            raise DataError(f"{' '.join(words)}: one of the vectors is zero, so there is no cosine")
-        return cosine
-
     def line(words: list[str], cosine: float | None) -> str:
         return f"{' '.join(words)}\t" + ("" if cosine is None else f"{cosine:.3f}")
 
     def fact(cosine: float | None) -> tuple[str, float | None]:
         return "similarity", None if cosine is None else round(cosine, 6)
 
-    _print_answers(vectors, pairs, Lookup(2, answer, line, fact), as_json, strict)
+    lookup = Lookup(2, lambda keyed, words: float(keyed.similarity(*words)), line, fact)
+    _print_answers(vectors, pairs, lookup, as_json, strict)
 
 
 def print_vector(vectors: str, words: Queries | None, as_json: bool, strict: bool) -> None:

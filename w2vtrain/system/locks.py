@@ -105,6 +105,40 @@ def run_of(path: Path, trusted: Trusted) -> str | None:
     return next((line.removeprefix(RUN) for line in lines if line.startswith(RUN)), None)
 
 
+def holder(path: Path, trusted: Trusted) -> str | None:
+    """Return the process that holds a lock file, as the file names it; None if none does, or the file is not trusted.
+
+    The lock is tried only if the process may be alive, because another process could need it at that moment.
+    """
+    try:
+        handle = open_trusted(path, os.O_RDWR, trusted)
+    except OSError:
+        return None
+    try:
+        owner = _text(handle).partition("\n")[0].strip().removeprefix(OWNER)
+        if _has_ended(owner) or lock_descriptor(handle, blocking=False):
+            return None
+        return owner or "another process"
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def _has_ended(owner: str) -> bool:
+    """Return whether the process that a lock file names ran on this host and does not exist any more."""
+    number, _, rest = owner.partition(" on ")
+    if os.name != "posix" or not number.isdecimal() or not rest.startswith(f"{socket.gethostname()} since "):
+        return False  # elsewhere, os.kill(pid, 0) would end the process instead of testing for it
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _locked(handle: int, path: Path) -> bool:
     try:
         return lock_descriptor(handle, blocking=False)

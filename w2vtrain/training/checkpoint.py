@@ -114,6 +114,17 @@ def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     return None
 
 
+def facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
+    """Return the number, the JSON data and the time of the newest checkpoint, without its arrays; None without any."""
+    for number in reversed(numbers(folder)):
+        state = folder / f"ckpt-{number:06d}" / STATE
+        with suppress(W2VError, OSError):
+            _manifest(folder, number)
+            with open_safetensors(state) as box:
+                return number, json_object(box.metadata.get("about", "null"), f"{state}: it is"), state.stat().st_mtime
+    return None
+
+
 def numbers(folder: Path) -> list[int]:
     """Return the numbers of the existing checkpoints, oldest first."""
     with suppress(FileNotFoundError, NotADirectoryError):

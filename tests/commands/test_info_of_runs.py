@@ -1,0 +1,114 @@
+"""`info` on a run folder and on the record beside vectors: what they are, how far, and what continues them."""
+
+import json
+import os
+import shlex
+
+import pytest
+from reference import first_lines
+
+from w2vtrain.system.locks import Lock, holder
+from w2vtrain.system.trust import new_files_in
+from w2vtrain.training.run_folder import Run
+
+FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vector-size", 5, "--min-count", 2, "-q"]
+
+
+@pytest.fixture
+def stopped(tmp_path, w2vtrain_here, monkeypatch):
+    """Return a folder with a run that was stopped after two of its four epochs."""
+    first_lines(300, tmp_path / "text.txt")
+    pause = Run.pause
+
+    def stop(self, arrays, about, milestone=False):
+        self.stopping = about()["state"]["epoch"] == 2
+        pause(self, arrays, about, milestone)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "pause", stop)
+        assert w2vtrain_here(FIT, tmp_path)[0] == 75
+    return tmp_path
+
+
+def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vtrain_here):
+    code, out, err = w2vtrain_here(["info", "v.txt.run", "--json"], stopped)
+    about = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (about["kind"], about["status"]) == ("run folder", "stopped")
+    assert "process" not in about
+    assert (about["epoch"], about["epochs"], about["progress"]) == (3, 4, 0.5)
+    assert about["seconds_left"] == pytest.approx(about["seconds"])
+    assert about["outputs"] == ["v.txt"]
+    assert about["settings"]["vector_size"] == 5
+    shown = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+    assert "progress             50%\n" in shown
+    assert "seconds left" in shown
+    words = shlex.split(about["command"])
+    assert words[0] == "w2vtrain"
+    assert w2vtrain_here(words[1:], stopped)[0] == 0
+    assert (stopped / "v.txt").exists()
+    assert not (stopped / "v.txt.run").exists()
+
+
+def test_info_says_that_a_run_is_running_and_does_not_disturb_it(stopped, w2vtrain_here):
+    folder = stopped / "v.txt.run"
+    lock = Lock(folder / "lock", str(folder), new_files_in(folder))
+    try:
+        about = json.loads(w2vtrain_here(["info", folder, "--json"], stopped)[1])
+        assert about["status"] == "running"
+        assert about["process"].startswith(f"{os.getpid()} on ")
+        assert "in use by process" in w2vtrain_here(FIT, stopped)[2]
+    finally:
+        lock.release()
+    assert json.loads(w2vtrain_here(["info", folder, "--json"], stopped)[1])["status"] == "stopped"
+
+
+def test_a_lock_of_a_process_that_has_ended_is_not_tried(tmp_path, monkeypatch):
+    trusted = new_files_in(tmp_path)
+    lock = Lock(tmp_path / "lock", "x", trusted)
+    assert holder(tmp_path / "lock", trusted).startswith(f"{os.getpid()} on ")
+    lock.release()
+    text = (tmp_path / "lock").read_text()
+    (tmp_path / "lock").write_text(text.replace(str(os.getpid()), str(2**22 + 1), 1))
+    monkeypatch.setattr("w2vtrain.system.locks.lock_descriptor", pytest.fail)
+    assert holder(tmp_path / "lock", trusted) is None
+    assert holder(tmp_path / "missing", trusted) is None
+
+
+def test_info_on_a_run_without_a_checkpoint_leaves_out_what_is_unknown(stopped, w2vtrain_here):
+    for entry in (stopped / "v.txt.run").glob("ckpt-*/*"):
+        entry.unlink()
+    code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
+    assert (code, err) == (0, "")
+    assert "epochs               4\n" in out
+    assert "progress" not in out
+    assert json.loads(w2vtrain_here(["info", "v.txt.run", "--json"], stopped)[1])["progress"] is None
+
+
+def test_info_on_a_record_names_the_vectors_and_what_continues_them(stopped, w2vtrain_here):
+    assert w2vtrain_here(FIT, stopped)[0] == 0
+    about = json.loads(w2vtrain_here(["info", "v.txt.json", "--json"], stopped)[1])
+    assert (about["kind"], about["vectors"], about["epochs"]) == ("record of a run", "v.txt", 4)
+    assert len(about["record"]["epochs"]) == 4
+    words = shlex.split(about["command"].replace("CORPUS", "text.txt").replace("FILE", "w.txt"))
+    assert w2vtrain_here([*words[1:], "--epochs", 1, "-q"], stopped)[0] == 0
+    (stopped / "v.txt.run").mkdir()
+    (stopped / "v.txt.run/config.json").write_text("{}")
+    about = json.loads(w2vtrain_here(["info", "v.txt.json", "--json"], stopped)[1])
+    assert about["command"] == "w2vtrain resume v.txt.run"
+
+
+@pytest.mark.parametrize("text", ['{"settings": 3}', "{", "[]", '{"settings": {}, "record": []}', ""])
+def test_other_json_is_no_record(text, tmp_path, w2vtrain_here):
+    (tmp_path / "x.json").write_text(text)
+    code, out, _ = w2vtrain_here(["info", "x.json"], tmp_path)
+    assert code == 0
+    assert "kind                 unknown" in out
+
+
+def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain_here):
+    (stopped / "empty").mkdir()
+    assert w2vtrain_here(["info", "empty"], stopped)[::2] == (66, "w2vtrain: error: empty is a folder: name a file\n")
+    (stopped / "v.txt.run/config.json").write_text("{")
+    code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
+    assert (code, out, len(err.splitlines())) == (65, "", 1)

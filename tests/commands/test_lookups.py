@@ -1,0 +1,79 @@
+"""The commands `similarity` and `vector`; `neighbors` and `analogy` are in test_cli.py."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from w2vtrain.formats.vectors import read_vectors, write_vectors
+
+WORDS = ["king", "queen", "é", "nothing"]
+MATRIX = np.array([[1, 2, 3], [2, 4.5, 0.1], [-1, 1e-7, 0.3], [0, 0, 0]], np.float32)
+
+
+@pytest.fixture
+def run(tmp_path, w2vtrain_here, monkeypatch):
+    """Return a function that runs the command line beside v.bin: (arguments, stdin) -> code, stdout, stderr."""
+    write_vectors(tmp_path / "v.bin", WORDS, MATRIX)
+
+    def run(*words, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        return w2vtrain_here(words, tmp_path)
+
+    return run
+
+
+def cosine(a, b):
+    x, y = MATRIX[WORDS.index(a)].astype(float), MATRIX[WORDS.index(b)].astype(float)
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+
+
+def test_similarity_prints_the_cosine_for_arguments_and_lines_alike(run):
+    expected = f"king queen\t{cosine('king', 'queen'):.3f}\n"
+    assert run("similarity", "v.bin", "king", "queen") == (0, expected, "")
+    assert run("similarity", "v.bin", stdin="king queen\n\té  king\r\n") == (
+        0, f"{expected}é king\t{cosine('é', 'king'):.3f}\n", "",
+    )  # fmt: skip
+    code, out, _ = run("similarity", "v.bin", "king", "é", "--json")
+    assert (code, json.loads(out)) == (0, {"query": ["king", "é"], "similarity": round(cosine("king", "é"), 6)})
+
+
+def test_similarity_names_what_has_no_answer_and_goes_on(run):
+    code, out, err = run("similarity", "v.bin", stdin="king nobody\nking\nking nothing\nking king\n")
+    assert (code, out) == (0, "king nobody\t\nking\t\nking nothing\t0.000\nking king\t1.000\n")
+    assert [line.split(": ", 2)[2] for line in err.splitlines()] == [
+        "line 1: 'nobody' is not in the vocabulary",
+        "line 2: expected 2 words, got 1",
+    ]
+    code, out, err = run("similarity", "v.bin", "king", "nobody")
+    assert (code, out, len(err.splitlines())) == (65, "", 1)
+    assert "'nobody' is not" in err
+    assert run("similarity", "v.bin", "king")[0] == 2
+    assert run("similarity", "v.bin", "--strict", stdin="king nobody\nking king\n")[:2] == (65, "")
+    assert json.loads(run("similarity", "v.bin", "--json", stdin="king nobody\n")[1])["similarity"] is None
+
+
+def test_vector_prints_lines_that_are_a_file_of_vectors(run, tmp_path):
+    code, out, err = run("vector", "v.bin", "é", "king")
+    assert (code, err) == (0, "")
+    (tmp_path / "two.txt").write_text(out, encoding="utf-8")
+    found = read_vectors(tmp_path / "two.txt")
+    assert found.words == ["é", "king"]
+    np.testing.assert_array_equal(found.matrix, MATRIX[[2, 0]])
+    assert run("vector", "v.bin", stdin="é\nking\n") == (0, out, "")
+    answer = json.loads(run("vector", "v.bin", "queen", "--json")[1])
+    assert answer == {"query": ["queen"], "vector": [2.0, 4.5, 0.1]}
+
+
+def test_vector_prints_no_line_for_an_unknown_word_and_names_it(run):
+    code, out, err = run("vector", "v.bin", "nobody", "king")
+    assert (code, out) == (65, "king 1.0 2.0 3.0\n")
+    assert "warning: 'nobody' is not in the vocabulary" in err
+    assert "1 of 2 lookups failed" in err
+    code, out, err = run("vector", "v.bin", "nobody")
+    assert (code, out, len(err.splitlines())) == (65, "", 1)
+    code, out, err = run("vector", "v.bin", stdin="nobody\nking\n")
+    assert (code, out) == (0, "king 1.0 2.0 3.0\n")
+    assert "line 1: 'nobody'" in err

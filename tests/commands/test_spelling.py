@@ -1,0 +1,83 @@
+"""Options and commands of word2vec.c, gensim and fastText are answered with ours, in one line."""
+
+import pytest
+
+from w2vtrain.aliases import COMMANDS_ELSEWHERE, ELSEWHERE
+from w2vtrain.api import train
+from w2vtrain.cli import cli
+from w2vtrain.config import NAMES
+from w2vtrain.errors import ConfigError
+
+FIT = ["fit", "text.txt", "-o", "v.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--cbow", "1"], "--architecture cbow"),
+        (["-cbow", "0"], "--architecture cbow"),
+        (["--sg=1"], "--architecture skipgram"),
+        (["--hs", "1"], "--objective hs"),
+        (["-hs", "0"], "--objective hs"),
+        (["--minn", "3"], "not subwords"),
+        (["-maxn", "6"], "not subwords"),
+        (["--bucket", "10"], "not subwords"),
+        (["-train", "x"], "w2vtrain fit CORPUS -o FILE"),
+        (["-input", "x"], "w2vtrain fit CORPUS -o FILE"),
+        (["-output", "x"], "write --output"),
+        (["-size", "100"], "write --size"),
+        (["-dim", "100"], "write --dim"),
+        (["-min-count", "3"], "write --min-count"),
+        (["-minCount", "3"], "use --min-count"),
+        (["-t", "1e-4"], "use --sample"),
+        (["--binary", "1"], "--format binary"),
+        (["--cbow-mean", "0"], "cbow-sum"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_an_option_of_another_program_is_answered_with_ours(words, answer, w2vtrain_here, tmp_path):
+    code, out, err = w2vtrain_here([*FIT, *words], tmp_path)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert f"No such option '{words[0].partition('=')[0]}': " in err
+    assert answer in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["train", "skipgram", "cbow", "supervised", "nn", "print-word-vectors"])
+def test_a_command_of_another_program_is_answered_with_ours(name, w2vtrain_here, tmp_path):
+    code, out, err = w2vtrain_here([name, "-input", "x", "-output", "y"], tmp_path)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert f"No such command '{name}': {COMMANDS_ELSEWHERE[name]}" in err
+
+
+def test_the_tables_have_no_name_of_our_own():
+    assert not COMMANDS_ELSEWHERE.keys() & cli.commands.keys()
+    assert not ELSEWHERE.keys() & set(NAMES)
+    options = {name for part in cli.commands["fit"].params for name in part.opts}
+    assert not {f"--{name}" for name in ELSEWHERE} & options
+
+
+def test_every_option_and_command_that_an_answer_names_exists():
+    options = {name for part in cli.commands["fit"].params for name in part.opts} | {"--restrict-vocab", "eval"}
+    for hint in (*ELSEWHERE.values(), *COMMANDS_ELSEWHERE.values()):
+        assert {word.strip(",;") for word in hint.split() if word.startswith("--")} <= options, hint
+        words = hint.replace(",", "").split()
+        named = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "w2vtrain" and words[i - 1] == "use"]
+        assert set(named) <= cli.commands.keys(), hint
+
+
+def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"unknown setting 'sg' \(use --architecture skipgram"):
+        train([["a", "b"]], sg=1)
+    (tmp_path / "s.toml").write_text("hs = 1\n")
+    assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
+    monkeypatch.setenv("W2VTRAIN_CBOW", "1")
+    assert "use --architecture cbow" in w2vtrain_here(FIT, tmp_path)[2]
+
+
+def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tmp_path):
+    code, out, _ = w2vtrain_here([*FIT, "--print-config", "-qO", "negative=3", "--alpha", "0.1"], tmp_path)
+    assert code == 0
+    assert "negative = 3" in out
+    assert w2vtrain_here(["fit", "-o", "v.txt", "--print-config", "--", "-cbow"], tmp_path)[0] == 0
+    assert "use --sample" not in w2vtrain_here(["neighbors", "v.txt", "-t"], tmp_path)[2]

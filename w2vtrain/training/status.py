@@ -1,0 +1,115 @@
+"""Describe a run from its folder, or from the record beside its vectors, for people: what it is and how far it is.
+
+Nothing is changed, and a run that is still training is not affected.
+"""
+
+import shlex
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.config import Settings, validated
+from w2vtrain.engines.schedule import State
+from w2vtrain.errors import ConfigError, InputMissing, W2VError
+from w2vtrain.registry import is_code
+from w2vtrain.system.json_text import json_object
+from w2vtrain.system.locks import holder
+from w2vtrain.system.reading import open_input
+from w2vtrain.training import checkpoint
+from w2vtrain.training.inputs import CHUNK
+from w2vtrain.training.journal import CONFIG, LARGEST
+from w2vtrain.training.run_folder import kept_vocabulary, stored
+
+
+def is_run_folder(path: str | Path) -> bool:
+    """Return whether a path is a folder with the config.json of a run."""
+    return Path(path, CONFIG).exists()
+
+
+def describe_run(path: str | Path) -> dict[str, Any]:
+    """Return a description of the run in a folder.
+
+    Keys: path, kind, status ("running", "stopped" or "complete"), process (while it is running), checkpoint (its
+    number, None if there is none), saved (its local time), epoch and epochs (the epoch it is in, counted from 1),
+    progress (from 0 to 1), seconds (of training) and seconds_left, as of the checkpoint and None if unknown; outputs,
+    command (which continues the run) and settings.
+
+    Raise InputMissing if the folder cannot be trusted, and DataError if its config.json is damaged.
+    """
+    folder = Path(path)
+    journal = stored(folder, InputMissing)
+    process = holder(folder / checkpoint.LOCK, journal.trusted)
+    status = "running" if process else "complete" if journal.complete else "stopped"
+    request: Any = journal.about.get("request")
+    names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
+    outputs = [str(request[name]) for name in names if request.get(name)] if isinstance(request, dict) else []
+    about: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
+    if process:
+        about["process"] = process
+    settings: Any = journal.about.get("settings")
+    command = f"w2vtrain resume {shlex.quote(str(path))}"
+    for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
+        if isinstance(settings, dict) and isinstance(name := settings.get(kind), str) and is_code(name):
+            command += f" --{kind} {shlex.quote(name)}"
+    return about | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
+
+
+def _progress(folder: Path, settings: Any) -> dict[str, Any]:
+    """Return how far the newest checkpoint is; None for what is unknown."""
+    found: dict[str, Any] = dict.fromkeys(
+        ("checkpoint", "saved", "epoch", "epochs", "progress", "seconds", "seconds_left")
+    )
+    newest = checkpoint.facts(folder)
+    with suppress(ConfigError, AttributeError, TypeError):
+        run = validated(settings)
+        found["epochs"] = run.epochs
+        if newest:
+            number, about, saved = newest
+            found |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(saved))}
+            with suppress(KeyError, TypeError, ValueError, W2VError):
+                found |= _so_far(folder, State.read(about["state"]), run)
+    return found
+
+
+def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
+    """Return the epoch that a run is in, and its progress, from the words that it has trained on."""
+    words = max(1, int(kept_vocabulary(folder).counts.sum()))  # of an epoch
+    done = (state.epoch + min(1.0, state.chunks * CHUNK / words)) / settings.epochs
+    spent = state.spent + state.seconds
+    if settings.seconds:
+        done = max(done, spent / settings.seconds)
+    done = min(1.0, done)
+    left = spent * (1 - done) / done if done else None
+    return {
+        "epoch": min(state.epoch + 1, settings.epochs), "progress": done, "seconds": spent, "seconds_left": left,
+    }  # fmt: skip
+
+
+def describe_record(path: str | Path) -> dict[str, Any] | None:
+    """Return a description of the record that `fit` writes beside its vectors, FILE.json; None for any other file.
+
+    Keys: path, kind, vectors (the file beside it), epochs, command, settings and record. If the run folder beside it
+    has a run that is not finished, run is that folder, and command continues it; otherwise, command trains the vectors
+    further. Raise InputMissing if the file cannot be read.
+    """
+    with open_input(path) as (file, _):
+        data = file.read(1)
+        if data != b"{":
+            return None
+        data += file.read(LARGEST)
+    try:
+        found = json_object(data, f"{path} is")
+    except W2VError:
+        return None
+    settings, record = found.get("settings"), found.get("record")
+    if not isinstance(settings, dict) or not isinstance(record, dict):
+        return None
+    vectors = str(path).removesuffix(".json")
+    about = {"path": str(path), "kind": "record of a run", "vectors": vectors, "epochs": settings.get("epochs")}
+    folder = f"{vectors}.run"
+    if is_run_folder(folder):
+        about |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
+    else:
+        about["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
+    return about | {"settings": settings, "record": record}

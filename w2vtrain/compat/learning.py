@@ -16,6 +16,7 @@ from w2vtrain.compat.vocabulary import share
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
+from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -164,8 +165,8 @@ class Learner:
     def on_epoch(self, epoch: Epoch, _: object) -> None:
         """Call the callbacks at the end of an epoch and before the next one."""
         logger.info(
-            "EPOCH %d: %d words in %.1f s, %.0f words/s, mean loss %.4f",
-            epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
+            "EPOCH %d: %d words in %.1f s, %.0f words/s, %s",
+            epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), loss_text(epoch.loss),
         )  # fmt: skip
         self.model.min_alpha_yet_reached = self.alpha
         if self.callbacks:

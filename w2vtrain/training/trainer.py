@@ -226,7 +226,7 @@ class Training:
                 before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
             )  # fmt: skip
         else:
-            mean = tally.loss / max(1, tally.examples)
+            mean = tally.loss / tally.examples if tally.examples else math.nan
             epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
             self.state = before.after(epoch)
         self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)

@@ -64,9 +64,9 @@ def test_an_epoch_without_an_example_is_never_the_best():
     early.finish(learned_in(1, 0), SimpleNamespace(perplexity=3.0), weights(1))
     assert not early.is_out_of_patience(), "nothing has been learned yet"
     finish(early, math.inf)
-    assert (early.best_epoch(), early.chosen(weights(2)).input[0, 0]) == (2, 2)
+    assert (early.finished - early.waited, early.chosen(weights(2)).input[0, 0]) == (2, 2)
     early.finish(learned_in(3, 0), SimpleNamespace(perplexity=2.0), weights(3))
-    assert (early.best_epoch(), early.chosen(weights(3)).input[0, 0]) == (2, 2)
+    assert (early.finished - early.waited, early.chosen(weights(3)).input[0, 0]) == (2, 2)
     assert early.is_out_of_patience()
 
 

@@ -308,7 +308,8 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
 
     As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
     frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
-    node. Words that WordNet lacks have a Huffman tree of their own. `</s>` is always included.
+    node; Morin & Bengio clustered them by data instead. Words that WordNet lacks have a Huffman tree of their own.
+    `</s>` is always included.
     """
     module("commands.tree").tree(words, wordnet, output, force, quiet)
 

@@ -23,6 +23,7 @@ from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
     Line,
     baseline,
+    cpu_seconds,
     epochs_of,
     factor,
     lines,
@@ -99,11 +100,6 @@ def best(results: list[Result]) -> list[Result]:
         for name, line in chosen.items()
         for r in line.results
     ]
-
-
-def cpu_seconds(r: Result) -> float:
-    """Return the CPU seconds that training took."""
-    return float(r["words_per_second"] * r["seconds"]["training"] / r["words_per_cpu_second"])
 
 
 def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:

@@ -308,7 +308,8 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
 
     As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
     frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
-    node. Words that WordNet lacks have a Huffman tree of their own. `</s>` is always included.
+    node; Morin & Bengio clustered them by data instead. Words that WordNet lacks have a Huffman tree of their own.
+    `</s>` is always included.
     """
     module("commands.tree").tree(words, wordnet, output, force, quiet)
 
@@ -432,7 +433,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 )
 @click.option(
     "--heldout", required=True, metavar="FILE",
-    help="Text scored after each epoch or, with --seconds, at fractions of that time.",
+    help="Text scored after each epoch or, with --seconds, at fractions of that CPU time.",
 )  # fmt: skip
 @click.option("--test", metavar="FILE", help="Text scored at the end.  [default: that of --heldout]")
 @click.option(
@@ -450,7 +451,7 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 )  # fmt: skip
 @click.option(
     "--tune-seconds", type=Within(Real(0.1, LONGEST_TIME)), default=20, show_default=True,
-    help="Training time for each of these tries, in seconds.",
+    help="CPU seconds of training for each of these tries.",
 )  # fmt: skip
 @click.option(
     "--jobs", "at_once", type=Within(Whole(1, 1024)), default=1, show_default=True, metavar="N",
@@ -464,10 +465,11 @@ def perplexity(model: str, heldout: tuple[str, ...], **options: Any) -> None:
 def compare(corpus: tuple[str, ...], **values: Any) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
-    The table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. Only
-    training is limited by --seconds, not compilation and scoring. The files table.md, table.csv, compare.json and
-    curves.png in DIR have all figures, such as log Z, scores of the vectors, size and memory. The picture, curves.png,
-    needs w2vtrain[plot].
+    --seconds are CPU seconds of training, summed over threads, so that other programs on the machine take nothing from
+    an objective. Compilation and scoring do not count; how long scoring will take is announced before it begins. The
+    table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files
+    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
+    and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     flags = given(values, COMPARING)
     module("commands.compare").compare(corpus, flags, **values)

@@ -91,8 +91,8 @@ class Settings:
     epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
     seconds: float | None = setting(
         None, Real(0.0, LONGEST_TIME),
-        "Stop after this many seconds of training unless --epochs is reached first; the learning rate follows"
-        " whichever is closer to its end.",
+        "Stop after this many seconds of training (for `compare`, CPU seconds of all threads) unless --epochs is"
+        " reached first; the learning rate follows whichever is closer to its end.",
     )  # fmt: skip
     patience: int | None = setting(
         None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."

@@ -3,6 +3,7 @@
 The bar of the command line is in commands/console.py.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +11,11 @@ from typing import Any
 
 from w2vtrain.engines.schedule import Progress
 from w2vtrain.training.events import Events
+
+
+def loss_text(loss: float | None) -> str:
+    """Return a mean loss as text; None and NaN mean that there was no example."""
+    return "no example" if loss is None or math.isnan(loss) else f"loss {loss:.4f}"
 
 
 @contextmanager
@@ -38,8 +44,8 @@ def progress_bar(events: Events) -> Iterator[Events]:
 
     def training(at: Progress) -> None:
         events.training(at)
-        loss = at.loss / max(1, at.examples)
-        draw("training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, loss {loss:.4f}")
+        loss = loss_text(at.loss / at.examples if at.examples else None)
+        draw("training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}")
 
     try:
         yield replace(events, reading=reading, training=training)

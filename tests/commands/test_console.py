@@ -1,6 +1,7 @@
 """The output of a run: a bar on a terminal, plain lines elsewhere, JSON in its log."""
 
 import json
+import math
 import os
 import re
 import struct
@@ -13,7 +14,7 @@ from signaled import shown_on
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval, duration, json_lines
-from w2vtrain.engines.schedule import Progress
+from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.errors import OutputError, WriteError
 
 
@@ -119,3 +120,14 @@ def test_a_terminal_gets_a_bar_with_all_figures():
     assert re.search(pattern, bars[-1]), bars
     assert all(len(frame) <= 110 for frame in bars)
     assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed
+
+
+def test_an_epoch_without_an_example_has_no_loss(capsys, tmp_path):
+    with log_to(tmp_path / "log") as log:
+        run = Console(every=0, log=log)
+        run.events().training(progress(500, loss=0.0, examples=0))
+        run.events().epoch(Epoch(1, math.nan, 0, 500, 9.0), None)
+    line, end = capsys.readouterr().err.splitlines()
+    assert "  no example  ETA" in line
+    assert end == "epoch 1 done, 9.0 s: no example"
+    assert [json.loads(line)["loss"] for line in (tmp_path / "log").read_text().splitlines()] == [None, None]

@@ -6,10 +6,12 @@ import json
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 from click.testing import CliRunner
 from snippets import fake_word2vec
@@ -20,7 +22,7 @@ from w2vtrain.evaluation import sweep
 from w2vtrain.evaluation.bench import side_by_side
 from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.systems import SYSTEMS, Job, arguments, child
+from w2vtrain.evaluation.systems import SYSTEMS, Job, arguments
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +205,23 @@ def test_a_program_that_fails_ends_the_benchmark_in_one_line(corpus, tmp_path, c
     assert "Traceback" not in said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs executable scripts and signals")
+def test_no_job_outlives_the_command(corpus, tmp_path):
+    """The job is a program that waits, which a process of the benchmark has started."""
+    program = tmp_path / "word2vec"
+    program.write_text(f"#!{sys.executable}\nimport os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n")
+    program.chmod(0o755)
+    code = "from w2vtrain.evaluation.measure import measure; from w2vtrain.evaluation.systems import Job; measure("
+    code += f"Job('word2vec.c', 'skipgram', 'neg', {str(corpus)!r}, threads=1, program={str(program)!r}))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as parent:
+        above = psutil.Process(parent.pid)
+        while len(jobs := above.children(recursive=True)) < 2:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        parent.kill()
+    assert psutil.wait_procs(jobs, 60)[1] == [], "jobs go on"
+
+
 def test_a_job_of_another_system_does_not_load_our_kernels():
     """Their memory would count as that system's."""
     code = "import sys, w2vtrain.evaluation.systems; print(sorted({'numba', 'llvmlite', 'scipy'} & set(sys.modules)))"
@@ -266,17 +285,15 @@ def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured
     assert ".png" in said
 
 
-def in_this_process(command, **_):
+def in_this_process(function, task, folder):
     """Run a job in this process; another test covers separate processes."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        child(*command[3:])
-    return subprocess.CompletedProcess(command, 0, printed.getvalue())
+        function(task)
+    return 0, printed.getvalue().encode()
 
 
 def test_a_sweep_prints_a_table_and_draws_a_picture(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "w2vtrain.evaluation.measure.subprocess", SimpleNamespace(run=in_this_process, PIPE=subprocess.PIPE)
-    )
+    monkeypatch.setattr("w2vtrain.evaluation.measure.run_child", in_this_process)
     monkeypatch.setattr(sweep, "AXES", {"vector_size": (16, 48), "max_vocab": (5, 20), "threads": (1,)})
     done = run(
         corpus,

@@ -84,7 +84,7 @@ def found(job, perplexity=100.0):
 def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatch):
     trained, said = [], []
 
-    def train(job):
+    def train(job, say):
         trained.append(job.name)
         if len(trained) == 3:
             raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
 
 
 def test_results_of_an_older_version_are_reused(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", found)
+    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job))
     before = compare.train_all(comparison(tmp_path), lambda _: None)
     for path in (tmp_path / "runs").iterdir():
         result = json.loads(path.read_text())
@@ -138,7 +138,7 @@ def test_a_contender_may_have_its_own_architecture(tmp_path):
 def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job):
+    def train(job, say):
         trained.append((job.name, job.settings["seconds"]))
         return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
 
@@ -165,7 +165,7 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
 def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
     together, said = threading.Barrier(2, timeout=60), []
 
-    def train(job):
+    def train(job, say):
         together.wait()  # raises BrokenBarrierError unless two jobs run at the same time
         return found(job, 100.0 + job.settings["seed"])
 
@@ -180,7 +180,7 @@ def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
 def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
     begun, first = [], threading.Event()
 
-    def train(job):
+    def train(job, say):
         begun.append(job.name)
         if job.name == "neg seed 1":
             first.set()
@@ -204,7 +204,7 @@ def test_a_rate_that_is_given_twice_is_tried_once(tmp_path):
 def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job):
+    def train(job, say):
         rate = job.settings["alpha"]
         trained.append((job.name, rate, job.settings["min_alpha"]))
         if not job.brief and rate > 0.06:
@@ -226,7 +226,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
 
 
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
-    def train(job):
+    def train(job, say):
         if job.settings["objective"] == "neg":
             return {"failed": "training diverged", "exit_code": 76}
         return found(job)
@@ -243,7 +243,7 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
 
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
-    def train(job):
+    def train(job, say):
         failed = job.settings["objective"] == "neg" and job.settings["seed"] == 2
         return {"failed": "training diverged", "exit_code": 76} if failed else found(job)
 
@@ -266,7 +266,7 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds):
-    monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 1234.5 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job, 1234.5 * job.settings["seed"]))
     long = "softmax, infrequent-norm(likelihood=full, alpha=0.04), nce(negative=25, ns_exponent=0.75, alpha=0.1)"
     results = compare.train_all(comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
     text = report.plain(results)
@@ -333,7 +333,7 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
     seconds = [point["seconds"] for point in points]
     assert 2 <= len(points) <= len(trial.FRACTIONS) + 1
     assert seconds == sorted(seconds)
-    assert seconds[-1] == timed["seconds"]["training"]
+    assert seconds[-1] == pytest.approx(report.cpu_seconds(timed))
     assert points[-1]["perplexity"] == timed["test"]["perplexity"]
     assert points[0]["perplexity"] != points[-1]["perplexity"]
 
@@ -372,7 +372,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
 
 def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda job: found(job, 100.0 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job, 100.0 * job.settings["seed"]))
     results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
     head, softmax, neg = report.table(results)
     line = dict(zip(head, neg, strict=True))
@@ -449,7 +449,71 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
     time.sleep(0.5)  # whether it trains or still imports modules makes no difference
     os.killpg(process.pid, signal.SIGINT)
     out, said = process.communicate(timeout=60)
-    assert (process.returncode, out, said) == (130, "", "w2vtrain: error: interrupted\n")
+    assert (process.returncode, out, said.splitlines()[-1]) == (130, "", "w2vtrain: error: interrupted")
+    assert "Traceback" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_no_trial_outlives_the_command(tmp_path, name):
+    about = job(tmp_path, "softmax")
+    command = [
+        sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
+        "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", "2", "--threads", "1",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        estimates = [process.stderr.readline(), process.stderr.readline()]  # both trials train now
+        assert all("scoring will take about" in line for line in estimates)
+        trials = psutil.Process(process.pid).children()
+        assert len(trials) == 2
+        process.send_signal(getattr(signal, name))
+        process.wait(60)
+    assert psutil.wait_procs(trials, 60)[1] == [], "trials go on"
+
+
+@pytest.mark.parametrize(
+    ("more", "announced"), [({"seconds": 0.3, "epochs": 1000}, 1), ({"epochs": 2}, 1), ({"brief": True}, 0)]
+)
+def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, monkeypatch, more, announced):
+    brief = more.pop("brief", False)
+    found, told = replace(job(tmp_path, "hs", **more), brief=brief), []
+    monkeypatch.setattr(trial.Curve, "add", lambda curve, perplexity: told.append("point"))
+    trial.train(found, lambda seconds: told.append(seconds > 0))
+    assert told[:announced] == [True] * announced
+    assert set(told[announced:]) == {"point"}
+
+
+def test_results_whose_seconds_were_wall_clock_time_are_not_reused(tmp_path, monkeypatch):
+    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job))
+    asked = comparison(tmp_path, settings=Settings(threads=1, seconds=5.0))
+    compare.train_all(asked, lambda _: None)
+    for path in (tmp_path / "runs").iterdir():
+        result = json.loads(path.read_text())
+        del result["job"]["clock"]
+        path.write_text(json.dumps(result))
+    with pytest.raises(ConfigError, match="belongs to another comparison"):
+        compare.train_all(asked, lambda _: None)
+
+
+def took(cpu, wall, threads=2):
+    """Return a result with these times of training."""
+    about = {"test": {}, "job": {"settings": {"threads": threads}}, "seconds": {"training": wall}}
+    return {**about, "words_per_second": 1000 / wall, "words_per_cpu_second": 1000 / cpu if cpu else None}
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ([took(19.0, 10.0)], None),
+        ([took(0.1, 0.2)], None),  # threads start and end
+        ([{"failed": "diverged"}, took(0, 0.1)], None),
+        ([took(10.0, 10.0)], "training got only 50% of the CPU time"),
+        ([took(19.0, 10.0), took(12.0, 10.0), took(5.0, 10.0, 1)], "2 of 3 runs got only 50% or more of the CPU time"),
+    ],
+)
+def test_training_that_gets_too_little_cpu_time_is_reported(results, message):
+    said = report.busy(results)
+    assert said is None if message is None else f"the machine was busy: {message}" in said
 
 
 def test_a_range_of_negative_figures_has_no_double_minus():

@@ -10,7 +10,7 @@ import pytest
 from reference import first_lines
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.schedule import Epoch, Weights
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
@@ -28,9 +28,13 @@ def stopping(patience=None, epochs=9):
     return EarlyStopping(None, Settings(patience=patience, epochs=epochs), None, Events())
 
 
+def learned_in(epoch, examples=7):
+    return Epoch(epoch, 1.0, examples, 10, 1.0)
+
+
 def finish(early, *perplexities):
     for epoch, perplexity in enumerate(perplexities, early.finished + 1):
-        early.finish(epoch, SimpleNamespace(perplexity=perplexity), weights(epoch))
+        early.finish(learned_in(epoch), SimpleNamespace(perplexity=perplexity), weights(epoch))
 
 
 def test_patience_counts_the_epochs_since_the_best_one():
@@ -51,17 +55,28 @@ def test_training_does_not_stop_early_without_patience_or_held_out_text():
     finish(early, 1.0, 2.0, 3.0)
     assert not early.is_out_of_patience()
     early = stopping(patience=1)
-    early.finish(1, None, weights(1))
+    early.finish(learned_in(1), None, weights(1))
     assert (early.finished, early.is_out_of_patience(), early.best, early.best_epoch()) == (1, False, None, None)
+
+
+def test_an_epoch_without_an_example_is_never_the_best():
+    early = stopping(patience=1)
+    early.finish(learned_in(1, 0), SimpleNamespace(perplexity=3.0), weights(1))
+    assert not early.is_out_of_patience(), "nothing has been learned yet"
+    finish(early, math.inf)
+    assert (early.finished - early.waited, early.chosen(weights(2)).input[0, 0]) == (2, 2)
+    early.finish(learned_in(3, 0), SimpleNamespace(perplexity=2.0), weights(3))
+    assert (early.finished - early.waited, early.chosen(weights(3)).input[0, 0]) == (2, 2)
+    assert early.is_out_of_patience()
 
 
 def test_the_best_weights_are_copied_except_after_the_last_epoch():
     early, learned = stopping(epochs=2), weights(1)
-    early.finish(1, SimpleNamespace(perplexity=3.0), learned)
+    early.finish(learned_in(1), SimpleNamespace(perplexity=3.0), learned)
     for array in (learned().input, learned().output, learned().arrays["bias"]):
         array[:] = 7
     assert (early.best.input[0, 0], early.best.output[0, 0], early.best.arrays["bias"][0]) == (1, -1, 1)
-    early.finish(2, SimpleNamespace(perplexity=2.0), learned)
+    early.finish(learned_in(2), SimpleNamespace(perplexity=2.0), learned)
     assert early.best is None
     assert early.chosen(learned) is learned()
 

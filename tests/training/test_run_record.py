@@ -2,11 +2,12 @@
 
 import ctypes
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from w2vtrain.engines import schedule
 from w2vtrain.engines.schedule import Epoch, State, bounded
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, early_stopping
@@ -400,3 +402,30 @@ def test_corpus_without_examples_raises_in_the_python_api_too(folder):
     settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):
         fit(Inputs([str(folder / "text.txt")]), settings)
+
+
+def test_an_epoch_in_which_every_window_is_empty_has_no_loss_and_is_never_the_best(tmp_path):
+    """Subsampling keeps both words of a line in few epochs."""
+    text = tmp_path / "text.txt"
+    text.write_text("a b\na b\na b\n")
+    settings, _ = effective(Settings(vector_size=4, min_count=1, sample=0.01, epochs=30, threads=1))
+    epochs, states = [], []
+    found = Inputs([str(text)], [str(text)])
+    model = fit(found, settings, events=Events(epoch=lambda epoch, _: epochs.append(epoch)))
+    losses = [epoch.loss for epoch in epochs]
+    assert [math.isnan(loss) for loss in losses] == [epoch.examples == 0 for epoch in epochs]
+    assert 0 < sum(map(math.isnan, losses)) < 30
+    assert not math.isnan(losses[model.record["best_epoch"] - 1])
+    state = State(epoch=30, epochs=tuple(epochs))
+    for kept in (json_text(asdict(state)), json.dumps(asdict(state))):
+        states.append(State.read(json.loads(kept)))
+    assert [repr(epoch) for epoch in states[0].epochs] == [repr(epoch) for epoch in states[1].epochs]
+    assert repr(states[0]) == repr(state)
+
+
+@pytest.mark.parametrize(("loss", "examples"), [(None, 3), (math.nan, 3), (math.inf, 0), ("x", 0)])
+def test_a_missing_or_invalid_loss_of_an_epoch_is_refused(loss, examples):
+    facts = asdict(State(epoch=1, epochs=(Epoch(1, 1.0, 3, 10, 1.0),)))
+    facts["epochs"] = [{**facts["epochs"][0], "loss": loss, "examples": examples}]
+    with pytest.raises(ValueError, match="loss"):
+        State.read(facts)

@@ -14,7 +14,7 @@ from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.evaluation.compare import Comparison, train_all, write_reports
 from w2vtrain.evaluation.contenders import contenders
 from w2vtrain.evaluation.figures import INSTALL, can_draw
-from w2vtrain.evaluation.report import plain, unreliable
+from w2vtrain.evaluation.report import busy, plain, unreliable
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
@@ -56,5 +56,5 @@ def compare(
     results = train_all(comparison, lambda text: echo(text, err=True))
     write_reports(folder, results)
     echo(plain(results), end="")
-    if warning := unreliable(results):
+    for warning in filter(None, (busy(results), unreliable(results))):
         echo(f"warning: {warning}", err=True)

@@ -17,6 +17,7 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.progress_bar import loss_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import versions
@@ -111,9 +112,9 @@ class Interval:
         """Add the loss and the examples of an event."""
         self.loss, self.examples = self.loss + at.loss, self.examples + at.examples
 
-    def mean(self) -> float:
-        """Return the mean loss per example since the last call."""
-        mean = self.loss / max(1, self.examples)
+    def mean(self) -> float | None:
+        """Return the mean loss per example since the last call, or None if there was no example."""
+        mean = self.loss / self.examples if self.examples else None
         self.loss, self.examples = 0.0, 0
         return mean
 
@@ -275,14 +276,14 @@ class Console:
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
-        loss = self.shown.mean()
+        loss = loss_text(self.shown.mean())
         if self.terminal:
-            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, loss {loss:.4f}"
+            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}"
             self._draw(at.words, at.total_words, " words", text)
         else:
             self.say(
                 f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  loss {loss:.4f}  ETA {duration(left)}{self.note()[0]}"
+                f"  {loss}  ETA {duration(left)}{self.note()[0]}"
             )
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
@@ -290,7 +291,7 @@ class Console:
         found = {"heldout": asdict(heldout)} if heldout else {}
         self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)
         if heldout or epoch.seconds >= LONG_EPOCH:
-            self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: loss {epoch.loss:.4f}{score}")
+            self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: {loss_text(epoch.loss)}{score}")
 
     def _resumed(self, state: State) -> None:
         self.resumed = True
@@ -310,7 +311,8 @@ class Console:
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
-        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in _ends(record["epochs"]))
+        ends = _ends([epoch for epoch in record["epochs"] if epoch["examples"]])
+        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in ends)
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")

@@ -18,6 +18,7 @@ from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.objectives.hs import Hierarchical
+from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -199,8 +200,9 @@ class Learner:
     def on_epoch(self, epoch: Epoch, _: object) -> None:
         """Call the callbacks at the end of an epoch and before the next one."""
         logger.info(
-            "EPOCH %d: %d words in %.1f s, %.0f words/s, mean loss %.4f",
-            self.done + epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9), epoch.loss,
+            "EPOCH %d: %d words in %.1f s, %.0f words/s, %s",
+            self.done + epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9),
+            loss_text(epoch.loss),
         )  # fmt: skip
         self.model.min_alpha_yet_reached = self.alpha
         if self.callbacks:

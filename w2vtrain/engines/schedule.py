@@ -3,6 +3,7 @@
 Nothing here trains.
 """
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,8 +67,9 @@ class Progress:
 class Epoch:
     """The record of one epoch.
 
-    epoch: counted from 1; loss: the mean per example, in float64; words: the words of the text that were processed,
-    before subsampling; seconds: the training time, without the scoring of held-out text.
+    epoch: counted from 1; loss: the mean per example, in float64, or NaN (null in JSON) if there was no example, as if
+    subsampling dropped every word; words: the words of the text that were processed, before subsampling; seconds: the
+    training time, without the scoring of held-out text.
     """
 
     epoch: int
@@ -103,7 +105,7 @@ class State:
     @classmethod
     def read(cls, facts: Any) -> "State":
         """Return the state described by parsed JSON. Raise KeyError, TypeError or ValueError if it describes none."""
-        epochs = tuple(_checked(Epoch, epoch) for epoch in facts["epochs"])
+        epochs = tuple(map(_epoch, facts["epochs"]))
         return replace(_checked(cls, {**facts, "epochs": ()}), epochs=epochs)
 
     def after(self, epoch: Epoch) -> "State":
@@ -117,6 +119,13 @@ class State:
             cpu=self.cpu,
             timed=self.timed,
         )
+
+
+def _epoch(facts: Mapping[str, Any]) -> Epoch:
+    """Return the record of an epoch; its loss may be missing if there was no example."""
+    is_empty = facts["examples"] == 0 and (facts["loss"] is None or facts["loss"] != facts["loss"])
+    found = _checked(Epoch, {**facts, "loss": 0.0} if is_empty else facts)
+    return replace(found, loss=math.nan) if is_empty else found
 
 
 def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:

@@ -6,9 +6,6 @@ resume. report.py turns the results into tables and plots.
 
 import json
 import math
-import os
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +21,8 @@ from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.figures import can_draw
-from w2vtrain.evaluation.trial import Job
+from w2vtrain.evaluation.trial import Job, child
+from w2vtrain.system.children import run_child
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
@@ -45,9 +43,10 @@ R = TypeVar("R")
 class Comparison:
     """The contenders, the texts and the settings of a comparison.
 
-    heldout: text scored after each epoch, or at fractions of a time limit; test: text scored at the end, by default
-    that of heldout; rates: learning rates to try for each contender that sets none, such as "0.05" or, as a multiple of
-    the contender's default, "2x"; tune_seconds: duration of each try.
+    settings: whose `seconds`, if any, are CPU seconds of training; heldout: text scored after each epoch, or at
+    fractions of a time limit; test: text scored at the end, by default that of heldout; rates: learning rates to try
+    for each contender that sets none, such as "0.05" or, as a multiple of the contender's default, "2x"; tune_seconds:
+    CPU seconds of each try.
     """
 
     sources: Sequence[str]
@@ -205,7 +204,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
         if not complete(kept):
             raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
         return kept
-    found = {"job": asdict(job), **_train_apart(job)}
+    found = {"job": asdict(job), **_train_apart(job, lambda text: say(f"{number}{job.name}: {text}"))}
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
         file.write(json_text(found, indent=True).encode() + b"\n")
@@ -216,7 +215,8 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
 def complete(found: dict[str, Any]) -> bool:
     """Return whether a result has every figure that the tables and the plot need."""
     try:
-        report.table([found]), report.plain([found]), report.comma_separated([found]), report.unreliable([found])
+        report.table([found]), report.plain([found]), report.comma_separated([found])
+        report.unreliable([found]), report.busy([found])
         curves([found]), title([found])
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return False
@@ -224,9 +224,10 @@ def complete(found: dict[str, Any]) -> bool:
 
 
 def _described(found: dict[str, Any]) -> str:
-    """Return the perplexity of a result and the seconds of each phase: only training is under the budget."""
+    """Return the perplexity of a result, the seconds of each phase and a warning if the machine was busy."""
     phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in found["seconds"].items())
-    return f"perplexity {_perplexity(found):,.2f}; {phases}"
+    text = f"perplexity {_perplexity(found):,.2f}; {phases}; {report.cpu_seconds(found):.1f} CPU s of training"
+    return f"{text}; {warning}" if (warning := report.busy([found])) else text
 
 
 def _job_of(kept: dict[str, Any]) -> Any:
@@ -234,20 +235,23 @@ def _job_of(kept: dict[str, Any]) -> Any:
     job = kept.get("job")
     if not isinstance(job, dict) or not isinstance(job.get("settings"), dict):
         return job
-    return {"brief": False, **job, "settings": translated(job["settings"])}
+    clock = "cpu" if job["settings"].get("seconds") is None else "wall"
+    return {"brief": False, "clock": clock, **job, "settings": translated(job["settings"])}
 
 
-def _train_apart(job: Job) -> dict[str, Any]:
-    # Ctrl-C in a terminal also reaches the new process. It must end without a traceback, and then deletes no files.
-    quiet = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"
-    command = [sys.executable, "-c", f"{quiet}; from w2vtrain.evaluation.trial import child; child()"]
-    with tempfile.TemporaryDirectory() as folder:
-        environment, data = {**os.environ, "TMPDIR": folder}, json_text(asdict(job)).encode()
-        done = subprocess.run(command, input=data, stdout=subprocess.PIPE, env=environment, check=False)
+def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
+    """Train in a new process; return the result. say: is called with the estimate of the time of scoring."""
+
+    def heard(line: bytes) -> None:
+        if line.startswith(b'{"event":'):
+            say(f"scoring will take about {json.loads(line)['seconds']:,.1f} s")
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        code, last = run_child(child, json_text(asdict(job)).encode(), folder, heard)
     try:
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        raise ConfigError(f"{job.name}: the process exited with code {done.returncode} and no result") from None
+        found: dict[str, Any] = json.loads(last)
+    except ValueError:
+        raise ConfigError(f"{job.name}: the process exited with code {code} and no result") from None
     if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found

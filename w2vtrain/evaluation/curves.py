@@ -1,4 +1,4 @@
-"""Plot the curves of a comparison: held-out perplexity against time. Nothing is measured here."""
+"""Plot the curves of a comparison: held-out perplexity against CPU time. Nothing is measured here."""
 
 import statistics
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ GAP = 0.028
 
 
 def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
-    """Return (name, seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
+    """Return (name, CPU seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
     found = []
     for line in lines(results):
         points = [[p for p in r["curve"] if p["perplexity"] is not None] for r in line.results]  # JSON has no infinity
@@ -37,7 +37,7 @@ def title(results: Results) -> str:
     job, first = done[0]["job"], done[0]
     budgets = {(r["job"]["settings"]["seconds"], r["job"]["settings"]["epochs"]) for r in done}
     seconds, epochs = budgets.pop()
-    budget = f"{seconds:g} seconds" if seconds is not None else f"{epochs:,} epochs"
+    budget = f"{seconds:g} CPU seconds" if seconds is not None else f"{epochs:,} epochs"
     seeds = len({r["job"]["settings"]["seed"] for r in done})
     parts = [
         f"{Path(job['sources'][0]).name}: {first['corpus_words']:,} words, vocabulary {first['vocabulary']:,}",
@@ -66,8 +66,8 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def picture(results: Results, path: Path) -> None:
-    """Plot held-out perplexity against seconds of training; the suffix of `path` selects the format."""
-    draw(curves(results), title(results), "seconds of training", path)
+    """Plot held-out perplexity against CPU seconds of training; the suffix of `path` selects the format."""
+    draw(curves(results), title(results), "CPU seconds of training", path)
 
 
 def draw(found: Sequence[tuple[str, list[float], list[float]]], heading: str, xlabel: str, path: Path) -> None:

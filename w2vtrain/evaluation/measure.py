@@ -6,8 +6,6 @@ bench.py and sweep.py choose what to measure.
 
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,8 +14,9 @@ from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation.coherence import FAR, round_trip
-from w2vtrain.evaluation.systems import Job
+from w2vtrain.evaluation.systems import Job, child
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.system.children import run_child
 from w2vtrain.system.machine import automatic_threads
 
 
@@ -94,18 +93,16 @@ class Measurement:
 
 def measure(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Measurement:
     """Run a job in its own process and score its vectors. Raise ConfigError if the training fails."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         output = str(Path(folder) / "vectors.txt")
-        code = "import sys; from w2vtrain.evaluation.systems import child; child(*sys.argv[1:])"
-        command = [sys.executable, "-c", code, json.dumps(asdict(job)), output]
         before = _round_trip(job)
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        code, last = run_child(child, json.dumps([asdict(job), output]).encode(), folder)
         after = _round_trip(job)
-        if done.returncode:
+        if code:
             raise ConfigError(
                 f"{job.system} could not train {job.architecture} with {job.objective}: see its message above"
             )
-        result = json.loads(done.stdout.splitlines()[-1])
+        result = json.loads(last)
         scores = evaluate(output, questions, pairs)
     (cpu, wall), whole = result["training"], result["whole"]
     times = cpu, wall, whole[0], whole[1]

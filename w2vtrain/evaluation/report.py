@@ -16,6 +16,10 @@ Figure = Callable[[dict[str, Any]], float | None]
 AGREE, DRIFT = 0.1, 0.25
 """The largest relative difference in speed that scorers with the same work should have: AGREE if they take turns in one
 process, DRIFT if they run in different processes, one after the other."""
+GRANTED = 0.85
+"""The smallest share of the CPU time which the threads of training could use that they should get."""
+SHORT = 0.5
+"""Seconds that threads may lose at their start and end, however short training is."""
 COLUMNS = 80
 """Width of the table for a terminal."""
 
@@ -94,6 +98,28 @@ def epochs_of(r: dict[str, Any]) -> float:
     return float(r["words_per_second"] * r["seconds"]["training"] / max(1, r["corpus_words"]))
 
 
+def cpu_seconds(r: dict[str, Any]) -> float:
+    """Return the CPU seconds that training took, of all threads; 0 if it was too short for the system's clock."""
+    speed = r["words_per_cpu_second"]
+    return float(r["words_per_second"] * r["seconds"]["training"] / speed) if speed else 0.0
+
+
+def busy(results: Results) -> str | None:
+    """Return a warning if training got too little CPU time: something else used the machine."""
+    runs = [
+        (cpu_seconds(r), r["seconds"]["training"] * int(r["job"]["settings"]["threads"]))
+        for r in results if "test" in r and r["words_per_cpu_second"]
+    ]  # fmt: skip
+    slow = [used / could for used, could in runs if used < GRANTED * could - SHORT]
+    if not slow:
+        return None
+    what = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"
+    return (
+        f"the machine was busy: {what} got only {min(slow):.0%}{' or more' if len(slow) > 1 else ''} of the CPU time"
+        " that the threads could use, so words/s is too low; CPU seconds and their ratios count"
+    )
+
+
 def unreliable(results: Results) -> str | None:
     """Return a warning if scorers that do the same work differ in speed: something else used the machine."""
     done = [r for r in results if "test" in r]
@@ -113,12 +139,12 @@ def unreliable(results: Results) -> str | None:
 def table(results: Results) -> list[list[str]]:
     """Return the header and one row per contender.
 
-    Speeds are per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
+    "words/s" is per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
     """
     found = lines(results)
     base = baseline(found)
     scores = sorted({name for r in results for name in r.get("scores", {})})
-    head = ["objective", "alpha", "epochs", "seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
+    head = ["objective", "alpha", "epochs", "CPU seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
     head += ["unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
     return [head, *[_cells(line, base, scores) for line in found]]
 
@@ -130,7 +156,7 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         line.name,
         line.text(lambda r: r["job"]["settings"]["alpha"], 3),
         ranged(line.values(epochs_of), "{:.3g}".format),
-        line.text(lambda r: r["seconds"]["training"]),
+        line.text(cpu_seconds),
         line.text(lambda r: r["words_per_second"], 0),
         ranged(training_ratios(line, base), factor, statistics.median),
         line.text(lambda r: r["scoring"]["per_second"], 0),
@@ -197,7 +223,7 @@ def comma_separated(results: Results) -> str:
     scores = sorted({name for r in results for name in r.get("scores", {})})
     names = ["words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes"]
     test = ["perplexity", "unnormalized", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
-    measured = ["epochs", "seconds", "scored_per_cpu_second", "scoring_ratio", *names, *test, *scores]
+    measured = ["epochs", "seconds", "cpu_seconds", "scored_per_cpu_second", "scoring_ratio", *names, *test, *scores]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["objective", "seed", "alpha", *measured, "failed"])
     for r in results:
@@ -207,7 +233,8 @@ def comma_separated(results: Results) -> str:
             writer.writerow([*first, *[""] * len(measured), r["failed"]])
             continue
         scoring = r["scoring"]
-        values = [epochs_of(r), r["seconds"]["training"], scoring["per_second"], statistics.median(scoring["ratios"])]
+        times = [r["seconds"]["training"], cpu_seconds(r)]
+        values = [epochs_of(r), *times, scoring["per_second"], statistics.median(scoring["ratios"])]
         found = [*[r[key] for key in names], *[r["test"][key] for key in test]]
         writer.writerow([*first, *values, *found, *[r["scores"].get(key, "") for key in scores], ""])
     return out.getvalue()

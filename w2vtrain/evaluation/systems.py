@@ -163,7 +163,7 @@ def _train_program(job: Job, output: str) -> dict[str, Any]:
     Training time is measured from the first report of progress to the last, and scaled to the whole training.
     """
     command = [str(job.program), *arguments(job, output)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         count, points = _watched(process)
     if process.returncode:
         raise ConfigError(f"{job.program}: exit code {process.returncode}")
@@ -234,12 +234,13 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
 }
 
 
-def child(text: str, output: str) -> None:
+def child(task: bytes) -> None:
     """Run one job in this process and write its measurements as JSON to the last line of stdout.
 
-    An error is one line on stderr and an exit code.
+    task: the job, and the file for its vectors, as JSON. An error is one line on stderr and an exit code.
     """
-    job = Job(**json.loads(text))
+    about, output = json.loads(task)
+    job = Job(**about)
     if job.system not in PROGRAMS:  # imports are not part of the measurement
         importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))
     clock = Clock()

@@ -1,6 +1,6 @@
 """Train one contender of a comparison and score it, in its own process, so that its peak memory can be measured.
 
-compare.py decides what is trained and keeps the results.
+compare.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py.
 """
 
 import json
@@ -8,6 +8,8 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,18 +18,20 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Progress, Text
+from w2vtrain.engines.schedule import Epoch, Text, bounded
 from w2vtrain.errors import W2VError
+from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
+from w2vtrain.training.fit import Execution, fit
 from w2vtrain.training.fit import perplexity as measure
 from w2vtrain.training.inputs import Inputs, heldout_text
-from w2vtrain.training.perplexity import paces, score
+from w2vtrain.training.perplexity import PerplexityScore, paces, score
 from w2vtrain.training.predictor import Predictor, model_predictor
+from w2vtrain.training.units import Interrupted, Watch
 
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
@@ -38,7 +42,8 @@ class Job:
     """One training run, as passed to its process.
 
     settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
-    brief: True if only the perplexity at the end matters, as when learning rates are tried.
+    brief: True if only the perplexity at the end matters, as when learning rates are tried; clock: what `seconds` in
+    the settings count, "cpu", or "wall" in results of earlier versions.
     """
 
     name: str
@@ -49,74 +54,109 @@ class Job:
     questions: str | None = None
     pairs: list[str] = field(default_factory=list)
     brief: bool = False
+    clock: str = "cpu"
 
 
-def child() -> None:
-    """Train and score one job, read from standard input; write the result to standard output as one line of JSON."""
-    job = Job(**json.load(sys.stdin.buffer))
+def child(task: bytes) -> None:
+    """Train and score a job, given as JSON; write the events and the result to standard output as lines of JSON.
+
+    The only event is {"event": "scoring", "seconds": what all scoring of the run will take}.
+    """
+    job = Job(**json.loads(task))
     try:
-        found = train(job)
+        found = train(job, lambda seconds: _write({"event": "scoring", "seconds": seconds}))
     except W2VError as error:
         found = {"failed": str(error), "exit_code": error.exit_code}
+    _write(found)
+
+
+def _write(found: dict[str, Any]) -> None:
     sys.stdout.buffer.write(json_text(found).encode() + b"\n")  # UTF-8 in every locale
+    sys.stdout.buffer.flush()
 
 
 class Curve:
     """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.probe.Probe.
 
-    Without a time limit it scores nothing, because `fit` scores held-out text after each epoch.
+    Without a time limit it scores nothing, because `fit` scores held-out text after each epoch. Before the first
+    scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.
 
-    text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"} at each fraction, with the
-    seconds of training so far; spent: seconds of scoring.
+    text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"}, with the CPU seconds of
+    training so far; spent: seconds of scoring.
     """
 
     text: Text
 
-    def __init__(self, settings: Settings, job: Job) -> None:
-        self.settings, self.heldout = settings, job.heldout
+    def __init__(self, settings: Settings, job: Job, announce: Callable[[float], None]) -> None:
+        self.settings, self.job, self.announce = settings, job, announce
         limit = None if job.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
-        self.seconds, self.spent = 0.0, 0.0
-        self.points: list[dict[str, float]] = []
+        self.estimated, self.spent, self.budget = job.brief, 0.0, CpuBudget()
+        self.points: Sequence[dict[str, float]] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text."""
-        self.text = heldout_text([self.heldout], self.settings, ids.vocabulary)[0]
+        self.text = heldout_text([self.job.heldout], self.settings, ids.vocabulary)[0]
 
-    def follow(self, progress: Progress) -> None:
-        """Note how long training has taken so far."""
-        self.seconds = progress.seconds
+    def add(self, perplexity: float) -> None:
+        """Add a point."""
+        self.points = bounded([*self.points, {"seconds": self.budget.cpu, "perplexity": perplexity}])
+
+    def scored(self, _: Epoch, found: PerplexityScore | None) -> None:
+        """Add a point after an epoch whose held-out text was scored."""
+        if found:
+            self.add(found.perplexity)
 
     def due(self) -> bool:
+        """Return whether the next fraction has passed, or nothing has been estimated yet."""
+        return not self.estimated or self.is_passed()
+
+    def is_passed(self) -> bool:
         """Return whether the next fraction has passed."""
-        return bool(self.coming) and self.seconds >= self.coming[0]
+        return bool(self.coming) and self.budget.cpu >= self.coming[0]
 
     def visit(self, found: Predictor) -> None:
-        """Score the held-out text. Fractions that passed together make one point."""
-        self.coming = [moment for moment in self.coming if moment > self.seconds]
+        """Estimate the time of scoring, or score the held-out text. Fractions that passed together make one point."""
         started = time.monotonic()
-        value = score(found.scorer, found.layer, found.windows, self.text, int(self.settings.threads)).perplexity
-        self.points.append({"seconds": self.seconds, "perplexity": value})
+        if not self.estimated:
+            self.estimate(found)
+        if self.is_passed():
+            self.coming = [moment for moment in self.coming if moment > self.budget.cpu]
+            self.add(self.score(found, Watch()).perplexity)
         self.spent += time.monotonic() - started
 
-    def finished(self, model: Model, last: float) -> list[dict[str, float]]:
-        """Return all points of a trained model, whose held-out text has the perplexity `last`."""
-        if self.settings.seconds is None:
-            epochs = model.record["epochs"]
-            return [{"seconds": e["elapsed"], "perplexity": e["heldout"]["perplexity"]} for e in epochs]
-        return [*self.points, {"seconds": model.record["seconds"]["training"], "perplexity": last}]
+    def score(self, found: Predictor, watch: Watch) -> PerplexityScore:
+        """Score the held-out text."""
+        return score(found.scorer, found.layer, found.windows, self.text, int(self.settings.threads), watch)
+
+    def estimate(self, found: Predictor) -> None:
+        """Begin to score the held-out text, until the time of the whole text is known."""
+        seconds: list[float] = []
+        with suppress(Interrupted):
+            self.score(found, Watch(on_estimate=seconds.append, stop=lambda: bool(seconds)))
+        self.estimated = True
+        timed, test = self.settings.seconds is not None, self.job.test
+        times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
+        if test:
+            times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
+        self.announce(sum(seconds) * times)
 
 
-def train(job: Job) -> dict[str, Any]:
-    """Train one job in this process; return its measurements and scores."""
+def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
+    """Train one job in this process; return its measurements and scores.
+
+    announce: is called before the first scoring with the seconds that all scoring will take.
+    """
     settings = Settings(**job.settings)
     timed, threads = settings.seconds is not None, int(settings.threads)
-    curve = Curve(settings, job)
-    inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, training=curve.follow)
-    model = fit(inputs, settings, events=events, probe=curve)
+    curve = Curve(settings, job, announce)
+    inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
+    model = fit(inputs, settings, events=events, probe=curve, execution=Execution(train=curve.budget.train))
     started, seconds = time.monotonic(), model.record["seconds"]
     found, coverage = measure(model, [job.test or job.heldout], threads)
-    last = measure(model, [job.heldout], threads)[0] if timed and job.test else found
+    if timed:
+        last = measure(model, [job.heldout], threads)[0] if job.test else found
+        curve.add(last.perplexity)
     names = (
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",
         "versions",
@@ -126,12 +166,12 @@ def train(job: Job) -> dict[str, Any]:
         "vocabulary": len(model.words),
         "corpus_words": model.record["vocabulary"]["words"],
         "width": settings.vector_size + settings.bias,
-        "curve": curve.finished(model, last.perplexity),
+        "curve": list(curve.points),
         "test": {**asdict(found), "coverage": coverage},
         "scoring": scoring(model, curve.text, 1 if job.brief else 7),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
-    seconds["scoring"] = seconds.get("scoring", curve.spent) + time.monotonic() - started
+    seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
     return result
 
 

@@ -44,10 +44,11 @@ def read_cutoffs(cutoffs: str) -> list[int]:
 def choose_cutoffs(counts: np.ndarray) -> list[int]:
     """Return the cut-offs with the lowest cost, or none if a softmax over all words costs less.
 
-    counts (V,): in descending order. As in the paper's Section 4, a product of k rows with B vectors costs c + λ k B.
-    A cluster of k_i words that make up the share p_i of the text then costs c + λ p_i B k_i, and λ B for its row in the
-    head. Costs are in units of λ B, and c / (λ B) is OVERHEAD. Dynamic programming finds the best cut-offs, beginning
-    with the last one.
+    counts (V,): in descending order. A product of k rows with B vectors is assumed to cost c + λ k B. The paper's model
+    of a GPU (Section 4) is max(c + λ k_0 B_0, c + λ k B): its floor, below which fewer rows or vectors cost no less, is
+    left out here. A cluster of k_i words that make up the share p_i of the text costs c + λ p_i B k_i, and λ B for its
+    row in the head; that its rows are narrower is left out, too. Costs are in units of λ B, and c / (λ B) is OVERHEAD.
+    Dynamic programming finds the best cut-offs, beginning with the last one.
     """
     places = np.unique(np.geomspace(1, len(counts), PLACES).astype(np.int64))
     mass = np.cumsum(np.maximum(counts, 0.5))[places - 1]
@@ -128,7 +129,7 @@ class AdaptiveSoftmax(AdaptiveScorer):
     has a softmax of its own over its words. A step computes a cluster only for the examples whose target is in it,
     which are few. The matrix A_i projects h to fewer dimensions, the rarer the words are. All probabilities are exact.
 
-    With biases, every row ends with one, and so does every row of a projection.
+    With biases, every row ends with one, and so does every row of a projection. The paper's projections have none.
 
     cutoffs: the number of words before each cluster, such as 2000,20000. If empty, the cut-offs with the lowest
     estimated cost for the text's word counts; a small vocabulary then has no cluster, which is the softmax. factor:

@@ -19,8 +19,8 @@ def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> 
     chains: for each of V words, the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
 
     Words with a common chain share the nodes of their paths. The children of a node, which are nodes and words, are the
-    leaves of a Huffman tree by their total counts. A node with only one child takes no turn, so no path starts with
-    another. Raise ValueError if there are fewer than two words.
+    leaves of a Huffman tree by their total counts; Morin & Bengio 2005 clustered them by data instead. A node with only
+    one child takes no turn, so no path starts with another. Raise ValueError if there are fewer than two words.
     """
     if len(chains) < 2:
         raise ValueError("a tree needs at least two words")

@@ -61,18 +61,23 @@ class EarlyStopping:
         self.seconds += time.monotonic() - started
         return result
 
-    def finish(self, epoch: int, found: PerplexityScore | None, weights: Callable[[], Weights]) -> None:
-        """Record the score of an epoch. Keep a copy of its weights if it is the best so far and not the last epoch."""
+    def finish(self, epoch: Epoch, found: PerplexityScore | None, weights: Callable[[], Weights]) -> None:
+        """Record the score of an epoch. Keep a copy of its weights if it is the best so far and not the last epoch.
+
+        An epoch without an example is never the best.
+        """
         if found:
+            is_first = self.waited == self.finished  # no epoch before it was the best
             self.waited += 1
-            if found.perplexity < self.lowest or not self.finished:
+            if epoch.examples and (found.perplexity < self.lowest or is_first):
                 self.lowest, self.waited = found.perplexity, 0
-                self.best = _copied(weights()) if epoch < self.settings.epochs else None
-        self.finished = epoch
+                self.best = _copied(weights()) if epoch.epoch < self.settings.epochs else None
+        self.finished = epoch.epoch
 
     def is_out_of_patience(self) -> bool:
-        """Return whether `patience` epochs have passed without improvement."""
-        return self.settings.patience is not None and self.waited >= self.settings.patience
+        """Return whether `patience` epochs have passed without improvement of one that learned something."""
+        patience = self.settings.patience
+        return patience is not None and patience <= self.waited < self.finished
 
     def chosen(self, weights: Callable[[], Weights]) -> Weights:
         """Return the weights of the best epoch; `weights` returns those of the last epoch."""

@@ -259,7 +259,7 @@ class _Learner:
         except Interrupted:
             self.save(state)  # raises Stopped
             raise
-        self.early_stopping.finish(epoch.epoch, found, weights)
+        self.early_stopping.finish(epoch, found, weights)
         self.record.add(epoch, state.spent, found)
         self.events.epoch(epoch, found)
         return replace(state, epoch=self.schedule.epochs) if self.early_stopping.is_out_of_patience() else state

@@ -166,11 +166,19 @@ class Training:
         """Return the seconds of training so far."""
         return self.spent + time.monotonic() - self.started
 
+    def used(self) -> float:
+        """Return how much of the time limit is used up, in seconds."""
+        return self.elapsed()
+
+    def has_time_for(self, words: int) -> bool:
+        """Return whether a slice of this many words may begin. Called by any thread, one at a time."""
+        return self.schedule.seconds is None or self.used() < self.schedule.seconds
+
     def expected(self, done: int) -> int:
         """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""
         if self.schedule.seconds is None:
             return self.total
-        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.elapsed(), 1e-9))))
+        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.used(), 1e-9))))
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or the time limit has passed."""
@@ -218,14 +226,14 @@ class Training:
                 before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
             )  # fmt: skip
         else:
-            mean = tally.loss / max(1, tally.examples)
+            mean = tally.loss / tally.examples if tally.examples else math.nan
             epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
             self.state = before.after(epoch)
         self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)
 
     def _work(self, order: Order) -> Callable[[int, threading.Event], Iterator[Slice]]:
         """Return the function that each thread runs: learn slice after slice of an epoch."""
-        turn, slices = threading.Lock(), self._slices(len(order.chunks))
+        turn, slices = threading.Lock(), self._slices(order)
 
         def work(thread: int, _: threading.Event) -> Iterator[Slice]:
             while True:
@@ -237,22 +245,24 @@ class Training:
 
         return work
 
-    def _slices(self, chunks: int) -> Iterator[slice]:
+    def _slices(self, order: Order) -> Iterator[slice]:
         """Yield slices of an epoch's order until there are no more, time is up, or a pause is requested."""
+        chunks = len(order.chunks)
         size = max(1, min(self.engine.slice, chunks // (8 * self.schedule.threads)))
         while self.dealt < chunks:
-            if self.schedule.seconds is not None and self.elapsed() >= self.schedule.seconds:
+            part = slice(self.dealt, min(self.dealt + size, chunks))
+            if not self.has_time_for(int(order.words[part].sum())):
                 return
-            first, self.dealt = self.dealt, min(self.dealt + size, chunks)
-            yield slice(first, self.dealt)
+            self.dealt = part.stop
+            yield part
             if self.pause():
                 return
 
     def rates(self, order: Order, part: slice) -> np.ndarray:
         """Return the learning rate of each chunk of a slice, (n,) float64."""
         done = order.before[part] / self.total
-        if self.schedule.seconds is not None:  # the elapsed share of the time, if larger
-            np.maximum(done, min(1.0, self.elapsed() / self.schedule.seconds), out=done)
+        if self.schedule.seconds is not None:  # the share of the time that is used up, if larger
+            np.maximum(done, min(1.0, self.used() / self.schedule.seconds), out=done)
         return np.asarray(self.schedule.rate(done))
 
     def learn(self, order: Order, part: slice, thread: int) -> Slice:

@@ -1,0 +1,84 @@
+"""Run a Python function in a process of its own, which ends with this one, even if this one is killed.
+
+The pipe that carries the child's task stays open. When this process ends for any reason, the system closes the pipe,
+and a thread of the child notices the end of the file. This works on every platform and needs no signal.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+CODE = "from w2vtrain.system.children import follow; task = follow(); from {module} import {name}; {name}(task)"
+GRACE = 5.0
+"""Seconds that a child gets to end its programs after an error here, before it is killed."""
+
+
+def run_child(
+    function: Callable[[bytes], None], task: bytes, folder: str, heard: Callable[[bytes], None] = lambda line: None
+) -> tuple[int, bytes]:
+    """Run a function of a module in a new process; return the exit code and the last line of its standard output.
+
+    function: is called there with `task`, one line; heard: is called with each line of output, as it arrives; folder:
+    for the child's temporary files. If this process ends first, the child ends, its own children end, and `folder` is
+    deleted.
+    """
+    code = CODE.format(module=function.__module__, name=function.__name__)
+    environment = {**os.environ, "TMPDIR": folder}
+    command, last = [sys.executable, "-c", code, folder], b""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as child:
+        assert child.stdin
+        assert child.stdout
+        try:
+            with suppress(BrokenPipeError):  # the exit code says why
+                child.stdin.write(task + b"\n")
+                child.stdin.flush()
+            for line in child.stdout:
+                last = line
+                heard(line)
+            child.wait()  # before the pipe is closed
+        except BaseException:
+            with suppress(OSError):
+                child.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE)
+            child.kill()
+            raise
+    return child.returncode, last
+
+
+def follow() -> bytes:
+    """Return this process's task, and end the process when its parent ends; only for processes of `run_child`.
+
+    Ctrl-C in a terminal also reaches this process, and then ends it without a traceback.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    task = b""
+    while not task.endswith(b"\n"):
+        if not (block := os.read(0, 1 << 16)):
+            _end()
+        task += block
+    threading.Thread(target=_watch, name="parent watcher", daemon=True).start()
+    return task[:-1]
+
+
+def _watch() -> None:
+    while os.read(0, 1):  # raw: a buffered stream that a thread waits for would hinder Python's shutdown
+        pass
+    _end()
+
+
+def _end() -> None:
+    """End this process, and the programs that it started, and delete its temporary files."""
+    import psutil
+
+    with suppress(psutil.Error):
+        for one in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                one.kill()
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    os._exit(1)

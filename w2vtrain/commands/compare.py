@@ -46,10 +46,10 @@ def compare(
     comparison = Comparison(
         sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
     )
-    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
-        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
     results = train_all(comparison, lambda text: echo(text, err=True))
     write_reports(folder, results)
     echo(plain(results), end="")
     if warning := unreliable(results):
         echo(f"warning: {warning}", err=True)
+    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
+        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)

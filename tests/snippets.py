@@ -101,8 +101,7 @@ def checkout(folder: Path) -> dict[str, str]:
         (programs / name).write_text(f"#!/bin/bash\n{script}")
         (programs / name).chmod(stat.S_IRWXU)
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("W2VTRAIN_")}
-    return {**inherited, "PATH": path}
+    return {**os.environ, "PATH": path}
 
 
 def fake_word2vec(path: Path, code: int = 0) -> Path:

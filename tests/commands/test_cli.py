@@ -214,7 +214,7 @@ def test_ctrl_c_prints_one_line_and_leaves_a_run_to_resume(corpus, tmp_path):
             break
     said.append(fit.stderr.read())
     fit.stderr.close()
-    assert fit.wait(60) == 75
+    assert fit.wait(300) == 75
     assert "stopped and saved in" in error_line("".join(said))
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["v.txt.run"]
 
@@ -693,7 +693,7 @@ def test_too_little_memory_exits_with_71(corpus, tmp_path):
         "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 29, 3 << 29)); from w2vtrain.cli import main; main()"
     )
     arguments = ["fit", corpus, "-o", tmp_path / "v.txt", "-q", *SMALL, "--vector-size", "100000"]
-    run = subprocess.run([sys.executable, "-c", limited, *arguments], stderr=subprocess.PIPE, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "-c", limited, *arguments], stderr=subprocess.PIPE, text=True, timeout=300)
     assert run.returncode == 71, run.stderr
     line = error_line(run.stderr)
     assert "MiB of memory" in line
@@ -732,8 +732,8 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(trained):
     run.stdout.close()
     assert run.stderr.read() == b""
     run.stderr.close()
-    assert run.wait(60) == 0
-    words.wait(60)
+    assert run.wait(300) == 0
+    words.wait(300)
 
 
 # help

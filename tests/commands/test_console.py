@@ -112,7 +112,7 @@ def test_a_terminal_gets_a_bar_with_all_figures():
     run = subprocess.Popen([sys.executable, "-c", TERMINAL], stderr=side)
     os.close(side)
     shown = shown_on(terminal)
-    assert run.wait(60) == 0
+    assert run.wait(300) == 0
     frames = shown.decode().split("\r")
     bars = [frame for frame in frames if "%|" in frame]
     assert len(bars) > 4

@@ -87,7 +87,7 @@ class Command:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             code = None
-        _, left = psutil.wait_procs(everyone, 5)
+        _, left = psutil.wait_procs(everyone, 30)
         orphans = [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
         for one in [*orphans, self.launcher]:
             if one.is_running():

@@ -23,7 +23,7 @@ def caught(count, work):
             work(team)
         return error.value
 
-    return run_ranks(count, follow, timeout=20)
+    return run_ranks(count, follow)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
         return heard
 
     heard = [[[0, 0], [1, 0]], [[0, 0], [1, 0]], [[0, 0], [1, 1]], [[0, 0], [1, 1]]]
-    assert run_ranks(2, work, timeout=20) == [heard, heard]
+    assert run_ranks(2, work) == [heard, heard]
 
 
 def test_reports_are_exchanged_only_once_per_interval():
@@ -103,7 +103,7 @@ def test_reports_are_exchanged_only_once_per_interval():
                 phase.report(step)
         return heard
 
-    assert run_ranks(2, work, timeout=20) == [[], []]
+    assert run_ranks(2, work) == [[], []]
 
 
 def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
@@ -141,7 +141,7 @@ def test_other_exceptions_end_the_rank_and_release_the_others():
             time.sleep(0)
 
     with pytest.raises(ZeroDivisionError):
-        run_ranks(3, work, timeout=20)
+        run_ranks(3, work)
 
 
 def test_share_returns_the_data_of_rank_0():

@@ -70,7 +70,7 @@ def test_slurm_job_on_several_nodes_saves_requeues_and_resumes(environment, tmp_
             assert job.poll() is None
             time.sleep(0.05)
         job.send_signal(signal.SIGTERM)
-        said = job.communicate(timeout=120)[1]
+        said = job.communicate(timeout=300)[1]
     assert job.returncode == 75, said
     assert "stopped and saved in v.bin.run" in said  # by the rank, which srun would have killed
     assert (tmp_path / "asked").read_text() == "requeue 17\n"

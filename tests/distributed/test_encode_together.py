@@ -82,7 +82,7 @@ def ranks(count, corpus, about, folder, vocabulary=None, part_bytes=16, progress
     def work(team):
         return encode_together(team, corpus(), about, Path(folder), vocabulary, progress, part_bytes=part_bytes)
 
-    return run_ranks(count, work, timeout=30)
+    return run_ranks(count, work)
 
 
 def assert_same(found, expected):
@@ -421,7 +421,7 @@ def failure(kind, work):
             work(team)
         found.append((type(error.value), str(error.value)))
 
-    run_ranks(3, fails, timeout=30)
+    run_ranks(3, fails)
     assert [each for each in found if each != found[0]] == []
     assert found[0][0] is kind
     return found[0][1]
@@ -613,7 +613,7 @@ def test_a_file_that_grows_between_counting_and_encoding_is_no_error(tmp_path, m
 
     monkeypatch.setattr(together, "dealt", grown)
     corpus = Corpus([str(path)])
-    for ids in run_ranks(3, on_corpus(corpus, options(), tmp_path), timeout=30):
+    for ids in run_ranks(3, on_corpus(corpus, options(), tmp_path)):
         assert_same(ids, expected)
 
 
@@ -628,7 +628,7 @@ def test_a_file_that_grew_is_counted_once_and_a_truncated_one_is_an_error(tmp_pa
     def work(team):
         return encode_together(team, corpora[team.rank], options(), tmp_path, part_bytes=16)
 
-    for ids in run_ranks(3, work, timeout=30):
+    for ids in run_ranks(3, work):
         assert_same(ids, expected)
     path.write_bytes(TEXT[:40])
     assert "truncated while it was being read, at byte 40" in failure(DataError, work)
@@ -680,7 +680,7 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
             team, Corpus(paths), options(), tmp_path, progress=lambda *n: seen[team.rank].append(n), part_bytes=100
         )
 
-    run_ranks(3, work, timeout=30)
+    run_ranks(3, work)
     size = len(TEXT) * 20
     assert seen[0] == seen[1] == seen[2]
     assert seen[0] == sorted(seen[0])

@@ -54,7 +54,7 @@ class Ranks:
 
     def __call__(self, count, every=1e9):
         """Run with this many ranks, and return what each has: its model and its arrays after training."""
-        return run_ranks(count, lambda team: self.rank(team, every), timeout=60)
+        return run_ranks(count, lambda team: self.rank(team, every))
 
     def rank(self, team, every):
         job, run, found, kept = Job(team, WORDS), None, None, {}
@@ -238,7 +238,7 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
             ended.append((team.rank, error.exit_code, str(error)))
 
     run.act = act
-    run_ranks(3, rank, timeout=60)
+    run_ranks(3, rank)
     said = "rank 2: the text is gone"
     assert sorted(ended) == [(0, 65, said), (1, 65, said), (2, 65, "the text is gone")]
 

@@ -1,12 +1,13 @@
 """The meetings of the ranks: sums, wishes to stop, errors, and the end."""
 
-import time
+import itertools
+import threading
 
 import pytest
 
 from w2vtrain.distributed.agreement import Standby
 from w2vtrain.distributed.session import Left, Report, Session
-from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 
@@ -69,9 +70,10 @@ def test_rank_that_cannot_reach_the_others_leaves_without_an_error():
     def work(team):
         session = Session(team)
         session.meet(Report())
+        team._timeout = 0.1  # only now: on a busy machine, the ranks may need longer to meet
         return team.rank == 0 and session.leave("the disk is full", 74)
 
-    assert run_ranks(2, work, timeout=0.5) == [False, False]
+    assert run_ranks(2, work) == [False, False]
 
 
 def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
@@ -97,20 +99,30 @@ def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message
             Standby(team).end(error if team.rank == 1 else None)
         return str(found.value)
 
-    assert run_ranks(3, work, timeout=20) == [message] * 3
+    assert run_ranks(3, work) == [message] * 3
 
 
 def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypatch):
-    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.05)
+    """Each exchange has a time limit of its own, so ranks may work for any time if they exchange something often."""
+    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.01)
+    exchanges, gather, enough = itertools.count(1), Simulated.gather, threading.Event()
+
+    def counted(team, data):
+        found = gather(team, data)
+        if next(exchanges) == 20:
+            enough.set()
+        return found
+
+    monkeypatch.setattr(Simulated, "gather", counted)
 
     def work(team):
         standby = Standby(team)
         if team.rank:
-            time.sleep(1.5)
+            assert enough.wait(300)
         standby.end()
         return True
 
-    assert run_ranks(2, work, timeout=1.0) == [True, True]
+    assert run_ranks(2, work) == [True, True]
 
 
 def test_standby_raises_disconnected_if_another_rank_has_ended():
@@ -121,4 +133,4 @@ def test_standby_raises_disconnected_if_another_rank_has_ended():
             Standby(team).end()
 
     with pytest.raises(DataError, match="broken"):
-        run_ranks(2, work, timeout=20)
+        run_ranks(2, work)

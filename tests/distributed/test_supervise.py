@@ -159,13 +159,19 @@ BUSY = "end=$((SECONDS + 4)); while [ $SECONDS -lt $end ]; do :; done; "
 
 
 @pytest.mark.parametrize(
-    ("work", "killed"),
-    [("sleep 0.4; ", False), pytest.param(BUSY, False, marks=pytest.mark.slow), ("sleep 30; ", True)],
+    ("work", "hang", "killed"),
+    [
+        ("sleep 2; ", "1.5", False),
+        pytest.param(BUSY, "0.2", False, marks=pytest.mark.slow),
+        ("sleep 30; ", "0.2", True),
+    ],
 )
-def test_run_without_heartbeat_is_killed_only_after_ten_times_the_limit_and_if_idle(tmp_path, run_folder, work, killed):
+def test_run_without_heartbeat_is_killed_only_after_ten_times_the_limit_and_if_idle(
+    tmp_path, run_folder, work, hang, killed
+):
     """A heartbeat that an earlier start has left does not count."""
     (run_folder / "heartbeat").write_text("{}")
-    *_, said, _ = supervise(tmp_path, f"{work} {DONE}", "--hang", "0.2", "--attempts", "1", "--grace", "0")
+    *_, said, _ = supervise(tmp_path, f"{work} {DONE}", "--hang", hang, "--attempts", "1", "--grace", "0")
     assert ("was killed after 2 s without a sign of life" in said) == killed, said
     assert ("finished after 1 start" in said) != killed
 
@@ -180,7 +186,7 @@ def interrupted(folder, script, *numbers, options=()):
         process.send_signal(number)
         while not (folder / "got").exists():
             time.sleep(0.01)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     return process.returncode, said
 
 

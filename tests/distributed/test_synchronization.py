@@ -195,7 +195,7 @@ def test_rank_that_fails_waits_for_the_exchange_but_keeps_its_weights():
         mine.drain()
         return np.array_equal(engine.array, before)
 
-    assert run_ranks(2, work, timeout=20) == [True, True]
+    assert run_ranks(2, work) == [True, True]
 
 
 def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):

@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -163,7 +164,7 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
 
 
 def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
-    together, said = threading.Barrier(2, timeout=60), []
+    together, said = threading.Barrier(2, timeout=300), []
 
     def train(job, say):
         together.wait()  # raises BrokenBarrierError unless two jobs run at the same time
@@ -178,17 +179,16 @@ def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
-    begun, first = [], threading.Event()
+    begun, noticed = [], threading.Event()
 
     def train(job, say):
         begun.append(job.name)
         if job.name == "neg seed 1":
-            first.set()
             raise ConfigError(f"{job.name}: no")
-        first.wait(60)
-        time.sleep(0.05)  # the error is noticed before this job ends
+        assert noticed.wait(300)
         return found(job)
 
+    monkeypatch.setattr(compare, "threading", SimpleNamespace(Event=lambda: noticed))
     monkeypatch.setattr(compare, "_train_apart", train)
     with pytest.raises(ConfigError, match="neg seed 1: no"):
         compare.train_all(comparison(tmp_path, seeds=20, at_once=at_once), lambda _: None)
@@ -325,7 +325,11 @@ def job(tmp_path, objective, **more):
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory):
-    return trial.train(job(tmp_path_factory.mktemp("timed"), "softmax", seconds=0.6, epochs=1000))
+    """Return the result of a job with a time limit. Its clock counts CPU time, which passes only while it works."""
+    clock = SimpleNamespace(monotonic=time.process_time, thread_time=time.thread_time)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("w2vtrain.training.trainer.time", clock)
+        return trial.train(job(tmp_path_factory.mktemp("timed"), "softmax", seconds=0.6, epochs=1000))
 
 
 def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
@@ -360,10 +364,10 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
         def visit(self, found):
             assert np.isfinite(found.layer.rows).all()
             self.visits += 1
-            time.sleep(0.4)
+            time.sleep(0.4)  # measured: a longer wait on a busy machine changes nothing
 
     probe, started = Slow(), time.monotonic()
-    settings = Settings(**job(tmp_path, "nce", seconds=0.5, epochs=10_000).settings)
+    settings = Settings(**job(tmp_path, "nce", epochs=4).settings)
     model = fit(Inputs([str(tmp_path / "train.txt")]), settings, probe=probe)
     assert probe.visits == 3
     assert model.record["seconds"]["training"] <= time.monotonic() - started - 3 * 0.4
@@ -422,8 +426,11 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert (found, out) == (0, first.stdout)
     assert said.count("note: curves.png needs the package matplotlib: pip install 'w2vtrain[plot]', then the same") == 1
     assert not (tmp_path / "out/curves.png").exists()
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    forced = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=forced)
     assert again.stdout == first.stdout
+    assert "warning: OPENBLAS_CORETYPE is Haswell" in again.stderr.splitlines()[-1]
+    assert "OPENBLAS" not in first.stderr
     assert "matplotlib" not in again.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == before
@@ -448,7 +455,7 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
         time.sleep(0.05)
     time.sleep(0.5)  # whether it trains or still imports modules makes no difference
     os.killpg(process.pid, signal.SIGINT)
-    out, said = process.communicate(timeout=60)
+    out, said = process.communicate(timeout=300)
     assert (process.returncode, out, said.splitlines()[-1]) == (130, "", "w2vtrain: error: interrupted")
     assert "Traceback" not in said
 
@@ -467,8 +474,8 @@ def test_no_trial_outlives_the_command(tmp_path, name):
         trials = psutil.Process(process.pid).children()
         assert len(trials) == 2
         process.send_signal(getattr(signal, name))
-        process.wait(60)
-    assert psutil.wait_procs(trials, 60)[1] == [], "trials go on"
+        process.wait(300)
+    assert psutil.wait_procs(trials, 300)[1] == [], "trials go on"
 
 
 @pytest.mark.parametrize(

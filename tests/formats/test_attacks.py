@@ -146,7 +146,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="n
 def printed(program, *arguments):
     """Run a Python program, which must exit with code 0, and return the lines that it prints."""
     command = [sys.executable, "-W", "error", "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=FOLDER.parent.parent, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER.parent.parent, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

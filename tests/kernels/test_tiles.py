@@ -114,6 +114,7 @@ def test_kernels_pass_their_tests_when_compiled_for_other_processors(tmp_path, c
         **os.environ,
         "NUMBA_CPU_NAME": cpu,
         "NUMBA_CPU_FEATURES": features,
+        "W2V_KEEP": "NUMBA_CPU_NAME NUMBA_CPU_FEATURES",
         "NUMBA_CACHE_DIR": str(tmp_path),
     }
     code = "from w2vtrain.kernels.llvm import LANES; print(LANES)"

@@ -170,7 +170,7 @@ def test_a_pipe_is_written_to(tmp_path):
     reader.start()
     with atomic_write(tmp_path / "pipe") as file:
         file.write(b"x" * 100_000)
-    reader.join(10)
+    reader.join()
     assert got == [b"x" * 100_000]
 
 

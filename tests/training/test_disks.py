@@ -398,7 +398,7 @@ def test_a_run_waits_for_disk_space_for_its_results(text, tmp_path, small_disk):
         line = until(process, "retrying until there is enough disk space")
         assert "No space left on device" in line
         (small_disk / "filler").unlink()
-        process.communicate(timeout=120)
+        process.communicate(timeout=300)
     assert process.returncode == 0
     assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
@@ -410,7 +410,7 @@ def test_a_run_that_waits_for_disk_space_can_be_stopped(text, tmp_path, small_di
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         until(process, "until there is enough disk space")
         process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=120)[1]
+        said = process.communicate(timeout=300)[1]
     assert process.returncode == 74, said
     assert f"w2vtrain resume {folder}" in said
     assert checkpoint.load(folder) is not None

@@ -90,7 +90,7 @@ def cluster():
         def start(*words):
             log = stack.enter_context((folder / f"{words[0]}.out").open("wb"))
             process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
-            stack.callback(process.wait, 60)
+            stack.callback(process.wait, 300)
             stack.callback(process.terminate)
 
         def idle():

@@ -49,8 +49,6 @@ def compare(
     comparison = Comparison(
         sources=sources, folder=folder, settings=settings, contenders=contenders(objectives), rates=alphas, **about
     )
-    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
-        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
     results = train_all(comparison, lambda text: echo(text, err=True))
@@ -58,3 +56,5 @@ def compare(
     echo(plain(results), end="")
     for warning in filter(None, (busy(results), unreliable(results))):
         echo(f"warning: {warning}", err=True)
+    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
+        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)

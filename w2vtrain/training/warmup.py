@@ -5,23 +5,22 @@ The kernels stay in the cache of machine code (kernels/jit.py). This module star
 
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from w2vtrain.config import validated
+from w2vtrain.config import Settings, validated
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.training.events import Events
+from w2vtrain.permission import Named
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 
-WORDS = 3000
-"""Distinct words of the text: the table of words must grow, because that is a kernel, too."""
+WORDS = 33_000
+"""Distinct words of the text, so many that the table of words has to grow: that is a kernel, too."""
 
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled for a pair: how many kernels (0 if the cache has all), in how many seconds."""
+    """What was compiled for a pair: how many kernels (0 if the cache has all), and the seconds that it took."""
 
     architecture: str
     objective: str
@@ -29,19 +28,42 @@ class Warmed:
     seconds: float
 
 
-def warm_up(architecture: str, objective: str, compiling: Callable[[str], None] = lambda sentence: None) -> Warmed:
-    """Compile the kernels that reading and training need with these names and otherwise default settings.
+def warmup(architecture: str = Settings.architecture, objective: str = Settings.objective) -> Warmed:
+    """Compile the kernels that reading text and training need into the cache, once for this processor.
 
-    Several threads need the same kernels as one, except for architectures that learn arrays of their own. Raise
-    ConfigError if there is no such architecture or objective, or if Numba cannot compile it. compiling: see Events.
+    Otherwise the first call of `train` does so, which takes seconds. Settings other than these two rarely need other
+    kernels.
+
+    Parameters
+    ----------
+    architecture, objective : str
+        Names, or a file or module of your own, whose code is run.
+
+    Returns
+    -------
+    Warmed
+        ``kernels`` is the number of kernels that were compiled, and ``seconds`` how long it took.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such architecture or objective, or if Numba cannot compile it.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> w2vtrain.warmup(objective="hs").objective
+    'hs'
+
     """
+    Named(objective, architecture).allow()  # naming them here is permission
     started, kernels = time.monotonic(), []  # type: float, list[None]
     with tempfile.TemporaryDirectory() as folder, on_compilation(lambda: kernels.append(None)):
         text = Path(folder) / "text.txt"
         line = " ".join(f"wörd{number}" for number in range(WORDS))
         text.write_text("a b c d e f g h\n" * 200 + line, encoding="utf-8")
-        for threads in (1, 2):
+        for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
             about = {"architecture": architecture, "objective": objective, "threads": threads}
-            settings = validated({**about, "vector_size": 16, "epochs": 1, "min_count": 2})
-            fit(Inputs([str(text)], [str(text)]), effective(settings)[0], events=Events(compiling=compiling))
+            settings = effective(validated({**about, "epochs": 1, "min_count": 2, "sample": 0}))[0]
+            fit(Inputs([str(text)], [str(text)]), settings)
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)

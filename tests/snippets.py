@@ -12,11 +12,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("[!_]*.md")))
 LONG = "# takes "
 """The first words of a block whose commands run for minutes or hours: `# takes 40 minutes`."""
-# Stand-ins for timeout, and for SLURM and podman, which may not be installed: they run the command directly.
+# Stand-ins for a reader who presses Ctrl-C, and for SLURM and podman, which may not be installed.
 STANDINS = {
-    # It stops the run once training has begun, however slow the machine is; 124 means that the run was saved.
-    "timeout": """\
-shift
+    # It stops the run once training has begun, however slow the machine is; code 75 means that the run was saved.
+    "stopped": """\
 "$@" &
 until compgen -G '*.run/config.json' > /dev/null || ! kill -0 $!; do sleep 0.1; done
 until compgen -G '*.run/ckpt-*' > /dev/null || ! kill -0 $!; do
@@ -25,9 +24,6 @@ until compgen -G '*.run/ckpt-*' > /dev/null || ! kill -0 $!; do
 done
 kill -TERM $!
 wait $!
-code=$?
-[[ $code == 75 ]] && exit 124
-exit $code
 """,
     "sbatch": """\
 tasks=
@@ -86,9 +82,13 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[str]:
-    """Return the command lines of a block, continued lines joined and comments left out."""
+    """Return the command lines of a block, continued lines joined and comments left out.
+
+    A line whose comment says that the reader stops it begins with `stopped`.
+    """
     lines = block.text.replace("\\\n", " ").splitlines()
-    return [line.partition("    # ")[0] for line in lines if line.strip() and not line.startswith("#")]
+    parts = [line.partition("    # ") for line in lines if line.strip() and not line.startswith("#")]
+    return [f"stopped {line}" if comment.startswith("press Ctrl-C") else line for line, _, comment in parts]
 
 
 def checkout(folder: Path) -> dict[str, str]:

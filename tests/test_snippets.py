@@ -73,8 +73,7 @@ def test_commands_and_python_of_a_page_run_in_order(page, tmp_path):
         for command in commands(block):
             if command.startswith(NOT_RUN):
                 continue
-            # `timeout` stops a run to show how it resumes: 124 means that it did.
-            run(command, tmp_path, environment, code=124 if command.startswith("timeout ") else 0)
+            run(command, tmp_path, environment, code=75 if command.startswith("stopped ") else 0)
 
 
 def long_blocks() -> list[Block]:

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
     from w2vtrain.training.events import Events as Events
+    from w2vtrain.training.warmup import warmup as warmup
 
 _HOMES = {
     "train": "api",
     "continue_training": "api",
     "Events": "training.events",
+    "warmup": "training.warmup",
     "W2VError": "errors",
     "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",

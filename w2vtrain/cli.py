@@ -475,6 +475,22 @@ def compare(corpus: tuple[str, ...], **values: Any) -> None:
     module("commands.compare").compare(corpus, flags, **values)
 
 
+@cli.command(epilog=CODES, short_help="Compile in advance what training needs.")
+@click.option("--architecture", "architectures", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
+@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
+@click.option("--all", "everything", is_flag=True, help="All architectures with all objectives; takes minutes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per pair.")
+@debug_option
+def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool, as_json: bool) -> None:
+    """Compile the kernels that read text and train, once for this processor, and keep them in the cache.
+
+    Otherwise the first run of an architecture with an objective does so, which takes seconds. The cache is in
+    NUMBA_CACHE_DIR, the package's folder or your cache folder. Other settings than --architecture and --objective
+    rarely need other kernels.
+    """
+    module("commands.warmup").compile_all(objectives, architectures, everything, as_json)
+
+
 @cli.command(short_help="Print what a file or a run folder is.")
 @click.argument("file")
 @json_option

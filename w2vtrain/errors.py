@@ -20,7 +20,10 @@ EXIT_CODES = {
     ),
     73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
     74: ("disk full or write error", "The file keeps its previous content."),
-    75: ("stopped by a signal and saved", "The same command, or `w2vtrain resume`, continues the run."),
+    75: (
+        "stopped by a signal",
+        "Give the same command again: a saved run continues, as with `w2vtrain resume`.",
+    ),
     76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
     78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),
     130: ("interrupted", "A second Ctrl-C, or one outside of training."),

@@ -20,7 +20,7 @@ def loss_text(loss: float | None) -> str:
 
 @contextmanager
 def progress_bar(events: Events) -> Iterator[Events]:
-    """Yield events that also draw a bar for reading the corpus, and one for training; both end with the block."""
+    """Yield events that also draw bars for reading the corpus and for training, and say what is compiled."""
     bars: dict[str, Any] = {}
 
     def draw(name: str, done: int, total: int | None, unit: str, facts: str) -> None:
@@ -34,9 +34,16 @@ def progress_bar(events: Events) -> Iterator[Events]:
         bar.set_postfix_str(facts, refresh=False)
         bar.update(done - bar.n)
 
+    def compiling(sentence: str) -> None:
+        from tqdm.auto import tqdm
+
+        events.compiling(sentence)
+        close()
+        bars[sentence] = tqdm(desc=sentence, bar_format="{desc}", leave=False)
+
     def close() -> None:
-        for bar in bars.values():
-            bar.close()
+        while bars:
+            bars.popitem()[1].close()
 
     def reading(done: int, total: int | None, tokens: int) -> None:
         events.reading(done, total, tokens)
@@ -48,6 +55,6 @@ def progress_bar(events: Events) -> Iterator[Events]:
         draw("training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}")
 
     try:
-        yield replace(events, reading=reading, training=training)
+        yield replace(events, compiling=compiling, reading=reading, training=training)
     finally:
         close()

@@ -1,6 +1,7 @@
 """Products and gradient steps on tiles of rows, compared with their NumPy twins, also for other processors."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from w2vtrain.engines import step
-from w2vtrain.kernels import rows, tiles
+from w2vtrain.kernels import jit, rows, tiles
 from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.llvm import LANES, registers
 
 
 def dots_call(function):
@@ -103,7 +105,35 @@ def test_update_one_agrees_with_numpy_and_leaves_its_input_unchanged(rng, update
     assert (A[3:4] != D).any()
 
 
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_update_gives_the_same_bytes_with_one_and_with_two_vectors_at_once(rng, monkeypatch, in_turn):
+    monkeypatch.setattr(jit, "cache_folder", lambda: None)  # the cache tells processors apart, not values of AT_ONCE
+    A, B, ai, bi = arrays(rng, 5 * LANES)
+    G, found = rng.normal(size=(9, 40)).astype(np.float32), []
+    for at_once in (1, 2):
+        monkeypatch.setattr(tiles, "AT_ONCE", at_once)
+        a, b = A.copy(), B.copy()
+        update_call(tiles.make_update(6), in_turn)(a, ai, 5, b, bi, 2, G)
+        found.append(a.tobytes() + b.tobytes())
+    assert found[0] == found[1]
+    assert (a != A).any()
+
+
+@pytest.mark.parametrize(
+    ("triple", "lanes", "expected"),
+    [
+        ("x86_64-unknown-linux-gnu", 16, 32),
+        ("x86_64-unknown-linux-gnu", 8, 16),
+        ("aarch64-unknown-linux-gnu", 4, 32),
+        ("arm64-apple-darwin23.0.0", 4, 32),
+    ],
+)
+def test_processors_with_avx_512_and_neon_have_32_vector_registers(triple, lanes, expected):
+    assert registers(triple, lanes) == expected
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the processors are of x86-64")
 @pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
 def test_kernels_pass_their_tests_when_compiled_for_other_processors(tmp_path, cpu, lanes):
     """Run tests of the kernels and the window engine, compiled for processors without AVX-512 or without FMA."""

@@ -1,5 +1,8 @@
-"""Code that Numba cannot compile is reported with the user's own line and the reason."""
+"""Compilation is announced; code that Numba cannot compile is reported with the user's own line and the reason."""
 
+import json
+import logging
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +12,15 @@ import reference
 from numba.core.errors import NumbaError
 from pages import RANKING, SIDED
 
+import w2vtrain
 from w2vtrain import architectures, objectives
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.errors import ConfigError
+from w2vtrain.kernels import jit
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives.contract import Candidates, Window
+from w2vtrain.text import counting
+from w2vtrain.training import fit
 from w2vtrain.training.compiling import compile_engine
 
 IMPORT = "from w2vtrain.kernels.jit import inline"
@@ -176,3 +183,79 @@ def test_commands_show_the_line_at_fault_and_exit_with_78(tmp_path, w2vtrain_her
     assert ("During: resolving callee type" in said) is debug
     assert debug or len([line for line in said.splitlines() if "error" in line]) == 1
     assert not (tmp_path / "out.txt").exists()
+
+
+READER = "compiling the reader once for this processor"
+TRAINING = "compiling skipgram with neg once for this processor"
+SMALL = {"vector_size": 8, "epochs": 1, "min_count": 1, "threads": 1}
+
+
+@pytest.fixture
+def uncached(monkeypatch):
+    """Let a run compile a kernel that no cache has, while a thread reads and before it trains."""
+
+    def compiled():
+        @kernel()
+        def one():
+            return 1
+
+        return one()
+
+    monkeypatch.setattr(jit, "cache_folder", lambda: None)
+    read, compile_all = counting.Counting._work, fit.compile_engine
+    monkeypatch.setattr(counting.Counting, "_work", lambda *arguments: (compiled(), read(*arguments))[1])
+    monkeypatch.setattr(fit, "compile_engine", lambda *arguments: (compiled(), compiled(), compile_all(*arguments)))
+
+
+def test_compilation_is_announced_once_each_for_reading_and_training(tmp_path, uncached, caplog, capsys, w2vtrain_here):
+    """By an event, the log and the progress bar in Python, and by a line and an event of the log in the shell."""
+    text, said = tmp_path / "text.txt", []
+    text.write_text("a b c d e f g h\n" * 100)
+
+    def heard(sentence):
+        assert threading.current_thread() is threading.main_thread()
+        said.append(sentence)
+
+    with caplog.at_level(logging.INFO, "w2vtrain"):
+        w2vtrain.train(text, events=w2vtrain.Events(compiling=heard), progress=True, **SMALL)
+    assert said == [READER, TRAINING]
+    assert [record.getMessage() for record in caplog.records] == [READER, TRAINING]
+    shown = capsys.readouterr().err
+    assert READER in shown
+    assert TRAINING in shown
+    command = ["fit", text, "-o", "v.txt", "--min-count", "1", "--log-json", "log"]
+    assert f"kernel      {TRAINING}\n" in w2vtrain_here(command, tmp_path)[2]
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [event["message"] for event in events if event["event"] == "compiling"] == [READER, TRAINING]
+
+
+def test_training_with_the_interface_of_gensim_logs_compilation(uncached, caplog):
+    with caplog.at_level(logging.INFO, "w2vtrain"):
+        w2vtrain.Word2Vec([["a", "b", "c", "d"]] * 20, vector_size=8, min_count=1, workers=1, sg=1)
+    assert [record.getMessage() for record in caplog.records].count(TRAINING) == 1
+
+
+def test_nothing_is_announced_or_printed_if_nothing_is_compiled(tmp_path, caplog, capfd):
+    """A program that has not configured logging sees nothing either way, as with gensim."""
+    text, said = tmp_path / "text.txt", []
+    text.write_text("a b c d e f g h\n" * 100)
+    w2vtrain.train(text, **SMALL)  # compiles what the cache does not have
+    with caplog.at_level(logging.INFO, "w2vtrain"):
+        w2vtrain.train(text, events=w2vtrain.Events(compiling=said.append), **SMALL)
+    assert not said
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")
+
+
+def test_compilation_is_announced_if_there_is_no_cache(monkeypatch):
+    said = []
+    monkeypatch.setattr(jit, "cache_folder", lambda: None)
+
+    @kernel()
+    def one():
+        return 1
+
+    for _ in range(2):
+        with jit.on_compilation(lambda: said.append("compiling")):
+            assert one() == 1
+    assert said == ["compiling"]

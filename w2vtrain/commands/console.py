@@ -147,6 +147,7 @@ class Console:
     def events(self) -> Events:
         """Return the callbacks for `fit`."""
         return Events(
+            compiling=self._compiling,
             reading=self._reading,
             read=self._read,
             kept=self._kept,
@@ -166,7 +167,6 @@ class Console:
         )
         self.say(headline)
         self.say(f"outputs     {', '.join(outputs)}")
-        self._expect("reading     compiling the reader (first time only) ...")
 
     def complete(self, outputs: list[str]) -> None:
         """Report that nothing is left to do: the run was killed after it had written all results."""
@@ -214,9 +214,12 @@ class Console:
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(done - self.bar.n)
 
+    def _compiling(self, sentence: str) -> None:
+        self._unexpect()
+        self._log("compiling", message=sentence)
+        self.say(f"kernel      {sentence}")
+
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
-        if tokens:
-            self._unexpect()
         if self.quiet or not self.shown.due():
             return
         if self.terminal:
@@ -226,7 +229,6 @@ class Console:
             self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
 
     def _read(self, ids: EncodedCorpus, seconds: float) -> None:
-        self._unexpect()
         stats, size = ids.stats, len(ids.vocabulary)
         self.say(
             f"corpus      {stats.tokens:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
@@ -241,7 +243,7 @@ class Console:
                 self.say(f"            {count:,} {what}")
         share = ids.words / max(1, stats.tokens)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
-        self._expect("kernel      initializing weights and compiling (once per architecture and objective) ...")
+        self._expect("weights     initializing ...")
 
     def _kept(self, words: int, share: float) -> None:
         self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")

@@ -7,7 +7,6 @@ speed of a shared machine drifts.
 import contextlib
 import importlib
 import os
-import platform
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from w2vtrain.evaluation.limits import measure_limits
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job, supports
 from w2vtrain.system.machine import versions
+from w2vtrain.system.processor import processor_name
 
 
 def side_by_side(
@@ -143,10 +143,6 @@ def _groups(measurements: list[Measurement]) -> list[list[Measurement]]:
 
 def describe_machine() -> dict[str, Any]:
     """Return the processor, its cores, the measured limits of one thread (limits.py) and versions."""
-    model = platform.processor()
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
     from w2vtrain.kernels.llvm import LANES
 
     found = versions()
@@ -154,5 +150,5 @@ def describe_machine() -> dict[str, Any]:
         with contextlib.suppress(ImportError):
             found[name] = getattr(importlib.import_module(name), "__version__", "installed")
     limits = {name: float(f"{value:.3g}") for name, value in asdict(measure_limits()).items()}
-    about = {"processor": model, "cores": os.cpu_count(), "floats_per_vector": LANES}
+    about = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
     return {**about, "limits": limits, "versions": found}

@@ -12,7 +12,7 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,10 @@ DIGEST = hashlib.sha256().digest_size
 # Full fastmath lets LLVM assume that NaN never occurs, which would hide divergence.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
+# Functions for calls from C, which nobody makes, took a tenth of the time of compilation.
+UNWRAPPED = {"no_cfunc_wrapper": True}
 # Always inline: a call passes each array as seven machine words, and a window takes as little as 300 ns.
-FORCED = {"forceinline": True, "no_cfunc_wrapper": True}
+FORCED = {"forceinline": True, **UNWRAPPED}
 inline: Any = register_jitable(**FORCED)
 
 
@@ -53,12 +55,30 @@ def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, _nrt=nrt)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, _nrt=nrt, **UNWRAPPED)(function)
         folder = cache_folder()
-        compiled._cache = KernelCache(function, folder) if folder else NullCache()
+        compiled._cache = KernelCache(function, folder) if folder else NoCache()
         return compiled
 
     return decorate
+
+
+_listeners: list[Callable[[], None]] = []
+
+
+@contextmanager
+def on_compilation(call: Callable[[], None]) -> Iterator[None]:
+    """Call `call` before each kernel that is compiled, rather than loaded, during the block, in whichever thread."""
+    _listeners.append(call)
+    try:
+        yield
+    finally:
+        _listeners.remove(call)
+
+
+def _announce() -> None:
+    for call in tuple(_listeners):
+        call()
 
 
 def compile_methods(protocol: type, names: tuple[str, ...]) -> None:
@@ -135,6 +155,14 @@ def _named_tuples(kind: Any) -> Iterator[type]:
         yield from _named_tuples(part)
 
 
+class NoCache(NullCache):
+    """The cache of a process that may write to no folder."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Return None: the kernel is compiled."""
+        _announce()
+
+
 class KernelCache(FunctionCache):
     """A cache with one file per kernel and signature, named by a hash of everything the machine code depends on.
 
@@ -158,6 +186,13 @@ class KernelCache(FunctionCache):
         flags = (numba.__version__, numba.config.OPT, numba.config.BOUNDSCHECK)
         key = repr((source_hash(), outside, self._name, str(sig), processor, code, flags))
         return self._folder / f"{self._py_func.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.machine"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function from the cache; if it has none, return None and let it be announced."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _announce()
+        return found
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -31,8 +31,16 @@ def lanes() -> int:
     return 16 if "+avx512f" in features else 8 if "+avx" in features else 4
 
 
+def registers(triple: str, lanes: int) -> int:
+    """Return how many vector registers a processor has, by the target triple of its code and its float32 per vector."""
+    return 32 if lanes == 16 or triple.startswith(("aarch64", "arm64")) else 16
+
+
 LANES = lanes()
 """Float32 per vector. The 12 accumulators of a 2 x 6 tile just fit in the 16 registers of SSE and AVX; NEON has 32."""
+
+REGISTERS = registers(cpu_target.target_context.codegen().magic_tuple()[0], LANES)
+"""Vector registers: 32 with AVX-512 and NEON, else 16."""
 
 F32, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)

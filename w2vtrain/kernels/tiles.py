@@ -20,6 +20,7 @@ from w2vtrain.kernels.llvm import (
     I32,
     I64,
     LANES,
+    REGISTERS,
     VECTOR,
     address_of_row,
     constant,
@@ -32,8 +33,8 @@ from w2vtrain.kernels.llvm import (
     splat,
 )
 
-AT_ONCE = 2 if LANES == 16 else 1
-"""Vectors per row updated together. Old and new values of six rows must fit in registers (32 with AVX-512, else 16)."""
+AT_ONCE = 2 if REGISTERS == 32 else 1
+"""Vectors per row updated together. The old and new values of six rows must fit in registers: 24 if two at once."""
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:

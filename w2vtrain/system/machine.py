@@ -6,6 +6,7 @@ Callers decide how to use them.
 import os
 import platform
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ COMPILER = 256 << 20
 WORKING = 128 << 20
 """Bytes that training takes beyond the model, for the compiler and the replicas of hot rows; kept free within the
 limit of a control group. Measured for rows of 3,000 dimensions: up to 100 MiB with two threads, 130 MiB with eight."""
+
+UNKNOWN = sys.maxsize
+"""More memory than any machine has: nothing is refused for lack of memory if nothing is known about it."""
 
 
 def cores_of_process() -> list[int]:
@@ -48,14 +52,16 @@ def threads_of(setting: int | str) -> tuple[int, str]:
 
 
 def available_memory(proc: Path = PROC) -> int:
-    """Return how many bytes a model can still take, at least 0.
+    """Return how many bytes a model can still take, at least 0; UNKNOWN if the system does not tell.
 
     This is the smallest of the system's free memory, what the process's control groups still allow and what the limit
     on its address space still allows. `proc` is the folder of the process in /proc.
     """
     import psutil
 
-    free = [int(psutil.virtual_memory().available)]
+    free = [UNKNOWN]
+    with suppress(OSError, LookupError, ValueError, RuntimeError, psutil.Error):  # without /proc, for example
+        free.append(int(psutil.virtual_memory().available))
     within = cgroup_memory(proc)
     if within is not None:
         free.append(within - WORKING)
@@ -64,7 +70,8 @@ def available_memory(proc: Path = PROC) -> int:
 
         space = resource.getrlimit(resource.RLIMIT_AS)[0]
         if space != resource.RLIM_INFINITY:
-            free.append(space - psutil.Process().memory_info().vms - COMPILER)
+            with suppress(OSError, psutil.Error):
+                free.append(space - psutil.Process().memory_info().vms - COMPILER)
     return max(0, min(free))
 
 

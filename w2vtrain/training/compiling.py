@@ -1,4 +1,4 @@
-"""Compile an engine's kernels, and reduce Numba's error messages about user code to one line.
+"""Compile an engine's kernels, announce it, and reduce Numba's error messages about user code to one line.
 
 This module knows only Numba's messages; the engine knows which kernels exist.
 """
@@ -6,7 +6,10 @@ This module knows only Numba's messages; the engine knows which kernels exist.
 import ast
 import inspect
 import linecache
+import logging
 import re
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,39 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from w2vtrain.errors import ConfigError
 from w2vtrain.training.trainer import Engine
 
+log = logging.getLogger(__name__)
+
 HEADER = "Failed in nopython mode pipeline"
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 SIGNATURE = "found for signature"
 MEANINGS = {"Only accept returning of array": "kernels cannot create arrays"}
 """Beginnings of Numba messages that mean little to users, and what they mean."""
+
+
+class Announcement:
+    """One line, logged and reported once, that kernels are being compiled; silent if all come from the cache.
+
+    Pass it to `on_compilation`. If a thread compiles, the line is reported at the next call of `deliver`, so that
+    `report` is called in the thread that made the announcement.
+    """
+
+    def __init__(self, what: str, report: Callable[[str], None]) -> None:
+        self.line, self.report, self.thread = f"compiling {what} once for this processor", report, threading.get_ident()
+        self.due = self.delivered = False
+
+    def __call__(self) -> None:
+        """Log the line, and report it if this is the announcement's thread."""
+        if not self.due:
+            self.due = True
+            log.info(self.line)
+        if threading.get_ident() == self.thread:
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Report the line if it is due and was not reported."""
+        if self.due and not self.delivered:
+            self.delivered = True
+            self.report(self.line)
 
 
 def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:

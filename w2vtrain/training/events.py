@@ -16,6 +16,7 @@ from w2vtrain.training.perplexity import PerplexityScore
 class Events:
     """Callbacks, in the order of their first call. All are called in the thread that called `fit`.
 
+    compiling(sentence): kernels are being compiled, because they are not in the cache; for reading and for training.
     reading(bytes read, total bytes or None if unknown, tokens): several times per second while the corpus is read.
     read(corpus, seconds): the corpus has been read and encoded.
     kept(words, share): the words that subsampling is expected to keep per epoch, and their share of all words, 0 to 1.
@@ -40,6 +41,7 @@ class Events:
 
     """
 
+    compiling: Callable[[str], None] = lambda sentence: None
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None
     read: Callable[[EncodedCorpus, float], None] = lambda ids, seconds: None
     kept: Callable[[int, float], None] = lambda words, share: None

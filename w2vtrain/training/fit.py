@@ -19,12 +19,13 @@ from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError, NothingLearned
 from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
+from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.source import Source
 from w2vtrain.training.checkpoint import Checkpoint
-from w2vtrain.training.compiling import compile_engine
+from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
@@ -112,7 +113,8 @@ def fit(
         check_memory(words, width, copies, architecture.input_rows(words), once)
     if run:
         run.check_disk_space(words, width)
-    with one_thread() if has_blocks or inputs.heldout or probe else nullcontext():
+    compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
+    with one_thread() if has_blocks or inputs.heldout or probe else nullcontext(), on_compilation(compiling):
         learner = _Learner(inputs, settings, ids, events, record, run, probe, execution)
         if inputs.start:
             learner.start(inputs.start)
@@ -133,7 +135,14 @@ def _read(
 ) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    ids = inputs.encoded or execution.read(inputs, corpus, settings, events)
+    compiling = Announcement("the reader", events.compiling)
+
+    def progress(done: int, total: int | None, tokens: int) -> None:
+        compiling.deliver()
+        events.reading(done, total, tokens)
+
+    with on_compilation(compiling):
+        ids = inputs.encoded or execution.read(inputs, corpus, settings, replace(events, reading=progress))
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)

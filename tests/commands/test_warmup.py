@@ -1,0 +1,63 @@
+"""`w2vtrain warmup` compiles what training needs, and nothing twice."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import w2vtrain
+
+
+def test_a_pair_is_compiled_once_in_this_process_or_in_several(tmp_path, w2vtrain_here):
+    w2vtrain_here(["warmup"], tmp_path)
+    code, out, said = w2vtrain_here(["warmup", "--architecture", "skipgram", "--objective", "neg", "--json"], tmp_path)
+    (line,) = [json.loads(line) for line in out.splitlines()]
+    assert (code, said, line["architecture"], line["objective"], line["kernels"]) == (0, "", "skipgram", "neg", 0)
+    code, out, said = w2vtrain_here(["warmup", "--objective", "softmax", "--objective", "block-neg"], tmp_path)
+    assert (code, said) == (0, "")
+    *pairs, summary = out.splitlines()
+    assert sorted(pair.split()[2] for pair in pairs) == ["block-neg", "softmax"]
+    assert "kernels compiled into " in summary
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--objective", "nosuch"], 78, "nosuch"),
+        (["--architecture", "nosuch", "--objective", "neg", "--objective", "hs"], 78, "nosuch"),
+        (["--all", "--objective", "neg"], 2, "--all includes all objectives and architectures: name none"),
+    ],
+)
+def test_wrong_names_are_refused_before_anything_is_compiled(tmp_path, w2vtrain_here, words, code, message):
+    found, out, said = w2vtrain_here(["warmup", *words], tmp_path)
+    assert (found, out, len(said.splitlines())) == (code, "", 1)
+    assert message in said
+
+
+def test_code_that_is_named_is_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("raise ValueError('it ran')\n")
+    with pytest.raises(w2vtrain.W2VError, match="it ran"):
+        w2vtrain.warmup(objective="./mine.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [("skipgram", "neg"), ("cbow", "hs"), ("vlbl", "nce"), ("skipgram", "softmax")])
+def test_after_warmup_a_run_compiles_nothing(tmp_path, pair):
+    text, cache = tmp_path / "text.txt", tmp_path / "cache"
+    text.write_text("a b c d e f g h\n" * 20_000)
+    kind = ["--architecture", pair[0], "--objective", pair[1]]
+
+    def run(*words):
+        environment, command = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, [sys.executable, "-m", "w2vtrain", *words]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert "compiled into" in run("warmup", *kind).stdout
+    warm = {path.name for path in cache.glob("*.machine")}
+    for threads in ("1", "2"):
+        more = ["--epochs", "1", "--threads", threads, "--heldout", text, "--sample", "0"]
+        said = run("fit", text, "-o", f"{threads}.txt", *kind, *more).stderr
+        assert "compiling" not in said
+    assert {path.name for path in cache.glob("*.machine")} == warm

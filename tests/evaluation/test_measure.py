@@ -1,14 +1,14 @@
 """A measurement: the round trips around its job, and the figures computed from them."""
 
 import json
-import subprocess
 from dataclasses import replace
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from w2vtrain.evaluation import measure
 from w2vtrain.evaluation.systems import Job
+from w2vtrain.formats.vectors import write_vectors
 
 NEAR, FAR = 3e-8, 1.6e-7
 
@@ -20,16 +20,16 @@ def measured(monkeypatch):
     def run(job, *trips, cores=2):
         found, happened = iter(trips), []
 
-        def train(command, **_):
+        def train(*_):
             happened.append("job")
             done = {"words": 10, "training": (2.0, 1.0), "whole": (3.0, 2.0), "peak_memory": 1}
-            return subprocess.CompletedProcess(command, 0, json.dumps(done))
+            return 0, json.dumps(done).encode()
 
         def round_trip():
             happened.append("round trip")
             return next(found)
 
-        monkeypatch.setattr(measure, "subprocess", SimpleNamespace(run=train, PIPE=subprocess.PIPE))
+        monkeypatch.setattr(measure, "run_child", train)
         monkeypatch.setattr(measure, "round_trip", round_trip)
         monkeypatch.setattr(measure, "evaluate", lambda *_: {})
         monkeypatch.setattr(measure, "automatic_threads", lambda: (cores, ""))
@@ -68,3 +68,14 @@ def test_one_thread_or_core_has_no_round_trip(measured, threads, cores):
     found, happened = measured(replace(JOB, threads=threads), cores=cores)
     assert happened == ["job"]
     assert (found.round_trips, found.round_trip, found.cores) == ((None, None), None, None)
+
+
+def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):
+    words = ["man", "king", "woman", "queen"]
+    write_vectors(tmp_path / "v.txt", words, np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1.1]], np.float32))
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": s\nman king woman queen\nwoman queen man king\nman woman king king\n")
+    found = measure.evaluate(str(tmp_path / "v.txt"), str(questions), ())
+    assert list(found) == ["analogies", "analogies standard error"]
+    assert found["analogies"] == pytest.approx(2 / 3)
+    assert 0 < found["analogies standard error"] < 1

@@ -53,12 +53,12 @@ def pair_jackknife(correct: NDArray[np.bool_], pairs: NDArray[np.int64]) -> Pair
 def effective_questions(correct: int, n: int, found: PairJackknife) -> float:
     """Return how many independent questions would determine the accuracy, `correct` of n > 0, as well.
 
-    This is the effective sample size p(1-p) / variance (Korn & Graubard 1998), at most the number of combinations: a
-    question and its reverse have the same two pairs.
+    This is the effective sample size p(1-p) / variance (Korn & Graubard 1998), at least 1 and at most the number of
+    combinations: a question and its reverse have the same two pairs.
     """
     variance = found.variance / (n * n)
     p = correct / n
-    return min(found.combinations, p * (1 - p) / variance) if variance > 0 else found.combinations
+    return max(1.0, min(found.combinations, p * (1 - p) / variance)) if variance > 0 else found.combinations
 
 
 def clustered_interval(correct: int, n: int, found: PairJackknife) -> tuple[float, float]:

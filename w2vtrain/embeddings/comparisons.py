@@ -277,13 +277,11 @@ class Comparisons(Queries):
         if not known:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
         rows = np.array([self.get_vector(word, norm=use_norm) for word in known])
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = rows.mean(axis=0)
-        if not np.isfinite(middle).all():
-            rows = rows.astype(np.float64)
-            middle = rows.mean(axis=0)
-        centrality = rows @ unit(middle).astype(rows.dtype)
-        return sorted(zip(centrality, known, strict=True), reverse=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # found below
+            found = centrality(rows)
+        if not np.isfinite(found).all():
+            found = centrality(rows.astype(np.float64))
+        return sorted(zip(found, known, strict=True), reverse=True)
 
     def doesnt_match(self, words: Iterable[Key]) -> str:
         """Return the key that is least similar to the mean of all; errors as in `rank_by_centrality`.
@@ -337,6 +335,12 @@ class Comparisons(Queries):
             return math.nan
         weights = [np.array([document.count(word) / len(document) for word in words]) for document in documents]
         return float(ot.emd2(*weights, costs))
+
+
+def centrality(rows: Vector) -> Vector:
+    """Return the products (n,) of rows (n, d) with their mean, divided by its length."""
+    found: Vector = rows @ unit(rows.mean(axis=0)).astype(rows.dtype)
+    return found
 
 
 def cosine(a: Vector, b: Vector) -> np.float32:

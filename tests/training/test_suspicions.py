@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.corpus import SAMPLE, TOKENIZERS, Corpus
 from w2vtrain.text.encoded import encode
-from w2vtrain.training.suspicions import suspicions, thinned
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
 WIKI = Path(__file__).parents[2] / "data/simplewiki.txt"
 KMERS = ["".join(letters) for letters in product("ACGT", repeat=3)]
@@ -251,3 +251,20 @@ def test_subsampling_natural_language_does_not_warn(first, min_count):
     thinning = thinned(np.array([n for n in found.values() if n >= min_count]), 1e-3)
     assert 0.7 < thinning.share < 0.8
     assert thinning.warning is None
+
+
+RAW = "It was late, and the house (which was old) burned. Nobody came, she said: why? Never!"
+PREPARED = "It was late , and the house ( which was old ) burned . ? ... -- u.s"
+
+
+def test_raw_text_is_told_from_text_whose_punctuation_was_separated():
+    raw, prepared = Counter(RAW.split()), Counter(PREPARED.split())
+    hint = punctuated(list(raw), np.array(list(raw.values())))
+    assert hint.startswith("44% of the words end in punctuation, such as 'late,' and 'old)': --tokenizer simple ")
+    assert punctuated(list(prepared), np.array(list(prepared.values()))) is None
+
+
+@pytest.mark.parametrize(("ending", "others", "hints"), [(3, 97, True), (29, 971, False), (0, 5, False)])
+def test_the_share_of_the_words_of_the_text_decides(ending, others, hints):
+    found = punctuated(["plain", "end."], np.array([others, ending]))
+    assert (found is not None) == hints

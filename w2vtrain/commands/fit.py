@@ -21,7 +21,7 @@ from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, DataError, InputMissing, Stopped, UsageError, W2VError
-from w2vtrain.objectives import engine_of
+from w2vtrain.objectives import engine_of, stated_options
 from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
@@ -61,6 +61,7 @@ def _fit_agreed(request: FitRequest, environment: Mapping[str, str], resumed: bo
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
+    request = replace(request, raw=origins["tokenizer"] == "default")
     check_rules(asked, heldout=bool(request.heldout))
     settings, reason = effective(asked)
     check_start(request, settings, start)
@@ -177,7 +178,7 @@ def _train(
         run.prepare()
     cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
     grow = bool(request.grow_vocabulary)
-    inputs = Inputs(request.sources, request.heldout, vocabulary, cache, start=start, grow=grow)
+    inputs = Inputs(request.sources, request.heldout, vocabulary, cache, start=start, grow=grow, raw=request.raw)
     events = ranks.events(console.events()) if ranks else console.events()
     model = train(
         inputs, settings, events=events, run=run, found=found, allow_changed=request.allow_changed, execution=execution
@@ -262,7 +263,8 @@ def rescued(run: Run | None) -> Iterator[None]:
 
 def headline(settings: Settings, reason: str) -> str:
     """Return a line with the most important settings, including those chosen automatically."""
-    options = ", ".join(f"{key} {value}" for key, value in settings.options.items())
+    chosen = stated_options(settings.objective, settings.options)
+    options = ", ".join(f"{key} {value}" for key, value in chosen.items())
     objective = settings.objective + (f" ({options})" if options else "")
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
     epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"

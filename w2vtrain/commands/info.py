@@ -37,6 +37,10 @@ def described(path: str) -> dict[str, Any]:
 def for_people(about: dict[str, Any]) -> dict[str, Any]:
     """Return a description with numbers as people read them; what is unknown about a run is left out."""
     shown = dict(about)
+    settings = about.get("settings")
+    if isinstance(settings, dict) and isinstance(options := settings.get("options"), dict):
+        automatic = {name: "automatic" if value == -1 else value for name, value in options.items()}
+        shown["settings"] = {**settings, "options": automatic}
     if not shown.pop("words_exact", True):
         shown["words"] = f"about {about['words']:,}"
     if about["kind"] == "run folder":

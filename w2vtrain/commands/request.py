@@ -29,7 +29,11 @@ RANGES: dict[str, Number] = {
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The arguments of a `fit` command. flags: settings as text; output: may be empty only with print_config."""
+    """The arguments of a `fit` command.
+
+    flags: settings as text; output: may be empty only with print_config; raw: whether no source of settings chose a
+    tokenizer.
+    """
 
     sources: Sequence[str]
     flags: dict[str, Any]
@@ -57,6 +61,7 @@ class FitRequest:
     distributed: str | None = None
     sync_words: int | None = None
     sync_timeout: float = 300.0
+    raw: bool = False
 
 
 def outputs(request: FitRequest) -> list[str]:

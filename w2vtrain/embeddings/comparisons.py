@@ -231,6 +231,7 @@ class Comparisons(Queries):
         Returns
         -------
         float
+            NaN if those cosines add up to zero.
 
         Raises
         ------
@@ -243,7 +244,8 @@ class Comparisons(Queries):
         1.0
 
         """
-        return float(self.similarity(wa, wb)) / math.fsum(cosine for _, cosine in self.similar_by_key(wa, topn))
+        total = math.fsum(cosine for _, cosine in self.similar_by_key(wa, topn))
+        return float(self.similarity(wa, wb)) / total if total else math.nan
 
     def rank_by_centrality(self, words: Iterable[Key], use_norm: bool = True) -> list[tuple[np.float32, str]]:
         """Rank keys by their similarity to the mean of all of them; unknown keys are left out.
@@ -275,8 +277,11 @@ class Comparisons(Queries):
         if not known:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
         rows = np.array([self.get_vector(word, norm=use_norm) for word in known])
-        centrality = rows @ unit(rows.mean(axis=0)).astype(rows.dtype)
-        return sorted(zip(centrality, known, strict=True), reverse=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # found below
+            found = centrality(rows)
+        if not np.isfinite(found).all():
+            found = centrality(rows.astype(np.float64))
+        return sorted(zip(found, known, strict=True), reverse=True)
 
     def doesnt_match(self, words: Iterable[Key]) -> str:
         """Return the key that is least similar to the mean of all; errors as in `rank_by_centrality`.
@@ -304,7 +309,7 @@ class Comparisons(Queries):
         Returns
         -------
         float
-            Infinity if a document has no known word.
+            Infinity if a document has no known word; NaN if a zero vector has to be divided by its length.
 
         Raises
         ------
@@ -325,8 +330,17 @@ class Comparisons(Queries):
         from scipy.spatial.distance import cdist
 
         rows = np.array([self.get_vector(word, norm=norm) for word in words], np.float64)
+        costs = cdist(rows, rows)
+        if not np.isfinite(costs).all():  # POT would warn, and return any number
+            return math.nan
         weights = [np.array([document.count(word) / len(document) for word in words]) for document in documents]
-        return float(ot.emd2(*weights, cdist(rows, rows)))
+        return float(ot.emd2(*weights, costs))
+
+
+def centrality(rows: Vector) -> Vector:
+    """Return the products (n,) of rows (n, d) with their mean, divided by its length."""
+    found: Vector = rows @ unit(rows.mean(axis=0)).astype(rows.dtype)
+    return found
 
 
 def cosine(a: Vector, b: Vector) -> np.float32:

@@ -37,7 +37,8 @@ def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[
     """Return the main facts as pairs of a name and a text."""
     found, options, values = losses(record), settings.get("options"), []
     if isinstance(options, Mapping):
-        values = [f"{shown(name)} {shown(value)}" for name, value in list(options.items())[:10]]
+        stated = [(name, value) for name, value in options.items() if value not in (-1, "")]  # -1: chosen automatically
+        values = [f"{shown(name)} {shown(value)}" for name, value in stated[:10]]
     corpus, start = record.get("corpus"), record.get("init_from")
     rows = [
         ("architecture", settings.get("architecture")),

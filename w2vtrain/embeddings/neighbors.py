@@ -18,11 +18,16 @@ QUERIES, COSINES = 256, 1 << 22
 
 
 def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return the length of each row of `matrix` (V, d), in its dtype, without a temporary copy of the matrix."""
+    """Return the length of each row of `matrix` (V, d), in its dtype, without a temporary copy of the matrix.
+
+    The squares of float32 values below 1e-23 or above 1e19 are zero or infinite: such rows are computed in float64.
+    """
     norms = np.empty(len(matrix), matrix.dtype)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         for rows in row_blocks(matrix):
             norms[rows] = np.linalg.norm(matrix[rows], axis=1)
+        odd = np.flatnonzero((norms == 0) | ~np.isfinite(norms))
+        norms[odd] = np.linalg.norm(matrix[odd].astype(np.float64), axis=1)
     return norms
 
 

@@ -124,17 +124,18 @@ class VectorTable(KeyTable):
         factors = default if isinstance(default, np.ndarray) else np.asarray(default, np.float32)
         if factors.shape != (len(keys),):
             raise InvalidValue(f"{len(keys)} keys and weights of shape {list(factors.shape)}: pass one weight per key")
-        total, weight = np.zeros(self.vector_size, self.vectors.dtype), factors.dtype.type(0)
+        parts, weight = [], factors.dtype.type(0)
         for key, factor in zip(keys, factors, strict=True):
             if isinstance(key, np.ndarray):
-                total += factor * self._checked(key)
+                parts.append((factor, self._checked(key)))
             elif key in self:
-                total += factor * self.get_vector(key, norm=pre_normalize)
+                parts.append((factor, self.get_vector(key, norm=pre_normalize)))
             elif ignore_missing:
                 continue
             else:
                 raise self._unknown(key)
             weight += abs(factor)
+        total = weighted_sum(parts, self.vector_size, self.vectors.dtype)
         mean = total / weight if weight > 0 else total
         return (unit(mean) if post_normalize else mean).astype(self.vectors.dtype, copy=False)
 
@@ -185,6 +186,18 @@ class VectorTable(KeyTable):
         with np.errstate(all="ignore"):
             found: Vector = self.vectors / self._norms()[:, None]
         return found
+
+
+def weighted_sum(parts: Sequence[tuple[Any, Vector]], size: int, dtype: Any) -> Vector:
+    """Return the sum of factor * vector (size,) in a dtype or, if it is not finite there, in float64."""
+    total = np.zeros(size, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # found below
+        for factor, vector in parts:
+            total += factor * vector
+    if np.isfinite(total).all():
+        return total
+    wide: Vector = np.sum([float(factor) * vector.astype(np.float64) for factor, vector in parts], axis=0)
+    return wide
 
 
 def unit(vector: Vector) -> Vector:

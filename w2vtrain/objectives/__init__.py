@@ -89,6 +89,15 @@ def option_defaults(name: str) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
+def stated_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that tell people something.
+
+    The others have a default of -1, 0, false or an empty text: these let the objective choose, or turn something off.
+    """
+    defaults = option_defaults(name)
+    return {key: value for key, value in options.items() if value != defaults[key] or value not in (-1, 0, False, "")}
+
+
 def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return all options of an objective: the given values, converted to the types of the defaults, or the defaults.
 

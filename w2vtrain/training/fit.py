@@ -44,7 +44,7 @@ from w2vtrain.training.preflight import check_memory, position_rows, replicas
 from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run_folder import Run
-from w2vtrain.training.suspicions import suspicions, thinned
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.trainer import Engine, check_finite, make_engine, train
 from w2vtrain.training.units import Interrupted, Watch
 from w2vtrain.training.warm_start import WarmStart
@@ -147,7 +147,8 @@ def _read(
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
     events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
-    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning])]:
+    hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if inputs.raw else None
+    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning, hint])]:
         events.warning(sentence)
     return corpus, ids
 

@@ -42,7 +42,8 @@ class Inputs:
     sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds
     the encoded corpus during training, by default the system's folder for temporary files; encoded: the corpus if it is
     encoded already, so that `sources` are not read; start: a trained model or vectors that the run starts from, whose
-    words are trained; grow: whether new words join those of `start`.
+    words are trained; grow: whether new words join those of `start`; raw: whether the corpus may be raw text, because
+    nobody chose a tokenizer.
     """
 
     sources: Sources
@@ -52,6 +53,7 @@ class Inputs:
     encoded: EncodedCorpus | None = None
     start: WarmStart | None = None
     grow: bool = False
+    raw: bool = False
 
 
 def sources_of(texts: Texts) -> Sources:

@@ -125,11 +125,11 @@ class _Work:
 
     def totals(self, sums: np.ndarray) -> list[float]:
         """Return the five sums over all units. If log Z is known per word, use each example's context word."""
-        total = sums.sum(axis=0)
+        total = sums.sum(axis=0) if np.isfinite(sums).all() else np.array([_sum(column) for column in sums.T])
         if self.by_word:
             used = self.examples > 0
             n, log_z = self.examples[used], self.log_z[used]
-            total[2:] = n.sum(), (n * log_z).sum(), (n * log_z**2).sum()
+            total[2:] = n.sum(), _sum(n * log_z), _sum(n * log_z**2)
         return [float(x) for x in total]
 
     def blocks(self, chunk: int, work: Workspace, part: int = 0, parts: int = 1) -> Iterator[_Block]:
@@ -163,7 +163,7 @@ class _Work:
             check()
             scores = self.given(block.contexts).scores
             raw, log_z = (found.astype(np.float64) for found in _quietly(scores, block.H, block.targets))
-            sums += len(raw), raw.sum(), len(raw), log_z.sum(), (log_z**2).sum()
+            _add(sums, len(raw), _sum(raw), len(raw), _sum(log_z), _sum(log_z**2))
         return sums
 
     def _raw(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
@@ -172,7 +172,7 @@ class _Work:
         for block in self.blocks(chunk, work, part, parts):
             check()
             raw = _quietly(self.given(block.contexts).raw, block.H, block.targets)
-            sums[:2] += len(raw), raw.sum(dtype=np.float64)
+            _add(sums, len(raw), _sum(raw.astype(np.float64)))
             if self.by_word:
                 with self.lock:
                     np.add.at(self.examples, block.words, 1)
@@ -230,8 +230,18 @@ class _Work:
                 words, starts, sizes = block.contexts
                 scorer = self.given(Contexts(words, starts[some], sizes[some]))
                 log_z = _quietly(scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
-                sums[2:] = times.sum(), (times * log_z).sum(), (times * log_z**2).sum()
+                sums[2:] = times.sum(), _sum(times * log_z), _sum(times * log_z**2)
         return sums
+
+
+def _sum(values: np.ndarray) -> float:
+    """Return the sum of values (n,) float64; for infinite ones of both signs, which weights near 1e38 give, NaN."""
+    return float(values.sum()) if np.isfinite(values).all() else sum(values.tolist())
+
+
+def _add(sums: np.ndarray, *values: float) -> None:
+    """Add values to the first sums. Python adds infinities of both signs without a warning."""
+    sums[: len(values)] = [old + new for old, new in zip(sums.tolist(), values, strict=False)]
 
 
 def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:

@@ -1,10 +1,13 @@
 """Warn about a corpus that does not look like text divided into words, and about subsampling that drops too much.
 
+For raw text, also suggest the tokenizer that removes punctuation.
+
 Nothing here reads files or prints: the caller passes the beginning of the text or the counts, and shows the warnings.
 """
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +24,9 @@ TABLE_LINES = 20  # a table has at least this many lines
 VOCABULARY_LINES = 5  # a vocabulary file has at least this many lines
 VECTOR_ROWS = 20  # rows examined to distinguish vectors from sentences of numbers
 UNSEGMENTED = 0.2  # text is unsegmented if more than this share of its characters is in overlong runs
+PUNCTUATED = 0.03  # share of the words that end in punctuation: 8% in data/simplewiki.txt, which is raw text
+FREQUENT = 50_000  # words whose ends are examined, the most frequent ones
+MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
 KEPT = 0.9  # no warning if subsampling keeps at least this share of the words
 
 # Writing systems without spaces between words: name, letters, length that few words exceed, segmenters.
@@ -117,6 +123,23 @@ def _table(sample: bytes) -> str | None:
                 f" with {' '.join(filter(None, ('cut', option, '-f2')))} (or csvcut, if fields are quoted)"
             )
     return None
+
+
+def punctuated(words: Sequence[str], counts: Int64) -> str | None:
+    """Return a hint if many words of a text end in punctuation, as in raw text, else None.
+
+    words: V words in descending order of counts (V,) int64. A mark alone, as in text whose punctuation was separated,
+    does not count.
+    """
+    examined = words[:FREQUENT]
+    found = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
+    share = counts[found].sum() / max(1, counts[: len(examined)].sum())
+    if share < PUNCTUATED:
+        return None
+    return (
+        f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in found[:2])}:"
+        " --tokenizer simple removes it, and lowercases the text"
+    )
 
 
 class Thinning(NamedTuple):

@@ -9,7 +9,7 @@ removed, nor can a folder that contains one. The kernel's own lists in /proc say
 For the code of w2vtrain alone (the standard library, pytest and Numba would break): names that only POSIX has are
 missing from `os` and `signal`, `fcntl`, `pwd` and `resource` cannot be imported, sys.platform is "win32", a folder
 cannot be opened, descriptors and text files that are not opened as binary turn newlines into CRLF, text is cp1252 by
-default, temporary files have names, and a pipe whose reader is gone reports EINVAL.
+default, temporary files have names, files have no owner, and a pipe whose reader is gone reports EINVAL.
 
 What it does not imitate: paths with drives and backslashes, access lists, locks that keep others from reading, a file
 that another process has open, consoles, and signals, for which SIGUSR2 plays the part of SIGBREAK.
@@ -36,8 +36,9 @@ MISSING_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "pty"}
 POSIX_NAMES = {
     "os": {
         "chown", "fchmod", "fchown", "fdatasync", "fork", "forkpty", "getegid", "geteuid", "getgid", "getuid",
-        "kill", "killpg", "mkfifo", "nice", "pread", "preadv", "pwrite", "sched_getaffinity", "setsid", "statvfs",
+        "killpg", "mkfifo", "nice", "pread", "preadv", "pwrite", "sched_getaffinity", "setsid", "statvfs",
         "sync", "wait", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOFOLLOW", "O_NONBLOCK", "O_SYNC", "O_TMPFILE",
+        "kill",  # Windows has it, but os.kill(pid, 0) ends the process there instead of testing for it
     },
     "signal": {
         "ITIMER_REAL", "SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGSTOP", "SIGUSR1", "SIGUSR2",
@@ -88,6 +89,7 @@ REAL: dict[str, Any] = {
     "rename": os.rename,
     "replace": os.replace,
     "rmdir": os.rmdir,
+    "stat": os.stat,
     "import": builtins.__import__,
 }
 
@@ -164,6 +166,18 @@ TEXT: set[int] = set()
 """Descriptors that were opened without O_BINARY."""
 
 
+def status(*rest: Any, **options: Any) -> os.stat_result:
+    """Return the status of a file, which has no owner on Windows."""
+    about = REAL["stat"](*rest, **options)
+    return without_owner(about) if ours() else about
+
+
+def without_owner(about: os.stat_result) -> os.stat_result:
+    """Return a status with 0 as the user and the group."""
+    values, more = about.__reduce__()[1]  # type: ignore[misc]
+    return os.stat_result((*values[:4], 0, 0, *values[6:]), more)  # type: ignore[arg-type]
+
+
 def os_open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
     """Open a descriptor. Folders cannot be opened."""
     if Path(path).is_dir():
@@ -238,7 +252,15 @@ def namespaces() -> dict[str, Namespace]:
     import psutil
 
     return {
-        "os": Namespace(os, name="nt", O_BINARY=O_BINARY, devnull="nul", open=os_open, write=os_write),
+        "os": Namespace(
+            os,
+            name="nt",
+            O_BINARY=O_BINARY,
+            devnull="nul",
+            open=os_open,
+            write=os_write,
+            fstat=lambda handle: without_owner(os.fstat(handle)),
+        ),
         "signal": Namespace(signal, SIGBREAK=signal.SIGUSR2),
         "sys": System(sys, platform="win32"),
         "io": Namespace(io, FileIO=FileIO, TextIOWrapper=TextWrapper),
@@ -265,7 +287,7 @@ def activate() -> None:
     builtins.__import__ = imported
     builtins.open = io.open = opened
     os.unlink = os.remove = unlink
-    os.rmdir, os.rename, os.replace = rmdir, rename, replace
+    os.rmdir, os.rename, os.replace, os.stat = rmdir, rename, replace, status
     shutil._use_fd_functions = False  # type: ignore[attr-defined] - they open folders
 
 

@@ -121,3 +121,22 @@ def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):
     Path("v.bin.run").mkdir()
     with pytest.raises(UsageError, match=r"is inside v\.bin\.run"):
         check_apart(asked(save_model="V.BIN.RUN/model"), Path("v.bin.run"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["bench", "a.txt", "--json", "second.txt"], "second.txt: is both input and output; choose another name"),
+        (["bench", "a.txt", "--json", "b.txt", "--sweep", "./b.txt"], "./b.txt: given for two outputs"),
+        (["vocab", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
+        (["convert", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
+        (["tree", "a.txt", "sub", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
+    ],
+    ids=["bench", "bench, two outputs", "vocab", "convert", "tree"],
+)
+def test_every_command_spares_a_hard_link_of_its_input(folder, w2vtrain_here, words, message):
+    before = Path("second.txt").read_bytes()
+    assert w2vtrain_here([*words, "--force"] if words[0] != "bench" else words, folder) == (
+        2, "", f"w2vtrain: error: {message}\n"
+    )  # fmt: skip
+    assert Path("second.txt").read_bytes() == before

@@ -9,7 +9,9 @@ import pytest
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.system import storage
 from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.locks import Lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync
+from w2vtrain.system.trust import trust
 
 fcntl = pytest.importorskip("fcntl")
 FULL = 51
@@ -133,3 +135,38 @@ def test_a_probe_that_cannot_be_removed_does_not_refuse_the_output(pauses, tmp_p
 
     monkeypatch.setattr(os, "unlink", unlink)
     check_writable(tmp_path / "a")
+
+
+def test_the_holder_of_a_lock_is_named_although_its_first_byte_cannot_be_read(tmp_path, monkeypatch):
+    """On Windows, the byte that is locked cannot be read by others."""
+    lock, real = Lock(tmp_path / "lock", "v.bin", trust(tmp_path)), os.read
+
+    def read(handle, size):
+        if os.lseek(handle, 0, os.SEEK_CUR) == 0:
+            raise held(33)
+        return real(handle, size)
+
+    monkeypatch.setattr(os, "read", read)
+    with pytest.raises(OutputError, match=rf"^v.bin: in use by process {os.getpid()} on "):
+        Lock(tmp_path / "lock", "v.bin", trust(tmp_path))
+    lock.release(remove=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["closed", "open elsewhere"])
+def test_a_lock_file_that_cannot_be_removed_while_it_is_open_is_removed_afterwards(
+    tmp_path, monkeypatch, pauses, stays
+):
+    lock, real, closed = Lock(tmp_path / "lock", "v.bin", trust(tmp_path)), os.unlink, []
+
+    def unlink(path, *rest, **options):
+        if stays or not closed:
+            raise held()
+        real(path, *rest, **options)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    close = os.close
+    monkeypatch.setattr(os, "close", lambda handle: (closed.append(handle), close(handle)))
+    lock.release(remove=True)
+    assert [path.name for path in tmp_path.iterdir()] == (["lock"] if stays else [])
+    assert bool(pauses) == stays

@@ -136,6 +136,25 @@ vectors.save("v.safetensors")
     assert names(folder) == {"text.txt", "v.safetensors"}
 
 
+def handles(process, number):
+    """Return whether a process has set a handler for a signal."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
+def test_ctrl_break_ends_a_command_with_one_line(folder):
+    command = [sys.executable, str(IMITATION), "vocab", "-", "-o", "vocab.txt"]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=folder, **pipes) as reading:
+        while reading.poll() is None and not handles(reading, BREAK):
+            time.sleep(0.01)
+        reading.send_signal(BREAK)
+        said = reading.communicate(timeout=600)[1]
+    assert (reading.returncode, said) == (130, b"w2vtrain: error: interrupted\n")
+    assert names(folder) == {"text.txt"}
+
+
 @pytest.mark.parametrize(
     ("prepare", "output", "message"),
     [
@@ -152,7 +171,7 @@ def test_an_output_that_windows_cannot_create_is_refused_before_training(folder,
     assert names(folder) == before
 
 
-# Modes, and names in folders that are synced, are not Windows'.
+# Windows has no modes and syncs no folders. The last two take long and do not depend on the system.
 PART = ["tests/system/test_files.py", "tests/training/test_checkpoint.py"]
 POSIX_ONLY = ["keeps_its_mode", "folder]", "synced_before", "killed_at_any_moment", "flipped_bit"]
 

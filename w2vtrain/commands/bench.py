@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.commands.inputs import check_different
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.evaluation import sweep as sweeping
 from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
@@ -32,7 +33,9 @@ def bench(
     sweep: file for the plot of evaluation/sweep.py; plot: file for that of evaluation/bench.py; options: systems,
     alphas and programs as on the command line, and settings of a Job.
     """
-    for file in filter(None, (json_file, sweep, plot)):
+    files = [file for file in (json_file, sweep, plot) if file]
+    check_different(files, [file for file in (corpus, questions, *pairs) if file])
+    for file in files:
         check_writable(file, force=True)
     if sweep and (options["alphas"] or options["programs"] or questions or pairs or plot):
         raise UsageError("--sweep measures only speed: remove --alpha, --program, --questions, --pairs and --plot")

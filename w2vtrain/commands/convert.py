@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.commands.inputs import check_not_input, readable
+from w2vtrain.commands.inputs import check_different, readable
 from w2vtrain.commands.request import Export
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import DataError, ResourceError
@@ -45,7 +45,7 @@ class Conversion:
 def convert(asked: Conversion) -> None:
     """Read vectors, change them, write them, and report what was written."""
     format_of(asked.output, asked.format_)
-    check_not_input(asked.output, [asked.vectors])
+    check_different([asked.output], [asked.vectors])
     check_writable(asked.output, asked.force)
     with readable(asked.vectors) as path:
         try:

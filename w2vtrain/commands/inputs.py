@@ -6,7 +6,7 @@ the files.
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -53,10 +53,16 @@ def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
         raise InputMissing(f"standard input cannot be read: {error.strerror}") from error
 
 
-def check_not_input(output: str, inputs: Iterable[str]) -> None:
-    """Raise UsageError if an output is the same file as an input. `-` is standard input and output, which differ."""
-    if output != STDOUT and among(output, inputs):
-        raise UsageError(f"{output}: is both input and output; choose another name")
+def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
+    """Raise UsageError if two outputs, or an output and an input, are the same file; `-` may be an input and an output.
+
+    What is the same file is defined in same_file.py.
+    """
+    for number, file in enumerate(outputs):
+        if among(file, outputs[:number]):
+            raise UsageError(f"{file}: given for two outputs")
+        if file != STDOUT and among(file, inputs):
+            raise UsageError(f"{file}: is both input and output; choose another name")
 
 
 def refuse_stdin_twice(*paths: str) -> None:

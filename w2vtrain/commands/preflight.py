@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from w2vtrain.commands.inputs import check_not_input
+from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.request import Export, FitRequest, all_outputs, is_stream, lock_path, outputs, regular
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
@@ -85,17 +85,13 @@ def preflight(request: FitRequest, settings: Settings, owned: Callable[[str], bo
         check_suffix(file, compressible=False)
     files = outputs(request)
     all_files = all_outputs(request)
-    for number, file in enumerate(all_files):
-        if among(file, all_files[:number]):
-            raise UsageError(f"{file}: given for two outputs")
     corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
         corpus += [file.path for file in corpus_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     read = [*corpus, request.read_vocab, request.init_from, request.config]
-    for file in all_files:
-        check_not_input(file, [name for name in read if name])
+    check_different(all_files, [name for name in read if name])
     for file in all_files:
         check_writable(file, request.force or owned(file))
     return files

@@ -39,7 +39,8 @@ def execute(command: click.Command) -> None:
     """Run a command with the process's arguments; report every error as one line on stderr and an exit code."""
     hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
     try:
-        if hasattr(signal, "SIGBREAK"):  # Windows: Ctrl-Break and closing the window
+        main = threading.current_thread() is threading.main_thread()
+        if main and hasattr(signal, "SIGBREAK"):  # Ctrl-Break, on Windows only
             signal.signal(signal.SIGBREAK, signal.default_int_handler)
         prepare_streams()
         logging.getLogger(NAME).addHandler(WARNINGS)

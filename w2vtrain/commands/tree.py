@@ -6,7 +6,7 @@ probability/taxonomy.py computes the paths, and formats/wordnet.py reads WordNet
 import numpy as np
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.inputs import check_not_input, readable
+from w2vtrain.commands.inputs import check_different, readable
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import DataError
 from w2vtrain.formats.model_file import MODEL
@@ -25,7 +25,7 @@ MISSING = "not in WordNet"
 
 def tree(words: str, folder: str, output: str, force: bool, quiet: bool = False) -> None:
     """Write a line with each word and its path, in the order of the vocabulary; report how many words WordNet has."""
-    check_not_input(output, [words])
+    check_different([output], [words])
     check_suffix(output)
     check_writable(output, force)
     with readable(words) as name:

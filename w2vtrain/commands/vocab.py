@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from w2vtrain.commands.console import Console, duration
-from w2vtrain.commands.inputs import check_not_input
+from w2vtrain.commands.inputs import check_different
 from w2vtrain.config import resolve
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
@@ -18,7 +18,7 @@ def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: boo
     """Count the words and write the vocabulary."""
     settings, _ = resolve(flags)
     corpus = corpus_of(sources, settings)
-    check_not_input(output, [file.path for file in corpus.files])
+    check_different([output], [file.path for file in corpus.files])
     check_suffix(output)
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()

@@ -320,8 +320,8 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
 def listening(run: Run) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
-    On Windows, SIGBREAK (Ctrl-Break, a closed window) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do
-    nothing outside of the main thread: other threads cannot handle signals.
+    On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do nothing outside of
+    the main thread: other threads cannot handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

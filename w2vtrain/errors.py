@@ -19,7 +19,10 @@ EXIT_CODES = {
         "Reported before training if possible; limits of `ulimit -v` and control groups count.",
     ),
     73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
-    74: ("disk full or write error", "The file keeps its previous content."),
+    74: (
+        "disk full, write error, or storage that does not answer",
+        "The file keeps its previous content; nothing has to be removed, and the same command can be tried again.",
+    ),
     75: (
         "stopped by a signal",
         "Give the same command again: a saved run continues, as with `w2vtrain resume`.",
@@ -119,6 +122,12 @@ class OutputError(W2VError):
 
 class WriteError(W2VError):
     """Raised when writing an output fails, for example because the disk is full. Exit code 74."""
+
+    exit_code = 74
+
+
+class ReadError(W2VError):
+    """Raised when a file of a run exists but cannot be read at the moment, as on a network disk. Exit code 74."""
 
     exit_code = 74
 

@@ -6,6 +6,7 @@ Training is in training/fit.py, the checks before it in preflight.py, and the wr
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -26,6 +27,7 @@ from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
+from w2vtrain.system.trust import answering
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
 from w2vtrain.training.fit import effective
@@ -137,7 +139,8 @@ def _fit_locked(
         if run:
             run.journal.locks, run.journal.complete = locks, complete
             run.journal.save()
-        log = stack.enter_context(json_lines(request.log_json, request.on_full == "wait", log_opener(request, run)))
+        log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
+        log = stack.enter_context(json_lines(log_file, request.on_full == "wait", log_opener(request, run)))
         console = Console(request.quiet, request.progress_every, log, ranks.note if ranks else None)
         if run:
             run.warn = lambda line: console.say(f"warning     {line}")
@@ -213,6 +216,15 @@ def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
         return log
 
     return open_log
+
+
+def ends_done(path: str) -> bool:
+    """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
+    if is_stream(path):
+        return False
+    with answering(Path(path)), Path(path).open("rb") as file:
+        last = deque(file, 1)
+    return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
 
 
 def _is_cut(path: str) -> bool:

@@ -36,7 +36,7 @@ def locked_outputs(
         for file in regular(all_outputs(request)):
             path = lock_path(file)
             held.append(Lock(path, file, new_files_in(path.parent), run))
-        yield {str(lock.path): lock.path.stat().st_ino for lock in held}
+        yield {str(lock.path): lock.inode for lock in held}
         done = True
     finally:
         remove = done or not needed()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.api import cut_vocabulary
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.request import FitRequest, is_stream, outputs
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.distributed.job import Job
@@ -35,6 +35,8 @@ from w2vtrain.training.journal import DECIDING
 from w2vtrain.training.run_folder import Run, listening
 from w2vtrain.training.warm_start import WarmStart
 
+WRITTEN = ("output", "format_", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
+"""Fields of the request that must be equal on all ranks, although only rank 0 writes."""
 BEAT = 2.0
 """Seconds between two writes of the heartbeat."""
 FORWARDING = 0.5
@@ -175,8 +177,11 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
 
 def agreed(ranks: Ranks, request: FitRequest, settings: Settings, asked: Settings) -> tuple[Settings, str]:
     """Return the settings with the threads of this rank, and the reason. Raise ConfigError if the ranks differ."""
-    if request.output == "-" or (request.run is None and not request.output):
-        raise UsageError("distributed: the ranks need a run folder: name an output file with -o")
-    about = {name: asdict(request)[name] for name in DECIDING}
+    if streams := list(filter(is_stream, outputs(request))):
+        raise UsageError(
+            "distributed: the ranks need a run folder: name an output file with -o, and with other options that write,"
+            f" not {streams[0]}, which is a stream or a device"
+        )
+    about = {name: asdict(request)[name] for name in (*DECIDING, *WRITTEN)}
     settings = ranks.job.agree(settings, json.loads(json.dumps(about)), asked.threads == "auto")
     return settings, f"on each of {ranks.team.size} ranks" if len(set(ranks.job.threads)) == 1 else "on rank 0"

@@ -15,10 +15,11 @@ import numpy as np
 from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES
 from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.compat.weights import Matrices
+from w2vtrain.config import validated
 from w2vtrain.embeddings.key_files import builtin_errors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
+from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.objectives.hs import Hierarchical, checked_links
 from w2vtrain.probability.trees import Tree, huffman
@@ -213,11 +214,14 @@ def _set_parameters(model: Any, found: Model, path: str) -> None:
 
 def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
     """Return the parameters that are equivalent to settings. Raise NotAModel if there are none."""
+    try:
+        checked = asdict(validated(settings))
+    except ConfigError as error:
+        raise NotAModel(f"{path}: the model's settings: {error}") from error
     kinds = {name: kind for kind, name in OBJECTIVES.items()}
     ways = {name: way for way, name in ARCHITECTURES.items()}
-    objective, architecture = settings.get("objective"), settings.get("architecture")
-    options = settings.get("options", {})
-    other = [name for name, value in FIXED.items() if settings.get(name, value) != value]
+    objective, architecture, options = (checked[name] for name in ("objective", "architecture", "options"))
+    other = [name for name, value in FIXED.items() if checked[name] != value]
     other += ["tree"] if options.get("tree", "huffman") != "huffman" else []
     if objective not in kinds or architecture not in ways or other:
         raise NotAModel(
@@ -225,6 +229,6 @@ def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
             " Word2Vec; load it with w2vtrain.load_model"
         )
     (hs, has_noise), (sg, mean) = kinds[objective], ways[architecture]
-    values = {name: settings[name] for name in PARAMETERS if name in settings}
+    values = {name: checked[name] for name in PARAMETERS if name in settings and name in checked}
     values |= {"hs": hs, "sg": sg, "cbow_mean": mean, "negative": options.get("negative", 5) if has_noise else 0}
-    return {**values, "ns_exponent": options.get("ns_exponent", 0.75), "min_alpha_yet_reached": settings["alpha"]}
+    return {**values, "ns_exponent": options.get("ns_exponent", 0.75), "min_alpha_yet_reached": checked["alpha"]}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.distributed.communicator import Request
+from w2vtrain.distributed.launcher import processes_started
 from w2vtrain.errors import ConfigError, Disconnected
 
 EAGER, PATIENT = 0.001, 0.05
@@ -26,8 +27,6 @@ NAP = 0.0005
 """Seconds of one such sleep."""
 LONGEST = 1.0
 """Seconds between two questions that count as waiting; a process that was suspended has longer gaps."""
-LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 
 
 class Mpi:
@@ -42,6 +41,7 @@ class Mpi:
                 "distributed: MPI needs the package mpi4py: install w2vtrain[mpich], which includes an MPI library, or"
                 " w2vtrain[mpi] to use the one that is installed"
             )
+        started = processes_started()
         import mpi4py
 
         mpi4py.rc.finalize = False  # `finish` does it, if the other ranks are there
@@ -55,7 +55,6 @@ class Mpi:
             ) from error
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
-        started = max(int(os.environ.get(name) or 1) for name in LAUNCHED)
         if self.size == 1 < started:
             raise ConfigError(
                 f"distributed: the launcher started {started} processes, but {self.library} sees only one: use the"

@@ -18,10 +18,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import OutputError, WriteError, reason
+from w2vtrain.errors import OutputError, W2VError, WriteError, reason
 from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
-from w2vtrain.system.trust import MODE
+from w2vtrain.system.trust import LASTING, MODE
 
 STDOUT = "-"
 Claim = Callable[[Path, Path], None]
@@ -113,7 +113,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
             raise OutputError(f"{path} cannot be created: a file name cannot contain a colon on Windows") from None
         return target, None
     except (OSError, ValueError) as error:
-        raise OutputError(f"{path} cannot be created: {reason(error)}") from error
+        raise _not_created(path, error) from error
     if stat.S_ISDIR(old.st_mode):
         raise OutputError(f"{path} is a folder: name a file")
     if stat.S_ISREG(old.st_mode) and not force:
@@ -154,12 +154,18 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
     except FileExistsError:
         raise OutputError(f"{shown} exists: use --force to overwrite (it was created in the meantime)") from None
     except OSError as error:
-        held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
-        raise OutputError(f"{shown} cannot be created: {reason(error)}{held}") from error
+        raise _not_created(shown, error) from error
     try:
         sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{shown} cannot be written: {reason(error)}") from error
+
+
+def _not_created(path: str | Path, error: Exception) -> W2VError:
+    """Return the error for a file that cannot be created: WriteError if that may succeed later, else OutputError."""
+    later = disk_is_full(error) or getattr(error, "errno", None) not in LASTING
+    held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
+    return (WriteError if later else OutputError)(f"{path} cannot be created: {reason(error)}{held}")
 
 
 def disk_is_full(error: BaseException | None) -> bool:
@@ -216,7 +222,7 @@ class _Checked(io.FileIO):
         try:
             super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags, MODE))
         except (OSError, ValueError) as error:
-            raise OutputError(f"{shown} cannot be created: {reason(error)}") from error
+            raise _not_created(shown, error) from error
 
     def write(self, data: Any) -> int:
         try:

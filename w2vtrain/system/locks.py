@@ -15,7 +15,7 @@ from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason
 from w2vtrain.system.storage import is_held, remove_file
-from w2vtrain.system.trust import Trusted, open_trusted
+from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER = "process "
@@ -40,6 +40,11 @@ class Lock:
             os.close(self._handle)
             self._handle = self._take()
         self.write(run)
+
+    @property
+    def inode(self) -> int:
+        """The number by which the lock file is known even if another takes its name."""
+        return os.fstat(self._handle).st_ino
 
     def write(self, run: str = "") -> None:
         """Write the process, and the run that it belongs to, into the lock file."""
@@ -71,6 +76,7 @@ class Lock:
         try:
             handle = open_trusted(self.path, os.O_RDWR | os.O_CREAT, self._trusted)
         except OSError as error:
+            raise_if_passing(self.path, error)
             raise OutputError(
                 f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
                 f" {self._what}, or choose another output"
@@ -93,10 +99,14 @@ class Lock:
 
 
 def run_of(path: Path, trusted: Trusted) -> str | None:
-    """Return the id of the run that a lock file names, held or not; None if it is missing, untrusted or has no id."""
+    """Return the id of the run that a lock file names, held or not; None if it is missing, untrusted or has no id.
+
+    Raise ReadError if it cannot be read at the moment.
+    """
     try:
         handle = open_trusted(path, os.O_RDONLY, trusted)
-    except OSError:
+    except OSError as error:
+        raise_if_passing(path, error)
         return None
     try:
         lines = _text(handle).splitlines()

@@ -4,18 +4,26 @@ This module does not know the contents of the files: checkpoint.py, journal.py a
 is trusted, because folders are protected there by access control lists, not by modes.
 """
 
+import errno
 import os
 import secrets
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from w2vtrain.errors import W2VError, reason
+from w2vtrain.errors import ReadError, W2VError, reason
 from w2vtrain.system.storage import remove_file
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+LASTING = (
+    None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
+    errno.EINVAL, errno.ENXIO, errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EROFS,
+)  # fmt: skip
+"""Error numbers that tell what a file or disk is like; PermissionErrors of this module have None. Others, such as
+ESTALE and EIO of a network disk, may not occur again."""
 MODE = 0o664
 """Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
 
@@ -117,11 +125,33 @@ def read_trusted(path: Path, limit: int, trusted: Trusted) -> bytes:
     return data
 
 
+def raise_if_passing(path: Path, error: OSError, last: str = "") -> None:
+    """Raise ReadError if an error says nothing about the file at `path`, which may be intact.
+
+    last: the end of the message: what to do if it occurs again and again.
+    """
+    if error.errno not in LASTING:
+        raise ReadError(
+            f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again{last}"
+        ) from error
+
+
+@contextmanager
+def answering(path: Path) -> Iterator[None]:
+    """Raise ReadError if a block that reads at `path` raises an OSError that may not occur again."""
+    try:
+        yield
+    except OSError as error:
+        raise_if_passing(path, error)
+        raise
+
+
 def require_trust(folder: Path, error: type[W2VError]) -> Trusted:
-    """Do what `trust` does, but raise an error of the given class, with a remedy, instead of OSError."""
+    """Do what `trust` does, but raise ReadError, or an error of the given class with a remedy, instead of OSError."""
     try:
         return trust(folder)
     except OSError as found:
+        raise_if_passing(folder, found)
         raise error(f"{folder} cannot be used: {reason(found)}: use another folder, or your own copy of it") from found
 
 

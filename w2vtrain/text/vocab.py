@@ -21,6 +21,8 @@ from w2vtrain.text.corpus import MAX_TOKEN
 
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
+MAX_TOTAL = 2**62
+"""Maximum sum of the counts of a vocabulary. The sum of two still fits 64 bits."""
 LONGEST_LINE = 3 * MAX_TOKEN + 100
 """Maximum bytes per line of a vocabulary file. Replacing bytes that are not UTF-8 can triple a word's length."""
 SENTENCE_END = "</s>"
@@ -94,11 +96,20 @@ class Vocabulary:
                 raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first on line {first}")
             counts.append(count)
         words, values = list(numbers), np.array(counts, np.int64)
+        check_counts(values, path)
         del numbers, counts
         if len(words) < 2:
             raise DataError(f"{path}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
         order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])
         return cls([words[i].decode() for i in order], values[order])
+
+
+def check_counts(counts: Int64, where: str | Path) -> None:
+    """Raise DataError, starting with `where`, if counts (V,) are less than 1 or their sum is more than MAX_TOTAL."""
+    if counts.min(initial=1) < 1:
+        raise DataError(f"{where}: the count of word {int(counts.argmin())} is {counts.min()}; expected 1 or more")
+    if sum(counts.tolist()) > MAX_TOTAL:
+        raise DataError(f"{where}: the counts of all words add up to more than 2^62, so they cannot be of a text")
 
 
 def _entry(line: bytes, where: str) -> tuple[bytes, int]:

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, OutputError, W2VError, WriteError, reason
+from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
-from w2vtrain.system.trust import Trusted, open_trusted, read_trusted, require_trust
+from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
 
 SCHEMA = 2
@@ -38,9 +38,8 @@ NAME = re.compile(r"ckpt-(\d{6})")
 LEFTOVER = re.compile(
     r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
 )
-# Temporary files that a run can leave if it is killed before its first config.json exists.
-BEGUN = re.compile(r"\.config\.json\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}")
 LARGEST_MANIFEST = 16 << 20
+ELSE = ", or remove this checkpoint to continue from the one before it"
 
 
 @dataclass(frozen=True)
@@ -89,16 +88,23 @@ def save(
 
 
 def load(folder: Path) -> Checkpoint | None:
-    """Return the newest valid checkpoint, or None if no checkpoints exist. Raise DataError if all are invalid."""
+    """Return the newest valid checkpoint, or None if no checkpoints exist.
+
+    Raise DataError if all are invalid, and ReadError if one that may be valid cannot be read at the moment.
+    """
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
         try:
             arrays, about = _read(folder, number)
+        except ReadError:
+            raise
         except W2VError as error:
             skipped.append(str(error))
             continue
         except OSError as error:
-            skipped.append(f"{folder / f'ckpt-{number:06d}'}: {reason(error)}")
+            place = folder / f"ckpt-{number:06d}"
+            raise_if_passing(place, error, ELSE)
+            skipped.append(f"{place}: {reason(error)}")
             continue
         return Checkpoint(number, arrays, about, skipped)
     if skipped:
@@ -109,8 +115,12 @@ def load(folder: Path) -> Checkpoint | None:
 def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
-        with suppress(W2VError, OSError):
+        try:
             return number, _manifest(folder, number)["run"]
+        except ReadError:
+            raise
+        except (W2VError, OSError):
+            continue
     return None
 
 
@@ -126,8 +136,8 @@ def facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
 
 
 def numbers(folder: Path) -> list[int]:
-    """Return the numbers of the existing checkpoints, oldest first."""
-    with suppress(FileNotFoundError, NotADirectoryError):
+    """Return the numbers of the existing checkpoints, oldest first. Raise ReadError if the folder does not answer."""
+    with suppress(FileNotFoundError, NotADirectoryError), answering(folder):
         entries = [entry for entry in folder.iterdir() if not entry.is_symlink()]
         return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
     return []
@@ -144,10 +154,13 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
         raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.get('bytes')}")
     if _digest(state) != manifest.get("sha256"):
         raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
-    with open_safetensors(state) as box:
-        box.check_format()
-        facts = json_object(box.metadata.get("about", "null"), f"{state}: its description of the run is")
-        return {name: box.array(name) for name in box.names}, facts
+    try:
+        with open_safetensors(state) as box:
+            box.check_format()
+            facts = json_object(box.metadata.get("about", "null"), f"{state}: its description of the run is")
+            return {name: box.array(name) for name in box.names}, facts
+    except InputMissing as error:  # although its checksum was right a moment ago
+        raise ReadError(f"{error}: try again{ELSE}") from error
 
 
 def _manifest(folder: Path, number: int) -> dict[str, Any]:
@@ -157,6 +170,7 @@ def _manifest(folder: Path, number: int) -> dict[str, Any]:
     try:
         found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
     except OSError as error:
+        raise_if_passing(path, error, ELSE)
         raise DataError(f"{path}: {reason(error)}") from error
     if found.get("schema") != SCHEMA:
         raise DataError(f"{place}: has schema {found.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
@@ -187,14 +201,20 @@ def remove(folder: Path, number: int) -> None:
         remove_tree(doomed)
 
 
+def has_parts(folder: Path) -> bool:
+    """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
+    return any(NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+
+
 def sweep(folder: Path) -> None:
     """Delete what killed runs left partially written or partially deleted. The caller must hold the lock."""
-    for entry in list(folder.iterdir()):
-        if LEFTOVER.fullmatch(entry.name):
-            if entry.is_dir():
-                remove_tree(entry)
-            else:
-                remove_file(entry)
+    with answering(folder):
+        for entry in list(folder.iterdir()):
+            if LEFTOVER.fullmatch(entry.name):
+                if entry.is_dir():
+                    remove_tree(entry)
+                else:
+                    remove_file(entry)
 
 
 def require_own(folder: Path, trusted: Trusted) -> None:
@@ -204,7 +224,7 @@ def require_own(folder: Path, trusted: Trusted) -> None:
     comes before the lock file is created. `Run.begin` reads config.json again, because another holder of the lock may
     have changed it in between.
     """
-    with suppress(OtherSchema):  # a run of another version: `Run.begin` decides
+    with suppress(OtherSchema), answering(folder):  # a run of another version: `Run.begin` decides
         if Journal.read(folder, trusted) is not None:
             return
         if not is_unused(folder):
@@ -213,7 +233,7 @@ def require_own(folder: Path, trusted: Trusted) -> None:
 
 def is_unused(folder: Path) -> bool:
     """Return whether a folder is empty, or has only what a run leaves that is killed before it has a config.json."""
-    return all(entry.name == LOCK or BEGUN.fullmatch(entry.name) for entry in folder.iterdir())
+    return all(entry.name == LOCK or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
 
 
 @contextmanager
@@ -231,6 +251,7 @@ def locked(folder: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
     except OSError as error:
+        raise_if_passing(folder, error)
         raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
     trusted = require_trust(folder, OutputError)
     require_own(folder, trusted)

@@ -19,13 +19,13 @@ from typing import Any
 
 from w2vtrain.aliases import translated
 from w2vtrain.config import FIELDS
-from w2vtrain.errors import ConfigError, DataError, reason, shown
+from w2vtrain.errors import ConfigError, DataError, ReadError, reason, shown
 from w2vtrain.objectives import checked_options
 from w2vtrain.registry import members
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
-from w2vtrain.system.trust import Trusted, new_files_in, read_trusted
+from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
 
 CONFIG = "config.json"
 SCHEMA = 2
@@ -64,13 +64,17 @@ class Journal:
 
     @classmethod
     def read(cls, folder: Path, trusted: Trusted) -> "Journal | None":
-        """Read the config.json of a run folder; return None if there is none. Raise DataError if it is unusable."""
+        """Read the config.json of a run folder; return None if there is none.
+
+        Raise DataError if it is unusable, and ReadError if it cannot be read at the moment.
+        """
         path = folder / CONFIG
         try:
             data = read_trusted(path, LARGEST, trusted)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
+            raise_if_passing(path, error)
             raise DataError(f"{path} cannot be used: {reason(error)}; remove the folder to start over") from error
         found = json_object(data, f"{path} is", "; remove the folder to start over")
         if "settings" not in found or not {"request", "schema"} & found.keys():
@@ -106,20 +110,23 @@ class Journal:
 
     def claim(self, target: Path, temporary: Path) -> None:
         """Record that the run owns the file `temporary`, which is about to be renamed to `target`."""
-        with temporary.open("rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
-        about = temporary.stat()
+        with answering(temporary), temporary.open("rb") as file:
+            checksum, about = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno())
         self.outputs[str(target)] = {"inode": about.st_ino, "bytes": about.st_size, "sha256": checksum}
         self.save()
 
     def claim_log(self, target: Path, temporary: Path) -> None:
         """Record that the run owns a log. Since a log grows, `owns` checks the run's id in it instead of a checksum."""
-        self.outputs[str(target)] = {"inode": temporary.stat().st_ino, "log": True}
+        with answering(temporary):
+            self.outputs[str(target)] = {"inode": temporary.stat().st_ino, "log": True}
         self.save()
 
     def owns(self, path: str) -> bool:
-        """Return whether this run wrote the file at this path and it is unchanged, except that a log may grow."""
-        with suppress(OSError, ValueError):  # ValueError: the name has a NUL byte
+        """Return whether this run wrote the file at this path and it is unchanged, except that a log may grow.
+
+        Raise ReadError if the file cannot be read at the moment.
+        """
+        try:
             entry = self.outputs.get(os.path.realpath(path))
             about = Path(path).stat()
             if entry is None or about.st_ino != entry.get("inode") or not Path(path).is_file():
@@ -130,18 +137,30 @@ class Journal:
                     return not first or json.dumps(self.run).encode() in first
                 same = about.st_size == entry.get("bytes")
                 return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256")
-        return False
+        except OSError as error:
+            raise_if_passing(Path(path), error)
+            return False
+        except ValueError:  # the name has a NUL byte
+            return False
 
     def began(self, lock: Path) -> bool:
-        """Return whether this run began the output beside this lock file; False if there is no lock file."""
-        with suppress(OSError):
+        """Return whether this run began the output beside this lock file; False if there is no lock file.
+
+        Raise ReadError if the lock file cannot be read at the moment.
+        """
+        try:
             same = lock.stat(follow_symlinks=False).st_ino == self.locks.get(str(lock))
-            return same or run_of(lock, new_files_in(lock.parent)) == self.run
-        return False
+        except OSError as error:
+            raise_if_passing(lock, error)
+            return False
+        return same or run_of(lock, new_files_in(lock.parent)) == self.run
 
     def owns_any(self) -> bool:
-        """Return whether any file that this run wrote still exists unchanged."""
-        return any(self.owns(path) for path in self.outputs)
+        """Return whether any file that this run wrote still exists unchanged, or may do so."""
+        try:
+            return any(self.owns(path) for path in self.outputs)
+        except ReadError:
+            return True
 
 
 def digest(about: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from w2vtrain.errors import (
     DataError,
     InputMissing,
     OutputError,
+    ReadError,
     Stopped,
     W2VError,
     WriteError,
@@ -33,7 +34,7 @@ from w2vtrain.errors import (
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.storage import remove_file
-from w2vtrain.system.trust import open_trusted, require_trust
+from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -154,7 +155,7 @@ class Run:
     def keep(self, vocabulary: Vocabulary) -> None:
         """Write the vocabulary to the run folder unless it is there, so that `export` does not need the corpus."""
         path = self.folder / VOCABULARY
-        with suppress(DataError, InputMissing):
+        with suppress(DataError, InputMissing, ReadError):
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
         try:
@@ -270,30 +271,45 @@ class Run:
         deletes the lock and the folder.
         """
         self.settle()
-        self.forget()
-        for path in (self.folder / VOCABULARY, self.folder / CONFIG):
-            with suppress(OSError):
-                remove_file(path)
+        with suppress(OSError, ReadError):  # whatever cannot be deleted is kept together with config.json
+            self.forget()
+            checkpoint.sweep(self.folder)
+            if checkpoint.has_parts(self.folder):
+                return
+            for name in (VOCABULARY, CONFIG):
+                remove_file(self.folder / name)
 
 
 def kept_vocabulary(folder: Path) -> Vocabulary:
-    """Read a run folder's vocabulary. Raise InputMissing if it cannot be opened or trusted, DataError if invalid."""
+    """Read a run folder's vocabulary.
+
+    Raise InputMissing if it cannot be opened or trusted, ReadError if not at the moment, DataError if invalid.
+    """
     path = folder / VOCABULARY
     try:
         os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
     except OSError as error:
+        raise_if_passing(path, error)
         raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
-    return Vocabulary.load(path)
+    try:
+        return Vocabulary.load(path)
+    except InputMissing as error:
+        if isinstance(error.__cause__, OSError):
+            raise_if_passing(path, error.__cause__)
+        raise
 
 
 def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     """Read a run folder's config.json. Raise DataError if there is none, or if it was changed by hand.
 
+    Raise ReadError if it cannot be read at the moment.
+
     error: the class of error to raise if the folder cannot be trusted.
     """
     try:
         there, missing = folder.is_dir(), not folder.exists()
-    except OSError as found:  # a name that is too long
+    except OSError as found:
+        raise_if_passing(folder, found)
         raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
     if missing:
         raise DataError(f"{folder}: does not exist: the run has finished, or never began: then repeat the fit command")

@@ -27,7 +27,7 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, by_count
+from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.predictor import shrinks
 from w2vtrain.training.trainer import Engine
 
@@ -54,6 +54,7 @@ class WarmStart:
     def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
         """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
         if isinstance(source, Model):
+            check_counts(source.counts, name or "the model")
             return cls(source.words, source.input, source, name or "the model")
         if isinstance(source, KeyedVectors):
             words, matrix = [str(key) for key in source.index_to_key], source.vectors

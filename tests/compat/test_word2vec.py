@@ -347,6 +347,8 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec("corpus.txt"), TypeError, "iterable of lists"),
         (lambda: Word2Vec([(word for word in "ab")]), TypeError, "list of words"),
         (lambda: Word2Vec([[1, 2]] * 9), TypeError, r"sentences\[0\]\[0\] is 1 \(int\).*\[\[str\(word\) for word in"),
+        (lambda: Word2Vec([[1, 2]] * 9, max_vocab_size=3), TypeError, r"sentences\[0\]\[0\] is 1 \(int\)"),
+        (lambda: Word2Vec().build_vocab_from_freq({1: 9}), TypeError, r"the word 1 is int.*{str\(word\): count for"),
         (lambda: Word2Vec(corpus_file="missing.txt"), FileNotFoundError, "missing.txt"),
         (lambda: Word2Vec(corpus_file="*.py"), FileNotFoundError, "no such file"),
         (lambda: Word2Vec("text", max_vocab_size=9), TypeError, "iterable of lists"),

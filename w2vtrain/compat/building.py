@@ -18,7 +18,7 @@ from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
 from w2vtrain.compat.weights import Matrices, grown, initial_vectors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.errors import NoKnownWords
+from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
@@ -109,6 +109,11 @@ class TrainableVocabulary(Claimable):
         trim_rule: Rule | None = None, update: bool = False,
     ) -> None:  # fmt: skip
         """Choose the words of the model from a dictionary of words and counts."""
+        if strange := [word for word in word_freq if not isinstance(word, str)]:
+            raise InvalidType(
+                f"the word {shown(strange[0])} is {type(strange[0]).__name__}: words must be str: pass"
+                " {str(word): count for word, count in word_freq.items()}"
+            )
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
         self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)

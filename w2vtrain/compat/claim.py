@@ -27,7 +27,7 @@ class Claimable:
         self._owner: int | None = None
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
+    def _claimed(self) -> Iterator[None]:
         """Claim the object until the block ends, however it ends. Raise RuntimeError if another call has claimed it."""
         me = threading.get_ident()
         with _LOCK:
@@ -49,7 +49,7 @@ def claiming(method: Method) -> Method:
 
     @wraps(method)
     def run(self: Claimable, *args: Any, **options: Any) -> Any:
-        with self.claimed():
+        with self._claimed():
             return method(self, *args, **options)
 
     return cast(Method, run)

@@ -101,6 +101,17 @@ def part(start: float, end: float, first: float, last: float) -> tuple[float, fl
     return start + (end - start) * first, start + (end - start) * last
 
 
+def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
+    """Raise InvalidValue if `train` does not get what gensim's requires."""
+    if epochs is None:
+        raise InvalidValue("train needs epochs, for example epochs=model.epochs")
+    if examples is None and words is None:
+        raise InvalidValue(
+            "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
+            " total_words=model.corpus_total_words"
+        )
+
+
 class Plan(NamedTuple):
     """The schedule of one call of `train`: its epochs, the first and the last rate, and how often it reads its corpus.
 

@@ -18,12 +18,12 @@ from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
-from w2vtrain.compat.learning import Learner, Plan, default_rate, settings_of
+from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals, settings_of
 from w2vtrain.compat.parameters import check, checked
 from w2vtrain.compat.vocabulary import Rule
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import InvalidType, InvalidValue, shown
+from w2vtrain.errors import InvalidType, shown
 from w2vtrain.objectives import build
 from w2vtrain.probability.problem import Problem
 from w2vtrain.successors import refuse_arguments, with_successors
@@ -219,7 +219,7 @@ class Word2Vec(NamedArrays):
         reread = self.reread if reread is None else reread
         refuse_iterator(corpus_iterable, reread)
         check(self)
-        self._refuse_totals(total_examples, total_words, epochs)
+        refuse_totals(total_examples, total_words, epochs)
         if self.matrices is None or not len(self.wv):
             raise RuntimeError(self._emptied or NO_VOCABULARY)
         self.fit_matrices()
@@ -258,16 +258,6 @@ class Word2Vec(NamedArrays):
         self.epochs, self.alpha, self.min_alpha = epochs, start, end
         self.compute_loss = self.compute_loss or compute_loss
         self.running_training_loss, self.is_training = 0.0, True
-
-    def _refuse_totals(self, examples: int | None, words: int | None, epochs: int | None) -> None:
-        """Raise ValueError if `train` does not get what gensim's requires."""
-        if epochs is None:
-            raise InvalidValue("train needs epochs, for example epochs=model.epochs")
-        if examples is None and words is None:
-            raise InvalidValue(
-                "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
-                " total_words=model.corpus_total_words"
-            )
 
     def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None]:
         """Return a corpus as ids; None, with a warning, if it has none of the model's words."""

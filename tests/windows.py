@@ -59,7 +59,7 @@ def refused(path: Any, code: int) -> PermissionError:
     error = PermissionError(
         errno.EACCES, "The process cannot access the file because it is being used", os.fspath(path)
     )
-    error.winerror = code  # type: ignore[attr-defined]
+    error.winerror = code
     return error
 
 
@@ -130,7 +130,7 @@ def ours() -> bool:
     """Return whether code of w2vtrain called, directly or through a module of the standard library that opens files."""
     frame = sys._getframe(2)
     while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("pathlib", "io", "os", "tempfile"):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "w2vtrain"
 
 
@@ -174,8 +174,8 @@ def status(*rest: Any, **options: Any) -> os.stat_result:
 
 def without_owner(about: os.stat_result) -> os.stat_result:
     """Return a status with 0 as the user and the group."""
-    values, more = about.__reduce__()[1]  # type: ignore[misc]
-    return os.stat_result((*values[:4], 0, 0, *values[6:]), more)  # type: ignore[arg-type]
+    values, more = about.__reduce__()[1]
+    return os.stat_result((*values[:4], 0, 0, *values[6:]), more)
 
 
 def os_open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
@@ -209,7 +209,7 @@ class FileIO(io.FileIO):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from None
 
 
-class AnyWrapper(type(io.TextIOWrapper)):  # type: ignore[misc]
+class AnyWrapper(type(io.TextIOWrapper)):
     """Makes isinstance(stream, TextWrapper) true for every text stream."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -288,7 +288,7 @@ def activate() -> None:
     builtins.open = io.open = opened
     os.unlink = os.remove = unlink
     os.rmdir, os.rename, os.replace, os.stat = rmdir, rename, replace, status
-    shutil._use_fd_functions = False  # type: ignore[attr-defined] - they open folders
+    shutil._use_fd_functions = False  # they open folders
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -302,7 +302,7 @@ def pytest_load_initial_conftests() -> None:
             command = [command[0], __file__, *command[3:]]
         real(self, command, *rest, **options)
 
-    subprocess.Popen.__init__ = started  # type: ignore[method-assign]
+    subprocess.Popen.__init__ = started
 
 
 def main() -> None:

@@ -320,6 +320,10 @@ SETTINGS = [
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
     ),
     ours_alone(
+        "text vectors named `vectors.npz`", 2, r"vectors\.npz: \.npz files are not written", ours=("--format", "text"),
+        output="vectors.npz", early=True,
+    ),
+    ours_alone(
         "code named only in a settings file", 78, r"add --objective \./evil\.py", early=True,
         ours=("--config", "evil.toml"), make=evil_code("evil.toml", 'objective = "./evil.py"\n'), check=runs_no_code,
     ),

@@ -629,7 +629,7 @@ def test_more_threads_than_cores_give_a_warning(corpus, tmp_path):
     _, said = w2vtrain("fit", corpus, "-o", tmp_path / "v.txt", *SMALL, "--epochs", "1", "--threads", more)
     assert f"warning     {more} threads on {more - 1} core" in said
     _, said = w2vtrain("fit", corpus, "-o", tmp_path / "w.txt", *SMALL, "--epochs", "1", "--threads", 1)
-    assert "warning" not in said
+    assert "slow each other down" not in said
 
 
 def test_bad_or_missing_input_exits_with_65_or_66(fails, trained, corpus, tmp_path):

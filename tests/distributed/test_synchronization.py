@@ -251,6 +251,18 @@ def test_updates_of_rows_follow_the_frequency_of_words(pairs, factor):
     np.testing.assert_allclose(found["output"], factor * 2 * COUNTS / 100)
 
 
+@pytest.mark.parametrize(("size", "contexts"), [(50, 100), (51, 19), (10_000, 19)])
+def test_the_words_of_a_wide_window_are_those_of_a_sentence(size, contexts):
+    """Here, a sentence has 20 words on average, so a word is in the windows of 19 others."""
+    objective = SimpleNamespace(engine="blocks")
+    architecture = SimpleNamespace(vectors=Architecture.vectors)
+    windows = Windows(size=size, shrink=False)
+    engine = SimpleNamespace(windows=windows, objective=objective, architecture=architecture)
+    text = SimpleNamespace(counts=COUNTS, words=np.array([60, 40]), tokens=np.zeros(105))
+    found = expected_updates(engine, text, SimpleNamespace(sample=0.0))
+    np.testing.assert_allclose(found["input"], contexts * 6.0 * COUNTS / COUNTS.sum())
+
+
 def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():
     def work(team):
         engine = Engine()

@@ -35,6 +35,8 @@ from w2vtrain.training.units import Interrupted, Watch
 
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
+ROUNDS, TURN = 7, 0.1
+"""Rounds in which the speed of scoring is compared with a softmax's, and the CPU seconds of each of both turns."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +131,22 @@ class Curve:
         """Score the held-out text."""
         return score(found.scorer, found.layer, found.windows, self.text, int(self.settings.threads), watch)
 
-    def estimate(self, found: Predictor) -> None:
-        """Begin to score the held-out text, until the time of the whole text is known."""
+    def expected(self, found: Predictor) -> float:
+        """Return the seconds that scoring the held-out text will take: begin with it, and stop when they are known."""
         seconds: list[float] = []
         with suppress(Interrupted):
             self.score(found, Watch(on_estimate=seconds.append, stop=lambda: bool(seconds)))
+        return sum(seconds)
+
+    def estimate(self, found: Predictor) -> None:
+        """Announce how long all scoring will take."""
         self.estimated = True
+        self.expected(found)  # loads kernels and builds tables
         timed, test = self.settings.seconds is not None, self.job.test
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
             times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
-        self.announce(sum(seconds) * times)
+        self.announce(self.expected(found) * times + 2 * (ROUNDS + 1) * TURN)
 
 
 def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
@@ -168,7 +175,7 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
         "test": {**asdict(found), "coverage": coverage},
-        "scoring": scoring(model, curve.text, 1 if job.brief else 7),
+        "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
     seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
@@ -186,7 +193,7 @@ def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
         size = (len(text.counts), found.layer.width)
         rows = np.random.default_rng(1).standard_normal(size, np.float32)
         rows *= np.float32(0.1)  # in place: a large vocabulary has gigabytes of rows
-        own, reference = paces([found.scorer, RowScorer(rows)], found.layer, found.windows, text, rounds)
+        own, reference = paces([found.scorer, RowScorer(rows)], found.layer, found.windows, text, rounds, TURN)
     same = type(found.scorer) is RowScorer and found.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]
     paces_of_both = {"per_second": statistics.median(own), "reference": statistics.median(reference)}

@@ -16,7 +16,7 @@ from hosts import mpiexec
 from jobs import Job, content, names, run
 from reference import first_lines
 
-from w2vtrain.distributed import mpi
+from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
 
@@ -315,7 +315,7 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in mpi.LAUNCHED:
+    for name in launcher.LAUNCHED:
         monkeypatch.delenv(name, raising=False)
     return found
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, MalformedFile, MissingFile, TruncatedFile
+from w2vtrain.errors import DataError, InputMissing, MalformedFile, MissingFile, TruncatedFile, WriteError, reason
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import HEAD
 from w2vtrain.formats.vector_formats import binary as binary_format
@@ -184,8 +184,13 @@ def write_key_file(
 def _output(path: str | Path, append: bool) -> Iterator[BinaryIO]:
     """Open a file for writing, compressed if its suffix says so."""
     compress = COMPRESSORS.get(Path(path).suffix.lower())
-    with (
-        Path(path).open("ab") if append else atomic_write(path, force=True) as file,
-        compress(file, "wb") if compress else nullcontext(file) as stream,
-    ):
-        yield cast(BinaryIO, stream)
+    try:
+        with (
+            Path(path).open("ab") if append else atomic_write(path, force=True) as file,
+            compress(file, "wb") if compress else nullcontext(file) as stream,
+        ):
+            yield cast(BinaryIO, stream)
+    except OSError as error:
+        if error.filename is None:  # an error of a write does not name the file
+            raise WriteError(f"{path} cannot be written: {reason(error)}") from error
+        raise

@@ -99,10 +99,18 @@ print(json.dumps({"disturbed": disturbed}))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize("error", [0, errno.ENOSPC, errno.EIO], ids=["killed", "disk full", "input-output error"])
-@pytest.mark.parametrize("step", [14, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        pytest.param(0, 14, id="killed"),
+        pytest.param(errno.ENOSPC, 37, id="disk full"),
+        pytest.param(0, 1, id="killed at every change", marks=pytest.mark.slow),
+        pytest.param(errno.ENOSPC, 1, id="disk full at every change", marks=pytest.mark.slow),
+        pytest.param(errno.EIO, 1, id="error at every change", marks=pytest.mark.slow),
+    ],
+)
 def test_run_killed_before_any_disk_change_is_finished_by_the_same_command(tmp_path, step, error):
-    """Disturb every 14th change; in the slow test, every change. The log of a finished run says "done" once."""
+    """Disturb some of the changes; in the slow tests, every change. The log of a finished run says "done" once."""
     first_lines(200, tmp_path / "text.txt")
     settings = ["--vector-size", "8", "--epochs", "2", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), str(step), str(error), *settings]

@@ -167,6 +167,11 @@ def without_stdout(case: Case) -> list[Run]:
     return [case.run(["sh", "-c", 'exec "$@" >&-', "sh", *case.train])]
 
 
+def with_variables(**variables: str) -> Drive:
+    """Train with environment variables."""
+    return lambda case: [case.run(["env", *(f"{name}={value}" for name, value in variables.items()), *case.train])]
+
+
 def over_a_good_file(size: int) -> Drive:
     """Train, then train again with files limited to `size` bytes. A copy of the first output is kept as `good`."""
 
@@ -174,6 +179,19 @@ def over_a_good_file(size: int) -> Drive:
         first = case.run(case.train)
         shutil.copy(case.folder / case.output, case.folder / "good")
         return [first, case.run(case.train, {resource.RLIMIT_FSIZE: size})]
+
+    return drive
+
+
+def full_then_free(size: int) -> Drive:
+    """Train with files limited to `size` bytes, without a limit in the folder `whole`, and again without a limit."""
+
+    def drive(case: Case) -> list[Run]:
+        first = case.run(case.train, {resource.RLIMIT_FSIZE: size})
+        whole = case.folder / "whole"
+        whole.mkdir()
+        shutil.copy(case.folder / "corpus.txt", whole)
+        return [first, case.start(case.train, folder=whole).end(case.seconds), case.run(case.train)]
 
     return drive
 

@@ -23,12 +23,14 @@ from fault_drive import (
     damaged,
     fed,
     flip_a_bit,
+    full_then_free,
     limited,
     load,
     once,
     over_a_good_file,
     signaled,
     two_at_once,
+    with_variables,
     without_stderr,
     without_stdout,
 )  # fmt: skip
@@ -141,6 +143,19 @@ def greedy_model(folder: Path) -> None:
     settings = {"objective": "lsh", "vector_size": 16, "options": options}
     save_model(folder / "model", Model(words, np.arange(50, 0, -1), ones, ones, {}, settings))
     (folder / "corpus.txt").write_text("word1 word2 word3\n")
+
+
+def uncounted_model(folder: Path) -> None:
+    """Write a model with a word that never occurred, and a text."""
+    ones, settings = np.ones((2, 16), np.float32), {"objective": "neg", "vector_size": 16}
+    save_model(folder / "model", Model(["alpha", "beta"], np.array([5, 0]), ones, ones, {}, settings))
+    (folder / "corpus.txt").write_bytes(LINES)
+
+
+def bomb(folder: Path) -> None:
+    """Write vectors that are compressed to 80 kB and take 80 MB of text."""
+    rows = b"".join(b"word%d" % row + b" 0" * 40_000 + b"\n" for row in range(1000))
+    (folder / "vectors.txt.gz").write_bytes(gzip.compress(b"1000 40000\n" + rows, mtime=0))
 
 
 def file_of(data: bytes, name: str = "corpus.txt") -> Callable[[Path], object]:
@@ -284,7 +299,7 @@ def refuses(name: str, data: bytes, says: str, **more: Any) -> Fault:
 def unloadable(name: str, data: bytes, says: str, **more: Any) -> Fault:
     """Return a fault: vectors that must be refused with exit code 65. fastText does not load this format."""
     about = {"make": file_of(data, "vectors.txt"), "output": "vectors.txt", "fasttext": None, "drive": load}
-    return Fault(name, 65, says, **{**about, "check": runs_no_code, **more})
+    return Fault(name, says=says, **{"code": 65, **about, "check": runs_no_code, **more})
 
 
 def ours_alone(name: str, code: int, says: str, **more: Any) -> Fault:
@@ -315,6 +330,15 @@ SETTINGS = [
         "100,000 dimensions with 1.5 GiB of address space", 71, r"need [\d,]+ MiB of memory(?=.* --vector-size)",
         ("--vector-size", "100000"), {"vector_size": 100_000}, {"dim": 100_000}, names="(?i)memory|bad_alloc|allocate",
         drive=limited(3 << 29), early=True, tested="commands/test_cli.py::test_too_little_memory_exits_with_71",
+    ),
+    ours_alone(
+        "`--checkpoint-every nan`", 2, "'--checkpoint-every': expected a number .*, got 'nan'", early=True,
+        ours=("--checkpoint-every", "nan"),
+    ),
+    ours_alone("`--seconds 1e308`", 78, "seconds: .*, got '1e308'", early=True, ours=("--seconds", "1e308")),
+    ours_alone(
+        "`--distributed mpi` after the launcher has gone", 78, "PMI_FD is left from a launcher that is gone",
+        ours=("--distributed", "mpi"), early=True, drive=with_variables(PMI_FD="99", PMI_RANK="0", PMI_SIZE="2"),
     ),
     ours_alone(
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
@@ -421,6 +445,10 @@ PROCESSES = [
         check=resumes(-9), note="the same bytes, one log",
         tested="training/test_kill_points.py::test_run_killed_before_any_disk_change_is_finished_by_the_same_command",
     ),
+    ours_alone(
+        "disk full while results are written, then the same command", 0, "output ", drive=full_then_free(200_000),
+        ours=("--threads", "1"), refused=False, check=resumes(74), note="the same bytes, after exit code 74",
+    ),
     Fault(
         "text truncated during training", 0, r"epoch 400 100\.0%", LONG, LONG_GENSIM, LONG_FASTTEXT,
         drive=cut_while_learning, note="trained on the whole text",
@@ -462,6 +490,18 @@ FILES = [
     unloadable(
         "header promises 2,000,000,000 vectors, with 4 GiB of address space", b"2000000000 1000\nalpha 1 0\n",
         "vectors.txt:1: the header promises 2,000,000,000 vectors", drive=limited(4 << 30, "load"),
+    ),
+    unloadable(
+        "vectors of 80 MB, compressed to 80 kB", b"", "no file compressed to .* has more than", make=bomb,
+        output="vectors.txt.gz", memory=256 << 20,
+    ),
+    unloadable(
+        "named pipe in place of vectors", b"", "vectors.txt is a pipe or a device", code=66,
+        make=lambda folder: os.mkfifo(folder / "vectors.txt"),
+    ),
+    ours_alone(
+        "model with a count of zero, to start from", 65, "model: the count of word 1 is 0", make=uncounted_model,
+        ours=("--init-from", "model"),
     ),
     unloadable("header promises fewer vectors than there are", b"2" + VECTORS[1:], r"vectors\.txt:4: .*"),
     unloadable("duplicate word", VECTORS.replace(b"gamma", b"alpha"), r"vectors\.txt:4: .*'alpha'"),

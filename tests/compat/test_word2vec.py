@@ -637,6 +637,19 @@ def test_a_model_of_fit_with_other_settings_is_refused(settings, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "bad",
+    [{"objective": [1]}, {"objective": {}}, {"architecture": [1]}, {"options": [1]}, {"options": None}, {"alpha": []}],
+    ids=str,
+)
+def test_settings_of_wrong_types_are_refused_when_a_model_is_loaded(bad, tmp_path):
+    found = w2vtrain.train(SENTENCES, vector_size=4, epochs=1, min_count=1)
+    found.settings.update(bad)
+    found.save(tmp_path / "model")
+    with pytest.raises(AttributeError, match="model: the model's settings: "):
+        Word2Vec.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
     "values", [{"sg": 7}, {"window": None}, {"alpha": "x"}, {"min_count": -1}, {"negative": 5, "hs": 1}], ids=str
 )
 def test_damaged_parameters_are_refused_when_a_model_is_loaded(values, model, tmp_path):

@@ -18,7 +18,7 @@ from ids import by_text
 from jobs import Job, content, names, run
 from reference import first_lines
 
-from w2vtrain.distributed import mpi
+from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
 
@@ -241,6 +241,8 @@ def _runs(process):
     ("words", "code", "message"),
     [
         (["-o", "-"], 2, "distributed: the ranks need a run folder: name an output file with -o"),
+        (["-o", "/dev/null", "--format", "text"], 2, "distributed: the ranks need a run folder: name an output file"),
+        (["--save-model", "/dev/null"], 2, "distributed: the ranks need a run folder: name an output file"),
         (["-o", "none/v.txt"], 73, "none/v.txt cannot be created: there is no folder none"),
         (["-o", "there.txt"], 73, "there.txt exists"),
         (["--heldout", "none.txt"], 66, "none.txt"),
@@ -274,6 +276,16 @@ def test_corpus_that_is_another_on_one_rank_is_named(folder, other, code, messag
     ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
     assert (ended.code, ended.orphans, len(ended.errors)) == (code, [], 1)
     assert message in ended.errors[0]
+
+
+@real
+def test_ranks_with_different_outputs_are_named(folder):
+    """The job would otherwise write only the outputs of rank 0."""
+    ended = run(folder, 2, WORDS, "if rank == 1: sys.argv += ['-o', 'b.txt']")
+    assert (ended.code, ended.orphans) == (78, [])
+    assert ended.errors == [
+        "w2vtrain: error: rank 1 differs from rank 0: output 'b.txt', not 'v.txt'; start all ranks alike"
+    ]
 
 
 @real
@@ -318,6 +330,8 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
+    for name in launcher.LAUNCHED:
+        monkeypatch.delenv(name, raising=False)
     return found
 
 

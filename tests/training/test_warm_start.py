@@ -204,6 +204,22 @@ def test_invalid_settings_of_a_model_are_data_errors_that_name_it(bad):
         WarmStart.of(model, "m.safetensors").resolve({}, {})
 
 
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([0] * 12, "the count of word 0 is 0; expected 1 or more"),
+        ([*range(11, -1, -1)], "the count of word 11 is 0; expected 1 or more"),
+        ([2**63 - 1, *[1] * 11], "add up to more than 2\\^62"),
+        ([2**60] * 12, "add up to more than 2\\^62"),
+    ],
+    ids=["only zeros", "one zero", "one huge", "a huge sum"],
+)
+def test_counts_that_no_text_can_have_are_data_errors(counts, message):
+    model = trained(settings_of(), counts=np.array(counts))
+    with pytest.raises(DataError, match=f"m.safetensors: .*{message}"):
+        WarmStart.of(model, "m.safetensors")
+
+
 def test_a_model_without_an_array_of_its_architecture_is_damaged():
     settings = settings_of()
     model = trained(settings)

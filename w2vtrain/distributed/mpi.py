@@ -36,12 +36,12 @@ class Mpi:
     """
 
     def __init__(self, timeout: float) -> None:
+        started = processes_started()
         if find_spec("mpi4py") is None:
             raise ConfigError(
                 "distributed: MPI needs the package mpi4py: install w2vtrain[mpich], which includes an MPI library, or"
                 " w2vtrain[mpi] to use the one that is installed"
             )
-        started = processes_started()
         import mpi4py
 
         mpi4py.rc.finalize = False  # `finish` does it, if the other ranks are there

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, MalformedFile, MissingFile, TruncatedFile
+from w2vtrain.errors import DataError, InputMissing, MalformedFile, MissingFile, TruncatedFile, WriteError, reason
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import HEAD
 from w2vtrain.formats.vector_formats import binary as binary_format
@@ -180,5 +180,10 @@ def write_key_file(
 @contextmanager
 def _output(path: str | Path, append: bool) -> Iterator[BinaryIO]:
     """Open a file for writing, compressed if its suffix says so."""
-    with Path(path).open("ab") if append else atomic_write(path, force=True) as file, packed(file, path) as stream:
-        yield stream
+    try:
+        with Path(path).open("ab") if append else atomic_write(path, force=True) as file, packed(file, path) as stream:
+            yield stream
+    except OSError as error:
+        if error.filename is None:  # an error of a write does not name the file
+            raise WriteError(f"{path} cannot be written: {reason(error)}") from error
+        raise

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.evaluation.figures import new_figure
+from w2vtrain.evaluation.figures import new_figure, save_figure
 from w2vtrain.evaluation.limits import measure_limits
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job, supports
@@ -126,7 +126,7 @@ def picture(measurements: Sequence[Measurement], path: Path) -> None:
         axes.margins(x=0.25)
         axes.xaxis.set_visible(False)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, 150)
 
 
 def _whole_speed(m: Measurement) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.evaluation.figures import new_figure
+from w2vtrain.evaluation.figures import new_figure, save_figure
 from w2vtrain.evaluation.report import Results, lines
 
 GAP = 0.028
@@ -84,7 +84,7 @@ def draw(found: Sequence[tuple[str, list[float], list[float]]], heading: str, xl
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     _label(axes, found, colors)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path, 120)
 
 
 def _plain_numbers(axis: Any) -> None:

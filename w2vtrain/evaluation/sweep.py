@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.evaluation.figures import new_figure
+from w2vtrain.evaluation.figures import new_figure, save_figure
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job
 
@@ -80,4 +80,4 @@ def picture(results: Results, base: Job, peak: float, path: Path) -> None:
     fixed = {name: value for name, value in asdict(base).items() if name in AXES and value is not None}
     text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fixed.items())
     figure.suptitle(f"{base.architecture} {base.objective}; fixed unless varied: {text}")
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, 110)

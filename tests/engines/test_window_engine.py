@@ -10,7 +10,7 @@ from reference import problem_of
 from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.scratch import Extent, make_scratch
-from w2vtrain.engines.step import AT_ONCE, Matrices
+from w2vtrain.engines.step import Matrices, at_once
 from w2vtrain.engines.window_engine import chunk_order, hot_rows, train_chunks
 from w2vtrain.engines.windows import Windows, gather_context, read_sentence
 from w2vtrain.errors import ConfigError
@@ -92,8 +92,8 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
 
 @pytest.mark.parametrize("name", ["neg", "hs"])
 def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_trainer(rng, name):
-    """Each target has 100 to 130 context words, so that the rows after the first 100 are learned separately."""
-    words = rng.choice(SIZE, AT_ONCE + 31).tolist()
+    """Each target has 130 context words, which are learned in seven parts."""
+    words, together = rng.choice(SIZE, 131).tolist(), at_once(131)
     tokens, counts = np.array([*words, -1], np.int32), np.sort(np.bincount(words, minlength=SIZE) + 1)[::-1].copy()
     fast = objective_class(name).build(problem_of(counts))
     twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts)))
@@ -105,7 +105,7 @@ def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_tra
     loss, examples = train_chunks(
         SkipGram(len(words)), fast, windows, tokens, np.array([0, len(tokens)]), np.zeros(1, np.int64), np.array([lr]),
         Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2,
-        make_scratch(w_in, w_out, 0, 1, Extent(len(words), fast.candidate_limit, len(words))),
+        make_scratch(w_in, w_out, 0, 1, Extent(len(words), fast.candidate_limit, len(words), together)),
     )  # fmt: skip
     stream, naive = reference.Stream.of_chunk(5, 2, 0), reference.twin_of("architectures", "skipgram")(len(words), {})
     expected = reference.train(naive, twin, [words], keep, windows, slow_in, slow_out, lr, stream)

@@ -50,6 +50,13 @@ def test_a_whole_sentence_is_the_window_that_reaches_its_ends(sessions, names, m
         assert whole.record["epochs"][0]["examples"] == pairs
 
 
+@pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
+def test_long_sentences_with_repeated_words_do_not_diverge_at_the_default_rate(sessions, architecture):
+    """Updates of all rows of such a window at once overshoot, until a weight is infinite."""
+    model = train(sessions, window="sentence", architecture=architecture, **{**SMALL, "epochs": 3})
+    assert np.abs(model.input).max() < 10
+
+
 def test_a_sentence_that_is_cut_is_several_sentences():
     line = [f"w{i % 7}" for i in range(40)]
     parts = [line[i : i + 8] for i in range(0, 40, 8)]
@@ -134,7 +141,7 @@ def extent_of(sentences, **settings):
 def test_memory_follows_the_longest_sentence_and_not_the_window(sessions):
     words, scores = extent_of(sessions, window="sentence", max_sentence=1_000_000)
     assert words < 2 * max(LENGTHS) + 50
-    assert scores == extent_of(sessions, window=50)[1], "the scores of a wide window are computed in parts"
+    assert scores < extent_of(sessions, window=50)[1], "the scores of a wide window are computed in parts"
     assert extent_of(sessions, window=2**31 - 1, max_sentence=1_000_000) == (words, scores)
     assert extent_of(sessions[:1] * 20, window="sentence")[0] < 50
 

@@ -3,15 +3,18 @@
 The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
+import importlib
+from pathlib import Path
 from typing import Any
 
-from w2vtrain.commands.console import duration
 from w2vtrain.commands.inputs import readable
 from w2vtrain.formats.describe import describe
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line
-from w2vtrain.training.status import describe_record, describe_run, is_run_folder
+
+CONFIG = "config.json"
+"""The file that makes a folder a run folder."""
 
 
 def print_info(path: str, as_json: bool) -> None:
@@ -25,13 +28,18 @@ def print_info(path: str, as_json: bool) -> None:
 
 def described(path: str) -> dict[str, Any]:
     """Return the description of a file or a run folder."""
-    if path != STDOUT and is_run_folder(path):
-        return describe_run(path)
+    if path != STDOUT and Path(path, CONFIG).exists():
+        return dict(status().describe_run(path))
     with readable(path) as name:
         about = {**describe(name), "path": path}
-        if about["kind"] == "unknown" and (record := describe_record(name)):
+        if about["kind"] == "unknown" and (record := status().describe_record(name)):
             return {**record, "path": path}
     return about
+
+
+def status() -> Any:
+    """Import what describes runs; other files are described without loading what training needs."""
+    return importlib.import_module("w2vtrain.training.status")
 
 
 def for_people(about: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +52,7 @@ def for_people(about: dict[str, Any]) -> dict[str, Any]:
     if not shown.pop("words_exact", True):
         shown["words"] = f"about {about['words']:,}"
     if about["kind"] == "run folder":
+        duration = importlib.import_module("w2vtrain.commands.console").duration
         shown = {name: value for name, value in shown.items() if value is not None}
         shown["outputs"] = ", ".join(about["outputs"])
         shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.step import AT_ONCE
+from w2vtrain.engines.step import at_once
 from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicate
 from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
@@ -20,7 +20,8 @@ class Scratch(NamedTuple):
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
-    logits: np.ndarray  # (at most AT_ONCE context words + padding, candidates + padding) float32
+    logits: np.ndarray  # (context words that are learned together + padding, candidates + padding) float32
+    at_once: int  # the most context words that are learned together
     hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
     gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
     zero: np.ndarray  # (1,) int32: the row number 0
@@ -35,11 +36,15 @@ class Scratch(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence."""
+    """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
+
+    together: the most context words that are learned together.
+    """
 
     window: int
     candidates: int
     sentence: int
+    together: int = at_once(1)
 
 
 def make_scratch(
@@ -66,7 +71,8 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        logits=apart_zeros((min(contexts, AT_ONCE + ROW), width), np.float32),
+        logits=apart_zeros((min(contexts, extent.together + ROW), width), np.float32),
+        at_once=extent.together,
         hidden=padded_rows(1, w_in.shape[1]),
         gradient=padded_rows(1, w_in.shape[1]),
         zero=apart_zeros((1,), np.int32),

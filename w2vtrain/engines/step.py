@@ -4,9 +4,9 @@ Nothing here depends on a particular objective or architecture: their types dete
 `backward` are compiled in. All matrices are made by `padded_rows`.
 
 Which values an update uses. With `learn_hidden` and one example per window (CBOW, vLBL), everything is computed from
-the old values. `learn_rows` (skip-gram) computes all scores of the window, or of AT_ONCE of its context words, from the
-old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier context words
-left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input row that
+the old values. `learn_rows` (skip-gram) computes all scores of the window, or of `at_once` of its context words, from
+the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier context
+words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input row that
 earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is of second order
 in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word that occurs twice
 differ; so does `learn_hidden` with one example per context word.
@@ -25,10 +25,16 @@ from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Window
 
-AT_ONCE = 2 * MODEST
-"""Context words that an output row learns from in one update. With several hundred, which have similar rows if words
-are repeated, updates from old values would overshoot: training diverged on sentences of 130 words at the default rate.
-"""
+PART = 20
+"""Context words of a wide window that an output row learns from in one update. With a hundred or more, which have
+similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
+the default rate."""
+
+
+def at_once(size: int) -> int:
+    """Return how many context words are learned together if windows have up to `size` words on each side."""
+    return 2 * MODEST if size <= MODEST else PART
+
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
 dots_1x6, dots_1x4, dots_1x3 = make_dots(1, 6), make_dots(1, 4), make_dots(1, 3)
@@ -69,13 +75,13 @@ def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
 
 @inline
 def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Train on a window whose hidden vectors are the rows of its context words, at most AT_ONCE of them at a time.
+    """Train on a window whose hidden vectors are the rows of its context words, a limited number of them at a time.
 
     The last come first, because `learn_together` overwrites the index after those that it is given.
     """
-    loss = 0.0
-    for first in range((window.n - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
-        part = Window(window.context[first:], min(int64(AT_ONCE), window.n - first), max(int64(0), window.left - first))
+    loss, size = 0.0, scratch.at_once
+    for first in range((window.n - 1) // size * size, -1, -size):
+        part = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
         loss += learn_together(objective, matrices, part, scratch.inputs[first:], candidates, lr, scratch)
     return loss
 

@@ -11,7 +11,7 @@ from numba import float32, int64
 
 from w2vtrain.engines.schedule import Schedule, Text, Weights
 from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
-from w2vtrain.engines.step import Matrices, examples_of, learn
+from w2vtrain.engines.step import Matrices, at_once, examples_of, learn
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.engines.windows import MODEST, gather_context, reach_of, read_sentence
 from w2vtrain.errors import ConfigError, shown
@@ -154,7 +154,7 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        extent = Extent(self.reach, self.objective.candidate_limit, longest)
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once(self.windows.size))
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

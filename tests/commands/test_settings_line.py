@@ -1,0 +1,30 @@
+"""The line of settings that `fit` prints, and descriptions of models, show no value that stands for another."""
+
+import re
+
+import pytest
+
+from w2vtrain.commands.fit import headline
+from w2vtrain.commands.info import for_people
+from w2vtrain.config import Settings
+from w2vtrain.embeddings.model_text import facts
+from w2vtrain.objectives import objectives
+from w2vtrain.training.fit import effective
+
+
+@pytest.mark.parametrize("name", sorted(objectives()))
+def test_automatic_options_are_not_shown_as_numbers(name):
+    settings, reason = effective(Settings(objective=name, threads=2))
+    line = headline(settings, reason)
+    assert not re.search(r" -1\b| 0[,)]| False| ,|\(\)", line), line
+    shown = dict(facts({"objective": name, "options": settings.options}, {}))["objective"]
+    assert " -1" not in shown
+    about = for_people({"kind": "model", "settings": {"options": settings.options}})
+    assert -1 not in about["settings"]["options"].values()
+
+
+def test_options_that_were_chosen_are_shown():
+    settings, reason = effective(Settings(options={"pool": 0, "negative": 7}, threads=1))
+    assert "neg (negative 7, ns_exponent 0.75, pool 0)" in headline(settings, reason)
+    settings, reason = effective(Settings(objective="hs", threads=1))
+    assert "hs (tree huffman), " in headline(settings, reason)

@@ -95,9 +95,9 @@ def array():
     return file.getvalue()
 
 
-def zeros(rows, dim):
-    """Return rows of text vectors of zeros, as they follow the header."""
-    return b"".join(b"w%d" % row + b" 0" * dim + b"\n" for row in range(rows))
+def zeros(first, rows, dim):
+    """Return rows of text vectors of zeros, as they follow the header; first: the number in the first word."""
+    return b"".join(b"w%d" % row + b" 0" * dim + b"\n" for row in range(first, first + rows))
 
 
 def binary_zeros(rows, dim):
@@ -137,10 +137,10 @@ FILES = {
     "newlines.txt": b"\n" * 100,
     "bomb.txt.gz": gzip.compress(b"1000000000 1000\n" + b"0" * 40_000_000, mtime=0),
     # Rows of zeros that compress a thousandfold or more, with a header that is right, or without one.
-    "bomb-header.txt.xz": lzma.compress(b"1000 40000\n" + zeros(1000, 40_000)),
-    "bomb-glove.txt.bz2": bz2.compress(zeros(1000, 40_000)),
-    "bomb-members.txt.bz2": bz2.compress(zeros(10, 40_000)) + 100 * bz2.compress(b" 0" * 400_000 + b"\n"),
-    "bomb-nested.txt.gz": gzip.compress(gzip.compress(zeros(1000, 40_000), mtime=0), mtime=0),
+    "bomb-header.txt.xz": lzma.compress(b"3000 20000\n" + zeros(0, 3000, 20_000)),
+    "bomb-glove.txt.bz2": bz2.compress(zeros(0, 3000, 20_000)),
+    "bomb-members.txt.bz2": b"".join(bz2.compress(zeros(first, 100, 20_000)) for first in range(0, 3000, 100)),
+    "bomb-nested.txt.gz": gzip.compress(gzip.compress(zeros(0, 3000, 20_000), mtime=0), mtime=0),
     "bomb-header.bin.zst": zstandard.compress(binary_zeros(400, 200_000)),
     "cut.txt.gz": gzip.compress(b"2 2\nthe 1 2\nof 3 4\n" * 1000, mtime=0)[:-10],
     "garbage.txt.bz2": bz2.compress(b"2 2\nthe 1 2\nof 3 4\n") + b"this is no member" * 9,

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.step import at_once
 from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicate
 from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
@@ -21,7 +20,7 @@ class Scratch(NamedTuple):
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
     logits: np.ndarray  # (context words that are learned together + padding, candidates + padding) float32
-    at_once: int  # the most context words that are learned together
+    at_once: int | None  # the most context words that are learned together; None: all of a window
     hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
     gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
     zero: np.ndarray  # (1,) int32: the row number 0
@@ -38,13 +37,13 @@ class Scratch(NamedTuple):
 class Extent(NamedTuple):
     """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
-    together: the most context words that are learned together.
+    together: the most context words that are learned together, or None for all of a window.
     """
 
     window: int
     candidates: int
     sentence: int
-    together: int = at_once(1)
+    together: int | None = None
 
 
 def make_scratch(
@@ -71,7 +70,7 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        logits=apart_zeros((min(contexts, extent.together + ROW), width), np.float32),
+        logits=apart_zeros((min(contexts, (extent.together or contexts) + ROW), width), np.float32),
         at_once=extent.together,
         hidden=padded_rows(1, w_in.shape[1]),
         gradient=padded_rows(1, w_in.shape[1]),

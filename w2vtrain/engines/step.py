@@ -4,18 +4,18 @@ Nothing here depends on a particular objective or architecture: their types dete
 `backward` are compiled in. All matrices are made by `padded_rows`.
 
 Which values an update uses. With `learn_hidden` and one example per window (CBOW, vLBL), everything is computed from
-the old values. `learn_rows` (skip-gram) computes all scores of the window, or of `at_once` of its context words, from
-the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier context
-words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input row that
-earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is of second order
-in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word that occurs twice
-differ; so does `learn_hidden` with one example per context word.
+the old values. `learn_rows` (skip-gram) computes all scores of the window (`learn_parts`: of some of its context words)
+from the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier
+context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input
+row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is of
+second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word that
+occurs twice differ; so does `learn_hidden` with one example per context word.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, int64
+from numba import float32, int64, types
 from numba.extending import overload
 
 from w2vtrain.engines.windows import MODEST
@@ -31,9 +31,12 @@ similar rows if words are repeated, updates from old values overshoot: on senten
 the default rate."""
 
 
-def at_once(size: int) -> int:
-    """Return how many context words are learned together if windows have up to `size` words on each side."""
-    return 2 * MODEST if size <= MODEST else PART
+def at_once(size: int) -> int | None:
+    """Return how many context words are learned together if windows have up to `size` words on each side; None: all.
+
+    None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
+    """
+    return None if size <= MODEST else PART
 
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
@@ -64,18 +67,31 @@ def _examples_of(architecture, n):
 
 def learn(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on one window and return its summed loss. The rows and the learned arrays change in place."""
-    step = learn_rows if architecture.in_place() else learn_hidden
+    step = _step(architecture.in_place(), scratch.at_once is None)
     return step(architecture, objective, matrices, window, candidates, lr, scratch)
 
 
 @overload(learn, jit_options=FORCED)
 def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    return learn_rows if architecture.instance_class.in_place() else learn_hidden
+    together = scratch.types[scratch.fields.index("at_once")]
+    return _step(architecture.instance_class.in_place(), isinstance(together, types.NoneType))
+
+
+def _step(in_place, together):
+    if not in_place:
+        return learn_hidden
+    return learn_rows if together else learn_parts
 
 
 @inline
 def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Train on a window whose hidden vectors are the rows of its context words, a limited number of them at a time.
+    """Train on a window whose hidden vectors are the rows of its context words."""
+    return learn_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
+
+
+@inline
+def learn_parts(architecture, objective, matrices, window, candidates, lr, scratch):
+    """Do what `learn_rows` does with scratch.at_once context words at a time.
 
     The last come first, because `learn_together` overwrites the index after those that it is given.
     """

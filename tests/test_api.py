@@ -94,7 +94,7 @@ def test_a_given_vocabulary_is_reduced_only_by_min_count_or_max_vocab(corpus):
 def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
     with pytest.raises(ConfigError, match="vector-size: expected a whole number"):
         w2vtrain.train(corpus, vector_size=0)
-    with pytest.raises(ConfigError, match="did you mean 'epochs'"):
+    with pytest.raises(ConfigError, match="use --epochs"):
         w2vtrain.train(corpus, epoch=3)
     with pytest.raises(InputMissing, match="nowhere"):
         w2vtrain.train(tmp_path / "nowhere")

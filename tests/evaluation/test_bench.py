@@ -129,7 +129,7 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
 def test_threads_that_are_no_numbers_are_refused(corpus, text, w2vtrain_here, tmp_path):
     code, said, error = w2vtrain_here(["bench", corpus, "--systems", "w2vtrain", "--threads", text], tmp_path)
     assert (code, said) == (ConfigError.exit_code, "")
-    message = f"threads: expected positive numbers, separated by commas, got {text!r}"
+    message = f"threads: expected a whole number from 1 to 1,024, or several separated by commas, got {text!r}"
     assert error == f"w2vtrain: error: {message}\n"
 
 

@@ -267,9 +267,9 @@ def test_shapes_that_do_not_match_the_words_raise_usage_error(tmp_path, shape):
 
 
 def test_the_suffix_selects_the_format(tmp_path):
-    assert [format_of(name) for name in ("a.txt", "a.VEC", "b.bin", "-")] == ["text", "text", "binary", "text"]
+    assert [format_of(name) for name in ("a.txt", "a.VEC.gz", "b.bin", "-")] == ["text", "text", "binary", "text"]
     assert format_of("a.txt", "binary") == "binary"
-    for name in ("a.csv", "a", "a.txt.gz"):
+    for name in ("a.csv", "a", "a.csv.gz"):
         with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), \.bin \(binary\)"):
             write_vectors(tmp_path / name, WORDS, MATRIX)
     with pytest.raises(UsageError, match="text or binary"):

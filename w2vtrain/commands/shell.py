@@ -7,7 +7,6 @@ import errno
 import faulthandler
 import logging
 import os
-import signal
 import sys
 import threading
 import traceback
@@ -39,9 +38,6 @@ def execute(command: click.Command) -> None:
     """Run a command with the process's arguments; report every error as one line on stderr and an exit code."""
     hook, sys.unraisablehook = sys.unraisablehook, end_if_interrupted
     try:
-        main = threading.current_thread() is threading.main_thread()
-        if main and hasattr(signal, "SIGBREAK"):  # Ctrl-Break, on Windows only
-            signal.signal(signal.SIGBREAK, signal.default_int_handler)
         prepare_streams()
         logging.getLogger(NAME).addHandler(WARNINGS)
         code = invoke(command, sys.argv[1:])

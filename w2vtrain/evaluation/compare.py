@@ -151,13 +151,15 @@ def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R
             failed.set()
             raise
 
-    with ThreadPoolExecutor(at_once, "w2vtrain compare") as pool:
+    pool = ThreadPoolExecutor(at_once, "w2vtrain compare")
+    try:
         futures = [pool.submit(one, item) for item in items]
-        try:
-            errors = [error for future in futures if (error := future.exception())]
-        except BaseException:
-            failed.set()
-            raise
+        errors = [error for future in futures if (error := future.exception())]
+    except BaseException:  # a signal: this process ends now, and with it those that train
+        failed.set()
+        pool.shutdown(wait=False)
+        raise
+    pool.shutdown()
     for error in errors:
         if not isinstance(error, CancelledError):
             raise error

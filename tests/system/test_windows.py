@@ -151,8 +151,8 @@ def test_ctrl_break_ends_a_command_with_one_line(folder):
             time.sleep(0.01)
         reading.send_signal(BREAK)
         said = reading.communicate(timeout=600)[1]
-    name = BREAK.name.encode()  # the signal that stands in for it here
-    assert (reading.returncode, said) == (75, b"w2vtrain: error: stopped by " + name + b": give the same command again\n")
+    line = f"w2vtrain: error: stopped by {BREAK.name}: give the same command again\n"
+    assert (reading.returncode, said) == (75, line.encode())
     assert names(folder) == {"text.txt"}
 
 

@@ -35,7 +35,7 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 
 
 WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
-MADE_OF_OTHERS = {"hs-neg": pytest.param("hs-neg", marks=pytest.mark.slow)}
+MADE_OF_OTHERS = {name: pytest.param(name, marks=pytest.mark.slow) for name in ("hs-neg", "bigram-nce")}
 
 
 @pytest.fixture(scope="module", params=[MADE_OF_OTHERS.get(name, name) for name in WINDOWS])

@@ -227,7 +227,9 @@ def skipgram(texts):
 
 
 @pytest.mark.parametrize("ended", [False, True])
-@pytest.mark.parametrize("name", objectives())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "char-softmax" else n for n in objectives()]
+)
 def test_skipgram_score_agrees_with_scoring_every_pair(skipgram, texts, monkeypatch, name, ended):
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 96)  # several blocks per part
     scorer, layer, windows, text = parts_of(skipgram(name, ended), texts, 180)

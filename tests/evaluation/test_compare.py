@@ -515,7 +515,7 @@ def took(cpu, wall, threads=2):
         ([took(0.1, 0.2)], None),  # threads start and end
         ([{"failed": "diverged"}, took(0, 0.1)], None),
         ([took(10.0, 10.0)], "training got only 50% of the CPU time"),
-        ([took(19.0, 10.0), took(12.0, 10.0), took(5.0, 10.0, 1)], "2 of 3 runs got only 50% or more of the CPU time"),
+        ([took(19.0, 10.0), took(12.0, 10.0), took(5.0, 10.0, 1)], "2 of 3 runs got as little as 50% of the CPU time"),
     ],
 )
 def test_training_that_gets_too_little_cpu_time_is_reported(results, message):

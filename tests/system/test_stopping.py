@@ -85,3 +85,28 @@ def test_a_signal_during_compilation_prints_one_line(tmp_path, text):
     total = int(started(tmp_path, text, last=COLD, cache=tmp_path / "whole").stdout)
     for step in range(1, 20):
         check_ended(started(tmp_path, text, round(step / 20 * total), last=COLD, cache=tmp_path / f"{step}"), "SIGTERM")
+
+
+COMPILING = """
+import os, signal, sys
+from numba.core.codegen import CPUCodeLibrary
+compiled = CPUCodeLibrary._object_compiled_hook.__func__
+def hook(cls, module, code):
+    if "train_chunks" in module.name:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return compiled(cls, module, code)
+CPUCodeLibrary._object_compiled_hook = classmethod(hook)
+import w2vtrain.__main__ as entry
+entry.main()
+"""
+"""Sends the signal where Python handles one that arrives while LLVM compiles: in a function that LLVM calls."""
+
+
+@pytest.mark.slow
+def test_a_signal_while_the_compiler_works_stops_the_run(text, tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cold")}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING, "fit", text, "-o", "v.txt", *SMALL, "--epochs", "1000000"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=600,
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (75, 1), done.stderr

@@ -114,8 +114,9 @@ def busy(results: Results) -> str | None:
     if not slow:
         return None
     what = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"
+    least = f"{'as little as' if len(slow) > 1 else 'only'} {min(slow):.0%}"
     return (
-        f"the machine was busy: {what} got only {min(slow):.0%}{' or more' if len(slow) > 1 else ''} of the CPU time"
+        f"the machine was busy: {what} got {least} of the CPU time"
         " that the threads could use, so words/s is too low; CPU seconds and their ratios count"
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -312,7 +313,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise_if_passing(folder, found)
         raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
     if missing:
-        raise DataError(f"{folder}: does not exist: the run has finished, or never began: then repeat the fit command")
+        raise InputMissing(f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command")
     journal = Journal.read(folder, require_trust(folder, error)) if there else None
     if journal is None and there and checkpoint.is_unused(folder):
         raise DataError(f"{folder}: this run never began: repeat the fit command")
@@ -332,6 +333,16 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     return journal
 
 
+def _compiler_calls(frame: FrameType | None) -> bool:
+    """Return whether the compiler has called what this frame is part of: it would drop an exception, and its code.
+
+    A signal that arrives while LLVM compiles is handled there. Training, which begins then, stops at its first pause.
+    """
+    while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache_"):
+        frame = frame.f_back
+    return frame is not None
+
+
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
@@ -343,11 +354,11 @@ def listening(run: Run) -> Iterator[None]:
         yield
         return
 
-    def stop(number: int, _: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         if run.stopping and number == signal.SIGINT:
             raise KeyboardInterrupt
         run.stopping = True
-        if run.preparing and not run.learning:
+        if run.preparing and not run.learning and not _compiler_calls(frame):
             run.end_if_stopped()
 
     def save(number: int, _: Any) -> None:

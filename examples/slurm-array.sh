@@ -34,7 +34,7 @@ done
 wait "$training"
 code=$?
 
-if [ "$code" -eq 75 ]; then # stopped and saved
+if [ "$code" -eq 75 ]; then # stopped by a signal: the same command continues
     scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"
 fi
 exit "$code"

@@ -31,7 +31,7 @@ done
 wait "$supervisor"
 code=$?
 
-if [ "$code" -eq 75 ]; then # stopped and saved
+if [ "$code" -eq 75 ]; then # stopped by a signal: the same command continues
     scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$code"

@@ -120,7 +120,8 @@ def cli() -> None:
 @click.option("--run", metavar="DIR", help="Folder for checkpoints.  [default: output name + .run; none for stdout]")
 @click.option(
     "--checkpoint-every", type=Within(RANGES["checkpoint_every"]), default=10, show_default=True, metavar="MINUTES",
-    help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP or Ctrl-C saves one and stops.",
+    help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows, Ctrl-Break"
+    " saves one and stops.",
 )  # fmt: skip
 @allow_changed_option
 @click.option(

@@ -29,7 +29,10 @@ EXIT_CODES = {
     ),
     76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
     78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),
-    130: ("interrupted", "A second Ctrl-C, or one outside of training."),
+    130: (
+        "interrupted",
+        "A second Ctrl-C, or one outside of `fit`; from `supervise`, any signal before something was saved.",
+    ),
 }
 """The exit codes of all commands: a summary and a detail of each."""
 
@@ -133,7 +136,7 @@ class ReadError(W2VError):
 
 
 class Stopped(W2VError):
-    """Raised when a signal stops a run, after saving it: the same command resumes. Exit code 75."""
+    """Raised when a signal stops a run, which is saved if training has begun: the same command continues. Code 75."""
 
     exit_code = 75
 

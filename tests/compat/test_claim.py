@@ -31,7 +31,7 @@ class Waiting:
     def __iter__(self):
         yield from TEXT
         self.reached.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(300)
 
 
 def held(change, waiting):
@@ -46,7 +46,7 @@ def held(change, waiting):
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert waiting.reached.wait(60)
+    assert waiting.reached.wait(300)
     return thread, raised
 
 

@@ -125,7 +125,7 @@ def test_other_models_and_words_are_refused():
     numbers = models.Word2Vec([[1, 2], [2, 3]] * 9, **SMALL)
     for wrong, kind, line in (
         (models.FastText(TEXT[:9], **SMALL, bucket=99), TypeError, "FastText is another model"),
-        (numbers, TypeError, r"the word 2 is no str: .*\[\[str\(word\)"),
+        (numbers, TypeError, r"the word 2 is not a str: .*\[\[str\(word\)"),
         (models.Word2Vec(TEXT, **SMALL).wv, TypeError, "expected a Word2Vec model of gensim 4"),
         (None, TypeError, "expected a Word2Vec model"),
     ):

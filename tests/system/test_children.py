@@ -66,7 +66,7 @@ def test_an_error_in_the_parent_ends_the_child(tmp_path):
 
     with pytest.raises(RuntimeError, match="no"):
         run_child(holds, b"", str(tmp_path), heard)
-    assert psutil.wait_procs(known, 60)[1] == [], "processes are left"
+    assert psutil.wait_procs(known, 300)[1] == [], "processes are left"
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGINT"])
@@ -79,6 +79,6 @@ def test_a_child_and_its_programs_end_with_the_parent(tmp_path, name):
         known = [psutil.Process(int(number)) for number in parent.stdout.readline().split()]
         assert len(known) == 2
         parent.send_signal(getattr(signal, name))
-        parent.wait(60)
-    assert psutil.wait_procs(known, 60)[1] == [], "processes are left"
+        parent.wait(300)
+    assert psutil.wait_procs(known, 300)[1] == [], "processes are left"
     assert not folder.exists()

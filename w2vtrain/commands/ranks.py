@@ -179,8 +179,8 @@ def agreed(ranks: Ranks, request: FitRequest, settings: Settings, asked: Setting
     """Return the settings with the threads of this rank, and the reason. Raise ConfigError if the ranks differ."""
     if streams := list(filter(is_stream, outputs(request))):
         raise UsageError(
-            "distributed: the ranks need a run folder: name an output file with -o, and with other options that write,"
-            f" not {streams[0]}, which is a stream or a device"
+            "distributed: the ranks need a run folder: name an output file with -o;"
+            f" {streams[0]} is a stream or a device, so name a file in its place"
         )
     about = {name: asdict(request)[name] for name in (*DECIDING, *WRITTEN)}
     settings = ranks.job.agree(settings, json.loads(json.dumps(about)), asked.threads == "auto")

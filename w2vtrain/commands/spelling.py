@@ -22,7 +22,7 @@ class Command(click.Command):
 
 
 def hint_for(name: str, known: set[str]) -> str | None:
-    """Return what to write in place of a word of the command line, or None if it is no option of another program.
+    """Return what to write in place of a word of the command line, or None if no other program has such an option.
 
     known: the command's own options. Only commands with settings answer for settings of other programs.
     """

@@ -65,7 +65,8 @@ def _line(one: Warmed) -> str:
 def _in_processes(named: Sequence[str], mixers: Sequence[str], apart: int) -> Iterator[Warmed]:
     """Yield what processes have compiled, each for one objective, `apart` of them at a time.
 
-    They have sessions of their own, so that Ctrl-C reaches only this process, which then ends them.
+    On POSIX, they have sessions of their own, so that Ctrl-C reaches only this process, which then ends them. They do
+    not end if this process is killed.
     """
     waiting, running = list(named), []  # type: list[str], list[subprocess.Popen[str]]
     options = [word for mixer in mixers for word in ("--architecture", mixer)]

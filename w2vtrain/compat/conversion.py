@@ -50,7 +50,7 @@ def _take_words(model: Any, theirs: Any) -> None:
     strange = next((word for word in words if not isinstance(word, str)), None)
     if strange is not None:
         raise InvalidType(
-            f"the word {strange!r} is no str: train gensim's model on [[str(word) for word in sentence] for sentence"
+            f"the word {strange!r} is not a str: train gensim's model on [[str(word) for word in sentence] for sentence"
             " in sentences]; KeyedVectors.from_gensim(model.wv) takes vectors with any keys"
         )
     if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:

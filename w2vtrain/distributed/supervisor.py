@@ -75,8 +75,8 @@ class Supervisor:
     def run(self) -> None:
         """Return when the run has finished.
 
-        Raise Stopped if a signal stopped it and it was saved, KeyboardInterrupt if nothing was saved, and GaveUp if
-        starts in a row failed without advance or with an error that a restart cannot cure.
+        Raise Stopped if a signal stopped it and the same command continues it, KeyboardInterrupt if nothing was saved,
+        and GaveUp if starts in a row failed without advance or with an error that a restart cannot cure.
         """
         with self._listening():
             best = self.traces.ledger()
@@ -98,7 +98,7 @@ class Supervisor:
                 self._end_if_stopped(reached)
 
     def _end_if_stopped(self, reached: Ledger, code: int | None = None) -> None:
-        """Raise Stopped or KeyboardInterrupt if a signal asked for the end. Code 75 means that the run was saved."""
+        """Raise Stopped or KeyboardInterrupt if a signal asked for the end. After 75, the same command continues."""
         if self.killing or (self.stopping and code != Stopped.exit_code and not any(reached)):
             raise KeyboardInterrupt
         if self.stopping:

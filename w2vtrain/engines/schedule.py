@@ -67,9 +67,9 @@ class Progress:
 class Epoch:
     """The record of one epoch.
 
-    epoch: counted from 1; loss: the mean per example, in float64, or NaN (null in JSON) if there was no example, as if
-    subsampling dropped every word; words: the words of the text that were processed, before subsampling; seconds: the
-    training time, without the scoring of held-out text.
+    epoch: counted from 1; loss: the mean per example, in float64, or NaN (null in JSON) if there was no example, for
+    instance because subsampling dropped every word; words: the words of the text that were processed, before
+    subsampling; seconds: the training time, without the scoring of held-out text.
     """
 
     epoch: int

@@ -17,7 +17,7 @@ AGREE, DRIFT = 0.1, 0.25
 """The largest relative difference in speed that scorers with the same work should have: AGREE if they take turns in one
 process, DRIFT if they run in different processes, one after the other."""
 GRANTED = 0.85
-"""The smallest share of the CPU time which the threads of training could use that they should get."""
+"""Share of the CPU time available to the training threads below which the machine counts as busy."""
 SHORT = 0.5
 """Seconds that threads may lose at their start and end, however short training is."""
 COLUMNS = 80

@@ -22,8 +22,8 @@ LASTING = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
     errno.EINVAL, errno.ENXIO, errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EROFS,
 )  # fmt: skip
-"""Error numbers that tell what a file or disk is like; PermissionErrors of this module have None. Others, such as
-ESTALE and EIO of a network disk, may not occur again."""
+"""Error numbers that will occur again if the call is repeated; None is that of this module's own PermissionErrors.
+Others, such as ESTALE and EIO of a network disk, may be temporary."""
 MODE = 0o664
 """Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
 

@@ -301,9 +301,10 @@ def kept_vocabulary(folder: Path) -> Vocabulary:
 
 
 def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
-    """Read a run folder's config.json. Raise DataError if there is none, or if it was changed by hand.
+    """Read a run folder's config.json.
 
-    Raise ReadError if it cannot be read at the moment.
+    Raise InputMissing if the folder does not exist, DataError if it has no config.json or one that was changed by hand,
+    and ReadError if it cannot be read at the moment.
 
     error: the class of error to raise if the folder cannot be trusted.
     """

@@ -184,7 +184,7 @@ def test_all_output_goes_through_one_function():
         ("<&- >&-", ["neighbors", "v.txt", "king"], 74, "standard output cannot be written: Bad file descriptor"),
         ("2>&-", ["neighbors", "v.txt", "nosuchword"], 65, None),
         ("2>&-", ["fit", "text.txt", "-o", "w.txt", *SMALL[:-1]], 0, None),
-        ("2>&-", ["resume", "w.txt.run"], 65, None),
+        ("2>&-", ["resume", "w.txt.run"], 66, None),
     ],
 )
 def test_a_closed_stream_is_an_error_when_it_is_used(redirections, arguments, code, message, text, vectors, tmp_path):

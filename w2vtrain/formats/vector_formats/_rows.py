@@ -145,7 +145,7 @@ def check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Calla
         if needed > most - found.start + 1:
             but = f"the file has {most:,}: it is cut off or its header is wrong"
             if found.compression:
-                but = f"{found.size:,} compressed bytes may expand to {most:,} here: decompress the file if its header is right"
+                but = f"{found.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(
                 f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, but"
                 f" {but}"

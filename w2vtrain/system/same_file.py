@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.storage import remove_file
-
-STREAM = "-"
-"""The name of standard input and output, which are no files."""
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
@@ -23,7 +21,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
     Files that exist are compared by device and inode, so links and other spellings of a name count. Names of new files
     are compared as the file system of their folder does: APFS and NTFS ignore case, APFS also composition.
     """
-    if STREAM in (one, other):
+    if STDOUT in (one, other):
         return one == other
     about = _status(one), _status(other)
     if about[0] and about[1] and about[0].st_ino:  # 0: a file system without inodes

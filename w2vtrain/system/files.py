@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason
+from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import LASTING, MODE
@@ -134,14 +135,8 @@ def _sweep(target: Path) -> None:
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             found = pattern.fullmatch(entry.name)
-            if found and not _alive(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
+            if found and not process_exists(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
                 Path(entry.path).unlink()
-
-
-def _alive(pid: int) -> bool:
-    import psutil
-
-    return bool(psutil.pid_exists(pid))
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:

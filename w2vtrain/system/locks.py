@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason
+from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
 
@@ -138,15 +139,8 @@ def holder(path: Path, trusted: Trusted) -> str | None:
 def _has_ended(owner: str) -> bool:
     """Return whether the process that a lock file names ran on this host and does not exist any more."""
     number, _, rest = owner.partition(" on ")
-    if os.name != "posix" or not number.isdecimal() or not rest.startswith(f"{socket.gethostname()} since "):
-        return False  # elsewhere, os.kill(pid, 0) would end the process instead of testing for it
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        return False
-    return False
+    on_this_host = rest.startswith(f"{socket.gethostname()} since ")
+    return on_this_host and number.isdecimal() and not process_exists(int(number))
 
 
 def _locked(handle: int, path: Path) -> bool:

@@ -7,12 +7,10 @@ resume. report.py turns the results into tables and plots.
 import json
 import math
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from w2vtrain.aliases import overlaid, translated
 from w2vtrain.config import Settings, validated
@@ -22,7 +20,7 @@ from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.trial import Job, child
-from w2vtrain.system.children import run_child
+from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
@@ -34,9 +32,6 @@ TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -134,36 +129,6 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
         return found
 
     return each(trained, list(enumerate(jobs(comparison, rates), 1)), comparison.at_once)
-
-
-def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
-    """Return the results of a function for all items, several at a time. After an error, no other item is begun."""
-    if at_once == 1:
-        return [function(item) for item in items]
-    failed = threading.Event()
-
-    def one(item: T) -> R:
-        if failed.is_set():
-            raise CancelledError
-        try:
-            return function(item)
-        except BaseException:
-            failed.set()
-            raise
-
-    pool = ThreadPoolExecutor(at_once, "w2vtrain compare")
-    try:
-        futures = [pool.submit(one, item) for item in items]
-        errors = [error for future in futures if (error := future.exception())]
-    except BaseException:  # a signal: this process ends now, and with it those that train
-        failed.set()
-        pool.shutdown(wait=False)
-        raise
-    pool.shutdown()
-    for error in errors:
-        if not isinstance(error, CancelledError):
-            raise error
-    return [future.result() for future in futures]
 
 
 def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:

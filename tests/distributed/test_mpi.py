@@ -387,11 +387,11 @@ def test_time_limit_of_the_end_is_lifted_once_the_rank_has_left(library):
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_error_of_the_library_during_an_exchange_raises_disconnected(library):
+def test_error_of_the_library_during_a_sum_raises_disconnected(library):
     def test():
         raise library.Exception("no route to host")
 
     library.IN_PLACE = None
     library.COMM_WORLD.Iallreduce = lambda *_: SimpleNamespace(Test=test)
     with pytest.raises(Disconnected, match="lost: no route to host"):
-        Mpi(9).begin_sum(np.zeros(1)).poll()
+        Mpi(9).sum(np.zeros(1))

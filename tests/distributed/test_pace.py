@@ -64,16 +64,6 @@ def test_first_rounds_are_short_whatever_the_interval():
     assert [pace.deal(LONG, at)[-1] for at in done] == [2, 2, 10, 200, 200]
 
 
-def test_exchange_overlaps_with_learning_only_if_most_of_the_time_is_communication():
-    pace = begun(2, 1)
-    for waiting, overlap in ((0.5, False), (1.5, True), (0.5, False)):
-        pace.adapt(np.ones(2), np.full(2, waiting), np.array([10, 10]))
-        assert pace.overlap == overlap
-    pace = begun(2, 1, 64000)
-    pace.adapt(np.ones(2), np.full(2, 1.5), np.array([10, 10]))
-    assert not pace.overlap
-
-
 def adapted(waiting, times=1):
     pace = begun(2, 1)
     for _ in range(times):

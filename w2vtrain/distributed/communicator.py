@@ -9,16 +9,6 @@ from typing import Protocol
 import numpy as np
 
 
-class Request(Protocol):
-    """A sum that has begun and goes on while the rank does something else."""
-
-    def poll(self) -> None:
-        """Let the operation make progress. Call this now and then before `wait`."""
-
-    def wait(self) -> None:
-        """Wait until the array that was passed is the sum."""
-
-
 class Communicator(Protocol):
     """The collective operations that training and counting need. All ranks call the same operations in the same order.
 
@@ -32,9 +22,6 @@ class Communicator(Protocol):
     def sum(self, array: np.ndarray) -> None:
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Begin a sum. The array must not be used before `wait` returns; other operations may come in between."""
-
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank, in the order of ranks. Their lengths may differ."""
 
@@ -45,16 +32,6 @@ class Communicator(Protocol):
         """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
-class Done:
-    """The request of a sum that is complete."""
-
-    def poll(self) -> None:
-        """Do nothing."""
-
-    def wait(self) -> None:
-        """Do nothing."""
-
-
 class Alone:
     """The communicator of a process that trains alone: every operation leaves the data as they are."""
 
@@ -62,10 +39,6 @@ class Alone:
 
     def sum(self, array: np.ndarray) -> None:
         """Do nothing: there is one summand."""
-
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Do nothing: there is one summand."""
-        return Done()
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of this process."""

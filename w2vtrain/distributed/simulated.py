@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Request
 from w2vtrain.errors import Disconnected
 
 T = TypeVar("T")
@@ -33,10 +32,6 @@ class Simulated:
         for part in parts[1:]:
             total += part
         array[...] = total
-
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Begin a sum, which is computed when all ranks wait for it."""
-        return Later(self, array)
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
@@ -61,20 +56,6 @@ class Simulated:
         with suppress(threading.BrokenBarrierError):  # a rank that has its items may fail before others have woken up
             self._meeting.wait(self._timeout)
         return items
-
-
-class Later:
-    """The request of a sum that is computed in `wait`."""
-
-    def __init__(self, team: Simulated, array: np.ndarray) -> None:
-        self._team, self._array = team, array
-
-    def poll(self) -> None:
-        """Do nothing."""
-
-    def wait(self) -> None:
-        """Add up the arrays of all ranks."""
-        self._team.sum(self._array)
 
 
 def run_ranks(ranks: int, work: Callable[[Simulated], T], timeout: float = 600.0) -> list[T]:

@@ -24,7 +24,7 @@ from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
-ROWS, WIDTH = 700, 5
+ROWS, WIDTH = 700, 2
 ROUND = 1000
 """Words that all ranks together learn in a round."""
 

@@ -22,6 +22,16 @@ class Communicator(Protocol):
     def sum(self, array: np.ndarray) -> None:
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `found` to what all sent to this one.
+
+        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; found: (size * m, width) uint8 for the m
+        rows of this rank, in the order of the ranks that sent them.
+        """
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in exchange_rows."""
+
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank, in the order of ranks. Their lengths may differ."""
 
@@ -39,6 +49,13 @@ class Alone:
 
     def sum(self, array: np.ndarray) -> None:
         """Do nothing: there is one summand."""
+
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Copy all rows."""
+        found[...] = rows
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Do nothing: all rows are those of this process."""
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of this process."""

@@ -69,6 +69,17 @@ class Mpi:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Send each rank its rows, and get those of this one from all."""
+        own = np.diff(bounds) * rows.shape[1]
+        theirs = np.full(self.size, own[self.rank])
+        self._wait(lambda: self._world.Ialltoallv([rows, own], [found, theirs]))
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Copy the rows of each rank to all."""
+        sizes = np.diff(bounds) * rows.shape[1]
+        self._wait(lambda: self._world.Iallgatherv(self._mpi.IN_PLACE, [rows, sizes]))
+
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         sizes, found = self._sizes(np.array([len(data)], np.int64))

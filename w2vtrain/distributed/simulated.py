@@ -33,6 +33,15 @@ class Simulated:
             total += part
         array[...] = total
 
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Get the rows of this rank from all."""
+        parts = self._swap(rows.copy())
+        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=found)
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Copy the rows of each rank."""
+        np.concatenate(self._swap(rows[bounds[self.rank] : bounds[self.rank + 1]].copy()), out=rows)
+
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         return self._swap(data)

@@ -19,6 +19,7 @@ import numpy as np
 
 from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.quantization import QuantizedSum, row_bytes
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import MODEST
@@ -113,7 +114,7 @@ class Synchronizer:
     ) -> None:  # fmt: skip
         """words: see Part; pool: the rank's threads, if it has several."""
         self.team, self.pool, self.bytes = team, pool, 0
-        self.threads = engine.schedule.threads
+        self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(team, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         self.parts: list[Part] = []
         padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
@@ -152,9 +153,16 @@ class Synchronizer:
             some = slice(first, min(count, first + step))
             total = self._values[: (some.stop - first) * columns].reshape(-1, columns)
             self._spread(partial(take_changes, rows.array, rows.common), rows.order[some], total)
-            self.team.sum(total)
-            self.bytes += total.nbytes
+            self.bytes += self._sum(total)
             self._spread(partial(apply_changes, rows.array, rows.common), rows.order[some], total, share[some])
+
+    def _sum(self, values: np.ndarray) -> int:
+        """Replace values (n, columns) by their sum over all ranks, quantized if that is smaller. Return its bytes."""
+        columns = values.shape[1]
+        if self.team.size > 1 and row_bytes(columns) < columns * values.itemsize:
+            return self._quantized_sum(values)
+        self.team.sum(values)
+        return values.nbytes
 
     def _spread(self, function: Any, *by_row: np.ndarray) -> None:
         """Call a function on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""

@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -276,6 +277,30 @@ def test_corpus_that_is_another_on_one_rank_is_named(folder, other, code, messag
     ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
     assert (ended.code, ended.orphans, len(ended.errors)) == (code, [], 1)
     assert message in ended.errors[0]
+
+
+@real
+def test_corpus_of_the_same_size_and_time_with_other_bytes_on_one_rank_is_named(folder):
+    (folder / "sub").mkdir()
+    other, text = folder / "sub" / "c.txt", folder / "c.txt"
+    other.write_bytes(text.read_bytes().replace(b"the", b"teh"))
+    shutil.copystat(text, other)
+    ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
+    assert (ended.code, ended.orphans) == (65, [])
+    assert ended.errors == [
+        "w2vtrain: error: c.txt has other bytes on rank 1 than on rank 0: all ranks must read the same files, which"
+        " must not change during training"
+    ]
+
+
+@real
+def test_interval_that_differs_on_one_rank_is_named(folder):
+    ended = run(folder, 2, WORDS, 'if rank == 1: sys.argv[sys.argv.index("--sync-words") + 1] = "3000"')
+    assert (ended.code, ended.orphans) == (78, [])
+    assert ended.errors == [
+        "w2vtrain: error: rank 1 differs from rank 0: sync-words 3000, not 2000; start all ranks alike"
+    ]
+    assert names(folder) == ["c.txt"]
 
 
 @real

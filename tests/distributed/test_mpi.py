@@ -177,6 +177,14 @@ def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, 
 
 
 @real
+def test_signal_after_the_results_are_written_changes_nothing(folder):
+    """The ranks leave the job then, and nothing is left that another start could continue."""
+    act = BEFORE.format(rank=0, module="w2vtrain.distributed", owner="mpi", name="Mpi.finish", act=STOP)
+    ended = run(folder, 2, [*WORDS, "--epochs", "1"], act)
+    assert (ended.code, ended.errors, names(folder)) == (0, [], ["c.txt", "v.txt", "v.txt.json"])
+
+
+@real
 @pytest.mark.slow
 def test_rank_that_ends_before_it_has_joined_ends_the_job(folder):
     ended = run(folder, 3, [*WORDS, "--sync-timeout", "4"], different=["false"])

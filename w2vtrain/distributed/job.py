@@ -74,7 +74,7 @@ class Job:
             pass
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
-            "request": dict(about),
+            "request": {**about, "sync-words": self.words},
             "versions": {name: text for name, text in versions().items() if name != "platform"},
             "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
         }

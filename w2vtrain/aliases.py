@@ -7,7 +7,7 @@ answered with ours. This module does not know how an architecture computes.
 from collections.abc import Mapping
 from typing import Any
 
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.parsers import Choice, Row, Truth
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
@@ -119,8 +119,8 @@ def translated(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in given.items():
             if meant is None or meant.get(name, value) != value:
                 raise ConfigError(
-                    f"{option(name)}: {shown(value)} contradicts architecture {shown(found['architecture'])};"
-                    f" leave out --{option(name)}"
+                    f"{label(name)}: {shown(value)} contradicts architecture {shown(found['architecture'])};"
+                    f" leave out {spelled(name)}"
                 )
     elif given:
         found["architecture"] = _architecture(**given)
@@ -136,7 +136,9 @@ def _meant(values: Mapping[str, Any]) -> dict[str, Any] | None:
 def _architecture(model: str = "skipgram", cbow_gradient: str = "word2vec", context_weights: bool = False) -> str:
     if context_weights:
         if model != "cbow":
-            raise ConfigError("context-weights: skip-gram has no context positions; add --model cbow")
+            raise ConfigError(
+                f"{label('context_weights')}: skip-gram has no context positions; add {spelled('model', 'cbow')}"
+            )
         return "vlbl"
     return "cbow-corrected" if (model, cbow_gradient) == ("cbow", "corrected") else model
 
@@ -144,6 +146,9 @@ def _architecture(model: str = "skipgram", cbow_gradient: str = "word2vec", cont
 def check_gradient(architecture: str) -> None:
     """Raise ConfigError if --cbow-gradient would have no effect."""
     if architecture == "vlbl":
-        raise ConfigError("cbow-gradient: has no effect with --context-weights, which uses a weighted sum, not a mean")
+        raise ConfigError(
+            f"{label('cbow_gradient')}: has no effect with {spelled('context_weights')}, which uses a weighted sum, not"
+            " a mean"
+        )
     if "cbow_gradient" not in ARCHITECTURES.get(architecture, {}):
-        raise ConfigError(f"cbow-gradient: does not apply to {architecture}; add --model cbow")
+        raise ConfigError(f"{label('cbow_gradient')}: does not apply to {architecture}; add {spelled('model', 'cbow')}")

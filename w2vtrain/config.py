@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, ELSEWHERE, check_gradient, option, overlaid, translated
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.aliases import ALIASES, ELSEWHERE, check_gradient, overlaid, translated
+from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
 
@@ -262,11 +262,11 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
         known = SYNONYMS.get(name, name)
         if name in SHORT:
             if not isinstance(options, Mapping) or name in options:
-                problems.append(f"{option(name)}: is given twice, also in options")
+                problems.append(f"{label(name)}: is given twice, also in options")
             else:
                 options, spelled["options"] = {**options, name: value}, name
         elif known in values or (known != name and known in given):
-            problems.append(f"{option(name)}: is another name of {option(known)}; give one of them")
+            problems.append(f"{label(name)}: is another name of {label(known)}; give one of them")
         else:
             values[known], spelled[known] = value, name
     if options or "options" in given:
@@ -285,7 +285,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
             if name in ROWS:
                 good[name] = _parsed(name, value)
         except ValueError as error:
-            problems.append(f"{option(name)}: {error}, got {shown(value)}")
+            problems.append(f"{label(name)}: {error}, got {shown(value)}")
     try:
         settings = Settings(**translated(good))
         problems += broken_rules(settings)
@@ -314,12 +314,16 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
         (
             settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
-            "shrink-windows: draws window sizes from 1 to --window, but --window sentence has no size; leave it out",
+            f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"
+            f" {spelled('window', WHOLE_SENTENCE)} has no size; leave it out",
         ),
-        (alpha is not None and low is not None and low > alpha, f"min-alpha: {low} is more than alpha, {alpha}"),
+        (
+            alpha is not None and low is not None and low > alpha,
+            f"{label('min_alpha')}: {low} is more than alpha, {alpha}",
+        ),
         (
             settings.patience is not None and heldout is False,
-            "patience: needs --heldout, whose perplexity it watches",
+            f"patience: needs {spelled('heldout')}, whose perplexity it watches",
         ),
     )
     return [message for is_broken, message in rules if is_broken]

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import readers, sniff
 from w2vtrain.formats.transforms import Combined
@@ -41,7 +41,8 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
         raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}, or pass --format; then {', '.join(COMPRESSORS)} compress"
+            f"{path}: unknown suffix for vectors: use {known}, or"
+            f" {spelled('format', *names())}; then {', '.join(COMPRESSORS)} compress"
         ) from None
 
 

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import NoKnownWords, UsageError, WriteError
+from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import TICK, CorpusStats, Counting, Index, OnRead, Types, append, temporary
@@ -303,8 +303,8 @@ def naming(folder: Path | None) -> Iterator[None]:
         yield
     except WriteError as error:
         raise WriteError(
-            f"{folder}: {error}; use --cache-dir to name a folder with more free space (training has not started, and"
-            " checkpoints of this run are kept)"
+            f"{folder}: {error}; {spelled('cache_dir')} names a folder with more free space (training has not started,"
+            " and checkpoints of this run are kept)"
         ) from error
 
 

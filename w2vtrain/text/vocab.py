@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.files import Claim
 from w2vtrain.system.packing import packed_write
@@ -170,9 +170,10 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
         raise DataError(
             f"{'only one word' if kept else 'no word'} in {name} occurs at least {min_count} times "
             f"(the highest count is {seen[0]}); "
-            f"training needs at least 2 distinct words: --min-count {lower} would keep {np.sum(seen >= lower)}"
+            f"training needs at least 2 distinct words: {spelled('min_count', lower)} would keep"
+            f" {np.sum(seen >= lower)}"
         )
     if kept < 2:
         raise DataError(
-            f"--max-vocab keeps only {kept} of the words in {name}; training needs at least 2 distinct words"
+            f"{spelled('max_vocab')} keeps only {kept} of the words in {name}; training needs at least 2 distinct words"
         )

@@ -31,6 +31,7 @@ from w2vtrain.errors import (
     WriteError,
     reason,
     shown,
+    spelled,
 )
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
@@ -110,7 +111,7 @@ class Run:
                 if not anew and (checkpoint.numbers(self.folder) or before.complete):
                     raise ConfigError(
                         f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
-                        f" `w2vtrain resume {self.folder}`, or use --force to start over"
+                        f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
                     )
                 self.forget()
             else:

@@ -402,8 +402,11 @@ def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) ->
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
-    """Return the words given as arguments in groups of `count`; None if there are none and stdin has the words."""
-    if words:
+    """Return the words given as arguments in groups of `count`; None if there are none and stdin has the words.
+
+    `-` stands for stdin where it cannot be the word that is looked up.
+    """
+    if words and (words != ("-",) or count == 1):
         known = [os.fsencode(word).decode(errors="surrogateescape") for word in words]  # UTF-8 in every locale
         return [known[i : i + count] for i in range(0, len(known), count)]
     if vectors == "-":

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, ELSEWHERE, check_gradient, overlaid, translated
+from w2vtrain.aliases import ALIASES, check_gradient, overlaid, translated
+from w2vtrain.elsewhere import hint_for
 from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
@@ -241,8 +242,8 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     """Return a message that names unknown settings (only the first MOST_PROBLEMS), each with the closest known name."""
     problems = []
     for name in names[:MOST_PROBLEMS]:
-        close = difflib.get_close_matches(name, list(known), 1, 0.5)
-        theirs = ELSEWHERE.get(name) or ELSEWHERE.get(name.removeprefix(ENVIRONMENT).lower())
+        close = difflib.get_close_matches(name, list(known), 1)
+        theirs = hint_for(name) or hint_for(name.removeprefix(ENVIRONMENT).lower())
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MOST_PROBLEMS:

@@ -63,6 +63,11 @@ def shell_spelling() -> Iterator[None]:
         _in_shell = before
 
 
+def in_shell() -> bool:
+    """Return whether messages name options of the command line."""
+    return _in_shell
+
+
 def spelled(name: str, *values: Any) -> str:
     """Return how the reader of a message writes a setting: `--min-count 3` in the shell, `min_count=3` in Python.
 

@@ -27,10 +27,10 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     A suffix of a compression comes after that of the format; alone, it means DEFAULT. Raise UsageError for an unknown
     format, and for a suffix that is unknown or promises a format that is not written.
     """
+    if format is not None and format not in names():
+        raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
+    check_suffix(path)
     if format is not None:
-        if format not in names():
-            raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
-        check_suffix(path)
         return format
     inner, compression = unpacked(path)
     if str(path) == STDOUT or (compression and not inner.suffix):

@@ -51,6 +51,10 @@ RETRY, LONGEST_RETRY = 5.0, 60.0
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
+STOPPED_EARLY = (
+    "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
+)
+"""The message of Stopped for a signal that arrives before training."""
 
 
 class Run:
@@ -133,8 +137,7 @@ class Run:
     def end_if_stopped(self) -> None:
         """Raise Stopped if a signal requested it before training began."""
         if self.stopping:
-            does = f"continues from checkpoint {self.number}" if self.number else "starts over"
-            raise Stopped(f"stopped before training began: the same command or `w2vtrain resume {self.folder}` {does}")
+            raise Stopped(STOPPED_EARLY)
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether all these outputs are files that the run had written before it was killed."""

@@ -132,8 +132,8 @@ class WarmStart:
             return
         if self.model is None:
             raise ConfigError(
-                f"{label('grow_vocabulary')}: {self.name} has no counts to add to, so the corpus alone decides which words"
-                f" are trained; leave out {spelled('grow_vocabulary')}"
+                f"{label('grow_vocabulary')}: {self.name} has no counts to add to, so the corpus alone decides which"
+                f" words are trained; leave out {spelled('grow_vocabulary')}"
             )
         if not self._can_grow(settings):
             raise ConfigError(

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from w2vtrain.aliases import overlaid, translated
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError, W2VError
+from w2vtrain.errors import ConfigError, DataError, W2VError, spelled
 from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
@@ -256,7 +256,10 @@ def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(last)
     except ValueError:
-        raise ConfigError(f"{job.name}: the process exited with code {code} and no result") from None
+        raise ConfigError(
+            f"{job.name}: the process exited with code {code} and no result;"
+            f" try again, with fewer {spelled('jobs')} if memory is short"
+        ) from None
     if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found

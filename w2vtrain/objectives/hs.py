@@ -56,7 +56,7 @@ def check_tree(objective: str, tree: str, vectors: str) -> None:
             f"option tree {of}: classes are not a binary tree: use {spelled('objective', 'class-softmax')}"
         )
     if tree == "cluster" and not vectors:
-        raise ConfigError(f"option vectors {of}: tree cluster needs it: the name of a file of word vectors")
+        raise ConfigError(f"option vectors {of}: tree cluster needs a file of word vectors: name one")
     if vectors and tree != "cluster":
         raise ConfigError(f"option vectors {of}: only tree cluster uses vectors, not {tree}")
 

@@ -293,7 +293,9 @@ def _decoded(words: list[bytes]) -> list[str]:
 
 def no_known_words(name: str, tokens: int) -> NoKnownWords:
     """Return the error for a corpus none of whose tokens is in the vocabulary."""
-    return NoKnownWords(f"none of the {tokens} tokens of {name} is in the vocabulary")
+    return NoKnownWords(
+        f"none of the {tokens} tokens of {name} is in the vocabulary: is it in another language, or in upper case?"
+    )
 
 
 @contextmanager

@@ -151,7 +151,7 @@ def select(
 
 def no_tokens(name: str, size: int) -> DataError:
     """Return the error for a corpus without tokens. size: the size of its text in bytes."""
-    return DataError(f"no tokens in {name} ({size} bytes)")
+    return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space")
 
 
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
@@ -164,7 +164,10 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
     if seen.size == 0:
         raise no_tokens(name, size)
     if seen.size == 1:
-        raise DataError(f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words")
+        raise DataError(
+            f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words,"
+            " separated by white space"
+        )
     if kept < 2 and seen[1] < min_count:
         lower = int(seen[1])
         raise DataError(

@@ -324,7 +324,10 @@ class _Learner:
         for name, array in (mine | best).items():
             theirs = found.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
-                raise DataError(f"checkpoint {found.number}: its array {name} does not fit this run")
+                raise DataError(
+                    f"checkpoint {found.number}: its array {name} does not fit this run;"
+                    " remove the run folder to start over"
+                )
         for name, array in mine.items():
             array[...] = found.arrays[name]
         self.state, self.record.epochs = State.read(about["state"]), about["epochs"]

@@ -187,7 +187,9 @@ class WarmStart:
             if self.model and self._same("objective", settings):
                 taken.objective(self._can_grow(settings))
         elif self.words:
-            raise ConfigError(f"{self.name} has none of the {len(words):,} words of the corpus")
+            raise ConfigError(
+                f"{self.name} has none of the {len(words):,} words of the corpus: are they in another language or case?"
+            )
         return {
             "name": self.name,
             "sha256": self.sha256,

@@ -22,6 +22,7 @@ from reference import first_lines
 from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
+from w2vtrain.training.run_folder import STOPPED_EARLY
 
 WORDS = [
     "fit", "c.txt", "-o", "v.txt", "--distributed", "mpi", "--vector-size", "16", "--max-vocab", "200", "--epochs", "4",
@@ -171,7 +172,7 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))
     assert (ended.code, ended.orphans) == (75, [])
-    assert ended.errors == ["w2vtrain: error: stopped before training began: the same command continues"]
+    assert ended.errors == [f"w2vtrain: error: {STOPPED_EARLY}"]
     assert run(folder, 2, WORDS).code == 0
     assert content(folder) == expected(2)
 

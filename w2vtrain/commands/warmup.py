@@ -15,7 +15,7 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import duration
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
-from w2vtrain.errors import ResourceError, UsageError, W2VError
+from w2vtrain.errors import ResourceError, UsageError, W2VError, shell_spelling
 from w2vtrain.kernels.jit import cache_folder
 from w2vtrain.objectives import objective_class
 from w2vtrain.system.children import each, run_child, tell
@@ -95,9 +95,10 @@ def _compile_apart(objective: str, mixers: Sequence[str], say: Callable[[Warmed]
 
 def child(task: bytes) -> None:
     """Compile the kernels of pairs given as JSON; write each, or the error that ends this, as a line of JSON."""
-    try:
-        for pair in json.loads(task):
-            tell(asdict(warmup(*pair)))
-    except Exception as error:
-        code, message = explained(error)
-        tell({"failed": message, "exit_code": code})
+    with shell_spelling():  # `warmup` shows the message
+        try:
+            for pair in json.loads(task):
+                tell(asdict(warmup(*pair)))
+        except Exception as error:
+            code, message = explained(error)
+            tell({"failed": message, "exit_code": code})

@@ -31,6 +31,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import Execution
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE
+from w2vtrain.training.run_folder import STOPPED_EARLY
 
 HOLD = 2.0
 """Seconds between the messages of rank 0 to the ranks that wait for it."""
@@ -168,7 +169,7 @@ class Job:
 
     def _stopped(self) -> Stopped | None:
         """Return the error that ends all ranks if a signal has asked this one to stop before training."""
-        return Stopped("stopped before training began: the same command continues") if self.signals.stopping else None
+        return Stopped(STOPPED_EARLY) if self.signals.stopping else None
 
     @contextmanager
     def _agreeing(self) -> Iterator[None]:

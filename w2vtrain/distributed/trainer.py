@@ -216,7 +216,7 @@ class _Training(Training):
             waited += min(time.monotonic() - began, LONGEST)  # a process that was suspended has not stalled
         if missing:
             thread = min(work[one] for one in missing)
-            raise Stalled(STALLED.format(thread=thread, seconds=self.schedule.stall_timeout))
+            raise Stalled.after(self.schedule.stall_timeout, thread, STALLED)
         return _sum([one.result() for one in work])
 
 

@@ -8,13 +8,14 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from w2vtrain.aliases import overlaid, translated
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, W2VError, spelled
 from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
@@ -32,6 +33,8 @@ TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
+REPORTS = ("compare.json", "table.md", "table.csv", "curves.png")
+"""The files that are written when all results are there."""
 
 
 @dataclass(frozen=True)
@@ -218,10 +221,33 @@ def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(last)
     except ValueError:
-        raise ConfigError(f"{job.name}: the process exited with code {code} and no result") from None
+        raise ConfigError(
+            f"{job.name}: the process exited with code {code} and no result;"
+            f" try again, with fewer {spelled('jobs')} if memory is short"
+        ) from None
     if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found
+
+
+def describe_comparison(folder: Path) -> dict[str, Any] | None:
+    """Return what is in the folder of a comparison, or None for any other folder.
+
+    Keys: path, kind, status ("complete" or "unfinished"), results (how many) and files.
+    """
+    written = [name for name in REPORTS if (folder / name).exists()]
+    results = sorted(path.name for path in folder.glob("*.json") if path.name not in REPORTS and _is_result(path))
+    if not results:
+        return None
+    status = "complete" if "compare.json" in written else "unfinished"
+    files = ", ".join([*written, *results])
+    return {"path": str(folder), "kind": "comparison", "status": status, "results": len(results), "files": files}
+
+
+def _is_result(path: Path) -> bool:
+    with suppress(W2VError):
+        return "job" in json_object(read_small(path, LARGEST), f"{path} is")
+    return False
 
 
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Text, bounded
-from w2vtrain.errors import W2VError
+from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.probability.dense import RowScorer
@@ -65,7 +65,8 @@ def child(task: bytes) -> None:
     """
     job = Job(**json.loads(task))
     try:
-        found = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
+        with shell_spelling():  # `compare` shows the message
+            found = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
     except W2VError as error:
         found = {"failed": str(error), "exit_code": error.exit_code}
     tell(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import readers, sniff
 from w2vtrain.formats.transforms import Combined
@@ -27,10 +27,10 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     A suffix of a compression comes after that of the format; alone, it means DEFAULT. Raise UsageError for an unknown
     format, and for a suffix that is unknown or promises a format that is not written.
     """
+    if format is not None and format not in names():
+        raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
+    check_suffix(path)
     if format is not None:
-        if format not in names():
-            raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
-        check_suffix(path)
         return format
     inner, compression = unpacked(path)
     if str(path) == STDOUT or (compression and not inner.suffix):
@@ -41,7 +41,8 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
         raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}, or pass --format; then {', '.join(COMPRESSORS)} compress"
+            f"{path}: unknown suffix for vectors: use {known}, or"
+            f" {spelled('format', *names())}; then {', '.join(COMPRESSORS)} compress"
         ) from None
 
 

@@ -90,9 +90,9 @@ def option_defaults(name: str) -> dict[str, Any]:
 
 
 def stated_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that tell people something.
+    """Return the options to show: all but those that have their default and are automatic or off.
 
-    The others have a default of -1, 0, false or an empty text: these let the objective choose, or turn something off.
+    A default of -1 lets the objective choose; 0, false and an empty text turn something off.
     """
     defaults = option_defaults(name)
     return {key: value for key, value in options.items() if value != defaults[key] or value not in (-1, 0, False, "")}

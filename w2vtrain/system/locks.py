@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from w2vtrain.errors import OutputError, reason
+from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
@@ -90,7 +90,9 @@ class Lock:
         owner = _text(handle).partition("\n")[0].strip()
         os.close(handle)
         owner = owner or "another process"
-        raise OutputError(f"{self._what}: in use by {owner}; wait for it, or choose another output or --run folder")
+        raise OutputError(
+            f"{self._what}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
+        )
 
     def _has_name(self) -> bool:
         try:

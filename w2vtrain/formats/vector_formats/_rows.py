@@ -131,7 +131,7 @@ def read_rows(
     if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
         raise TruncatedFile(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
     if not words:
-        raise DataError(f"{path} contains no vectors")
+        raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
     return Vectors(words, matrix, found.kind, found.rows is not None, compression, rows.skipped)
 
 

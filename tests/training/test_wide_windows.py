@@ -72,7 +72,9 @@ ARCHITECTURE = FullPace
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
-@pytest.mark.parametrize(("window", "length", "share"), [("sentence", 11, 1), ("sentence", 41, 4), (50, 41, 1)], ids=str)
+@pytest.mark.parametrize(
+    ("window", "length", "share"), [("sentence", 11, 1), ("sentence", 41, 4), (50, 41, 1)], ids=str
+)
 def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, tmp_path, objective, window, length, share):
     """With 40 context words, it is 10 / 40 of the rate."""
     sentences = [[f"w{word}" for word in rng.integers(30, size=length)] for _ in range(20)]

@@ -24,8 +24,9 @@ class CbowSum(NamedTuple):
 
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space", with the sum in
     place of the mean, as gensim with cbow_mean=0. A window with more context words has a longer hidden vector, and
-    takes a larger step; with --window above 50, one with n > 10 context words learns at 10 / n of the rate. gensim divides this step by the number of context words, which scores lower at every rate
-    tried: docs/performance.md has the figures.
+    takes a larger step; with --window above 50, one with n > 10 context words learns at 10 / n of the rate. gensim
+    divides this step by the number of context words, which scores lower at every rate tried: docs/performance.md has
+    the figures.
     """
 
     window: int

@@ -3,6 +3,7 @@
 It is exactly normalized and samples nothing.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,6 +131,10 @@ class Hierarchical(NamedTuple):
     def candidate_limit(self) -> int:
         """Length of the longest path."""
         return int(np.diff(self.start).max())
+
+    def untrained_loss(self) -> float:
+        """Return log 2 times the length of the longest path."""
+        return self.candidate_limit * math.log(2)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of the tree."""

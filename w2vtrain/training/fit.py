@@ -239,11 +239,22 @@ class _Learner:
             if state.epoch == self.schedule.epochs:
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, state.epoch)
+        self.check_loss()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:
             self.record.seconds["scoring"] = self.early_stopping.seconds
         if not self.state.learned:
             self.give_up()
+
+    def check_loss(self) -> None:
+        """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""
+        untrained = self.objective.untrained_loss()
+        for last in self.state.epochs[-1:]:
+            if last.loss > untrained:
+                self.events.warning(
+                    f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
+                    f" learned nothing, {untrained:.4g}; lower --alpha ({self.schedule.alpha:.4g}) or --window"
+                )
 
     def is_pause_due(self) -> bool:
         """Return whether training should pause before the next slice. Called by any thread."""

@@ -253,7 +253,8 @@ class _Learner:
             if last.loss > untrained:
                 self.events.warning(
                     f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
-                    f" learned nothing, {untrained:.4g}; lower --alpha ({self.schedule.alpha:.4g}) or --window"
+                    f" learned nothing, {untrained:.4g}; lower {spelled('alpha')} ({self.schedule.alpha:.4g}) or"
+                    f" {spelled('window')}"
                 )
 
     def is_pause_due(self) -> bool:

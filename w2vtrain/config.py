@@ -18,7 +18,7 @@ from typing import Any
 from w2vtrain.aliases import ALIASES, check_gradient, overlaid, translated
 from w2vtrain.elsewhere import hint_for
 from w2vtrain.errors import ConfigError, label, shown, spelled
-from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
+from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
@@ -73,11 +73,11 @@ class Settings:
         1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
     )
     alpha: float | None = setting(
-        None, Real(0.0),
+        None, Real(0.0, FASTEST),
         "Initial learning rate.  [default: the best measured for the architecture and objective]", "lr",
     )  # fmt: skip
     min_alpha: float | None = setting(
-        None, Real(0.0), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
+        None, Real(0.0, FASTEST), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
     )
     weight_decay: float = setting(
         0.0, Real(0.0, 1.0), "Each word of the text shrinks every weight by this fraction times the learning rate."

@@ -18,7 +18,7 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives import contract
 from w2vtrain.objectives.contract import verify, verify_built
-from w2vtrain.parsers import Truth
+from w2vtrain.parsers import Truth, ascii_number
 from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import CodeNotAllowed, Registry, built
 
@@ -118,6 +118,8 @@ def _like(default: Any, value: Any, what: str) -> Any:
     try:
         if isinstance(default, bool):
             return Truth().parse(value)
+        if isinstance(default, int | float):
+            value = ascii_number(value)
         if isinstance(default, int) and float(value) != int(float(value)):
             raise ValueError
         return type(default)(float(value) if isinstance(default, int) else value)

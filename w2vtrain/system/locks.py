@@ -63,9 +63,11 @@ class Lock:
         On Windows, it must be closed first; if another process opens it in between, it cannot be deleted and stays.
         """
         close_first = False
-        if remove and self._has_name():
+        for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
             try:
-                self.path.unlink(missing_ok=True)
+                if self._has_name():
+                    self.path.unlink()
+                    break
             except OSError as error:  # a leftover lock file does no harm
                 close_first = is_held(error)
         os.close(self._handle)

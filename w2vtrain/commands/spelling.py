@@ -134,4 +134,4 @@ class Catalogue(click.Group):
         return super().resolve_command(ctx, args)
 
     def _fit_line(self, words: list[str]) -> str | None:
-        return fit_line(words, self.commands["fit"])
+        return fit_line(words, self.commands["fit"]) if "fit" in self.commands else None

@@ -18,7 +18,7 @@ from w2vtrain.formats.vector_formats import DEFAULT, formats, names
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.files import STDOUT, Claim
-from w2vtrain.system.packing import COMPRESSORS, check_suffix, packed_write, unpacked
+from w2vtrain.system.packing import COMPRESSORS, OTHERS, check_suffix, packed_write, unpacked
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
@@ -29,8 +29,8 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     """
     if format is not None and format not in names():
         raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
-    check_suffix(path)
     if format is not None:
+        check_suffix(path)
         return format
     inner, compression = unpacked(path)
     if str(path) == STDOUT or (compression and not inner.suffix):
@@ -40,9 +40,9 @@ def format_of(path: str | Path, format: str | None = None) -> str:
         return suffixes[inner.suffix.lower()]
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
+        other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
         raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}, or"
-            f" {spelled('format', *names())}; then {', '.join(COMPRESSORS)} compress"
+            f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress"
         ) from None
 
 

@@ -48,7 +48,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW
     ways = [f"--max-vocab {fewer}"] * (fewer > 0) + [f"--vector-size {narrower}"] * (narrower > 0)
-    if matrices(0, width, once) > free / 2:
+    if needed - matrices(0, width, once) <= free:
         ways = ["a smaller --window", "fewer --threads"]
     raise ResourceError(
         f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"

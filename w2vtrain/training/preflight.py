@@ -47,15 +47,9 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW
-<<<<<<< HEAD
     ways = [spelled("max_vocab", fewer)] * (fewer > 0) + [spelled("vector_size", narrower)] * (narrower > 0)
-    if matrices(0, width, once) > free / 2:
-        ways = [f"a smaller {spelled('window')}", f"fewer {spelled('threads')}"]
-=======
-    ways = [f"--max-vocab {fewer}"] * (fewer > 0) + [f"--vector-size {narrower}"] * (narrower > 0)
     if needed - matrices(0, width, once) <= free:
-        ways = ["a smaller --window", "fewer --threads"]
->>>>>>> hostile
+        ways = [f"a smaller {spelled('window')}", f"fewer {spelled('threads')}"]
     raise ResourceError(
         f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"
         f" {free / 2**20:,.0f} MiB are free: {' or '.join(ways) or 'a larger machine'} would fit"

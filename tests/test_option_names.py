@@ -22,7 +22,7 @@ NOT_SHOWN_IN_PYTHON = {"setting", "Row"}
 """Calls whose texts are help of the command line."""
 FOREIGN = re.compile(r"zstd --long|the --mpi option|^--init-from$|w2vtrain fit CORPUS .* --init-from")
 """Options of other programs, and commands of the shell that `info` shows."""
-ONLY_SHELL = {"allow_changed", "jobs", "run", "cache_dir", "distributed", "export", "remove_top"}
+ONLY_SHELL = {"allow_changed", "jobs", "run", "distributed", "export", "remove_top"}
 """Options for which no function has a parameter of this name, or none that a message is about."""
 FUNCTIONS = (w2vtrain.train, w2vtrain.continue_training, w2vtrain.write_vectors, Model.vectors, transform)
 

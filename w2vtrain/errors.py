@@ -48,7 +48,12 @@ def shown(value: Any) -> str:
 
 
 _in_shell = False
-IN_PYTHON = {"debug": "error.__cause__", "init_from": "model", "read_vocab": "vocabulary"}
+IN_PYTHON = {
+    "cache_dir": "the environment variable TMPDIR",
+    "debug": "error.__cause__",
+    "init_from": "model",
+    "read_vocab": "vocabulary",
+}
 """What Python has in place of options that have no parameter of the same name."""
 
 

@@ -160,7 +160,7 @@ def test_other_windows_are_refused_everywhere(given):
 def test_settings_that_contradict_whole_sentences_are_refused():
     with pytest.raises(ConfigError, match="window: vlbl has weights for each position of a window, so it needs a num"):
         effective(Settings(architecture="vlbl", window="sentence"))
-    with pytest.raises(ConfigError, match=r"shrink-windows: .* leave it out"):
+    with pytest.raises(ConfigError, match=r"shrink_windows: .* leave it out"):
         validated({"window": "sentence", "shrink_windows": True})
     assert effective(Settings(window="sentence", shrink_windows=False))[0].shrink_windows is False
 
@@ -218,7 +218,7 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
 
 def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
     monkeypatch.setattr(preflight, "available_memory", lambda: 1 << 20)
-    with pytest.raises(ResourceError, match=r"a smaller --window or fewer --threads would fit"):
+    with pytest.raises(ResourceError, match=r"a smaller window or fewer threads would fit"):
         train(sessions, architecture="vlbl", window=100_000, **{**SMALL, "max_sentence": 1_000_000})
 
 

@@ -305,8 +305,8 @@ def naming(folder: Path | None) -> Iterator[None]:
         yield
     except WriteError as error:
         raise WriteError(
-            f"{folder}: {error}; {spelled('cache_dir')} names a folder with more free space (training has not started,"
-            " and checkpoints of this run are kept)"
+            f"{folder}: {error}; use {spelled('cache_dir')} to name a folder with more free space (training has not"
+            " started, and checkpoints of this run are kept)"
         ) from error
 
 

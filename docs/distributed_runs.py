@@ -122,19 +122,19 @@ def timed(launcher: list[str], corpus: str, options: list[str]) -> dict[str, Any
     return {"words_per_second": round(record["words_per_second"]), **{name: about.get(name) for name in names}}
 
 
-BYTES, COPYING = 12.9e6, 0.85e-9
-"""Bytes of an exchange (100 dimensions, 68,000 words), and seconds per byte that one core takes to copy and add it."""
+BYTES, COPYING = 3.35e6, 17e-3
+"""Bytes of an exchange (100 dimensions, 68,000 words), and seconds that one core takes to copy, quantize and add it."""
 HOSTS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def predicted(hosts: int, speed: float, words: float, gigabits: float) -> float:
+def predicted(hosts: int, cores: int, speed: float, words: float, gigabits: float) -> float:
     """Return the words per second of all hosts together, by a model with three terms per round.
 
-    speed: words per second of one host; words: learned by all hosts between two exchanges. A round takes the time to
-    learn its words, to copy and add the rows, and to send them around a ring, 2 (K - 1) / K times.
+    cores: of each host; speed: words per second of one host; words: learned by all hosts between two exchanges. A round
+    takes the time to learn its words, to combine the rows on all cores, and to send and receive 2 (K - 1) / K of them.
     """
-    ring = 2 * (hosts - 1) / hosts / (gigabits * 1e9 / 8)
-    exchange = BYTES * (COPYING + ring) if hosts > 1 else 0.0
+    line = 2 * (hosts - 1) / hosts * BYTES / (gigabits * 1e9 / 8)
+    exchange = COPYING / cores + line if hosts > 1 else 0.0
     return words / (words / (hosts * speed) + exchange)
 
 
@@ -143,12 +143,11 @@ def model(path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
-    for axes, (name, speed) in zip(
-        figure.subplots(1, 2), {"one core per host": 4.5e6, "16 cores per host": 50e6}.items(), strict=True
-    ):
+    for axes, (cores, speed) in zip(figure.subplots(1, 2), {1: 4.5e6, 16: 50e6}.items(), strict=True):
+        name = "one core per host" if cores == 1 else f"{cores} cores per host"
         for gigabits in (1, 10, 100):
-            for words, style in ((512e3, "-"), (8e6, "--")):
-                found = [predicted(hosts, speed, words, gigabits) for hosts in HOSTS]
+            for words, style in ((512e3, "-"), (128e3, "--")):
+                found = [predicted(hosts, cores, speed, words, gigabits) for hosts in HOSTS]
                 print(f"{name}, {gigabits} Gbit/s, {words:,.0f} words: " + ", ".join(f"{x / 1e6:.1f}" for x in found))
                 color = {1: "tab:red", 10: "tab:blue", 100: "tab:green"}[gigabits]
                 axes.plot(HOSTS, found, style, color=color, label=f"{gigabits} Gbit/s, {words / 1e6:g}M words")

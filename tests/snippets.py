@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
+from reference import DEMO, first_lines
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("[!_]*.md")))
@@ -91,9 +92,18 @@ def commands(block: Block) -> list[str]:
     return [f"stopped {line}" if comment.startswith("press Ctrl-C") else line for line, _, comment in parts]
 
 
-def checkout(folder: Path) -> dict[str, str]:
-    """Fill a folder with links to what a checkout has, and return an environment for commands that run there."""
-    for name in ("data", "configs", "examples", "cli.py", "w2vtrain", "pyproject.toml", "README.md", "LICENSE"):
+def checkout(folder: Path, lines: int | None = 4000) -> dict[str, str]:
+    """Fill a folder with links to what a checkout has, and return an environment for commands that run there.
+
+    lines: how many lines of the demo corpus the folder has, so that commands train for a moment; None: all of them.
+    """
+    (folder / "data").mkdir()
+    for path in (ROOT / "data").iterdir():
+        if path != DEMO or lines is None:
+            (folder / "data" / path.name).symlink_to(path)
+    if lines is not None:
+        first_lines(lines, folder / "data" / DEMO.name)
+    for name in ("configs", "examples", "cli.py", "w2vtrain", "pyproject.toml", "README.md", "LICENSE"):
         (folder / name).symlink_to(ROOT / name)
     programs = folder / "bin"
     programs.mkdir()

@@ -19,12 +19,13 @@ REMOVED = (
 
 KEPT = {
     *("NUMBA_CACHE_DIR", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPLATLIBDIR"),
-    *("PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONEXECUTABLE"),
+    *("PYTHONHASHSEED", "PYTHONPYCACHEPREFIX", "PYTHONEXECUTABLE"),
 }
 """Variables that say only where files are, or that no result may depend on."""
 
-HARMLESS = {"PYTHONUNBUFFERED"}
-"""Variables of Python that need no new process."""
+HARMLESS = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+"""Variables of Python that need no new process. Without bytecode, each of the suite's hundreds of processes would
+compile the whole package again, which takes a third of a second."""
 
 
 def unwanted(environment):
@@ -47,6 +48,7 @@ def clean():
         del os.environ[name]
     os.environ["LANG"] = "C.UTF-8"
     os.umask(0o022)
+    sys.dont_write_bytecode = False
     read = {name for name in removed if name.startswith("PYTHON")} - HARMLESS
     return bool(read) or sys.getfilesystemencoding() != "utf-8"
 

@@ -57,11 +57,11 @@ def test_an_architecture_may_be_given_together_with_its_own_aliases(architecture
     ("values", "message"),
     [
         ({"architecture": "cbow", "model": "skipgram"}, "model: 'skipgram' contradicts architecture 'cbow'"),
-        ({"architecture": "cbow-corrected", "cbow_gradient": "word2vec"}, "cbow-gradient: 'word2vec' contradicts"),
-        ({"architecture": "cbow", "context_weights": True}, "contradicts architecture 'cbow'; leave out --context-w"),
-        ({"architecture": "vlbl", "context_weights": False}, "context-weights: False contradicts"),
+        ({"architecture": "cbow-corrected", "cbow_gradient": "word2vec"}, "cbow_gradient: 'word2vec' contradicts"),
+        ({"architecture": "cbow", "context_weights": True}, "contradicts architecture 'cbow'; leave out context_w"),
+        ({"architecture": "vlbl", "context_weights": False}, "context_weights: False contradicts"),
         ({"architecture": "./mine.py", "model": "cbow"}, "contradicts architecture './mine.py'"),
-        ({"context_weights": True}, "context-weights: skip-gram has no context positions; add --model cbow"),
+        ({"context_weights": True}, "context_weights: skip-gram has no context positions; add model='cbow'"),
         ({"model": "skipgram", "context_weights": True}, "skip-gram has no context positions"),
     ],
 )
@@ -103,8 +103,8 @@ def test_context_weights_from_a_file_still_need_cbow(tmp_path):
 
 def test_a_cbow_gradient_without_effect_is_refused_only_on_the_command_line(tmp_path):
     for more, message in (
-        ({}, "cbow-gradient: does not apply to skipgram; add --model cbow"),
-        ({"architecture": "vlbl"}, "no effect with --context-weights"),
+        ({}, "cbow_gradient: does not apply to skipgram; add model='cbow'"),
+        ({"architecture": "vlbl"}, "no effect with context_weights"),
     ):
         values = {"cbow_gradient": "corrected", **more}
         with pytest.raises(ConfigError, match=message):

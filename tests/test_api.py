@@ -92,9 +92,9 @@ def test_a_given_vocabulary_is_reduced_only_by_min_count_or_max_vocab(corpus):
 
 
 def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
-    with pytest.raises(ConfigError, match="vector-size: expected a whole number"):
+    with pytest.raises(ConfigError, match="vector_size: expected a whole number"):
         w2vtrain.train(corpus, vector_size=0)
-    with pytest.raises(ConfigError, match="use --epochs"):
+    with pytest.raises(ConfigError, match="use epochs"):
         w2vtrain.train(corpus, epoch=3)
     with pytest.raises(InputMissing, match="nowhere"):
         w2vtrain.train(tmp_path / "nowhere")
@@ -206,7 +206,7 @@ def test_options_of_objectives_are_refused_by_name(corpus):
         w2vtrain.train(corpus, options={"negativ": 5})
     with pytest.raises(ConfigError, match="negative: is given twice, also in options"):
         w2vtrain.train(corpus, options={"negative": 5}, negative=5)
-    with pytest.raises(ConfigError, match="size: is another name of vector-size; give one of them"):
+    with pytest.raises(ConfigError, match="size: is another name of vector_size; give one of them"):
         w2vtrain.train(corpus, vector_size=5, size=5)
     with pytest.raises(ConfigError, match=r"'worker' .did you mean 'workers'"):
         w2vtrain.train(corpus, worker=5)

@@ -173,7 +173,7 @@ def test_code_runs_only_if_the_user_named_it(words, tmp_path, monkeypatch):
     path.write_text("from pathlib import Path\nPath('ran').touch()\nclass WORD: pass\n")
     monkeypatch.chdir(tmp_path)
     for name in (str(path), "./mine.py", "mine.py", "some.module"):
-        with pytest.raises(CodeNotAllowed, match="is code that the command line does not name: to run it, add --word"):
+        with pytest.raises(CodeNotAllowed, match="is code that the command line does not name: to run it, add word="):
             words.module(name)
         with pytest.raises(CodeNotAllowed):
             words.require_allowed(name)

@@ -55,13 +55,14 @@ def test_no_page_has_a_placeholder(page):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize("corpus", ["short", pytest.param("whole", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=pytest.mark.slow if page in SIMILAR else ()) for page in pages_with("sh", "python")],
 )
-def test_commands_and_python_of_a_page_run_in_order(page, tmp_path):
+def test_commands_and_python_of_a_page_run_in_order(page, corpus, tmp_path):
     """Each page has one folder, since later commands use what earlier ones wrote."""
-    environment = checkout(tmp_path)
+    environment = checkout(tmp_path) if corpus == "short" else checkout(tmp_path, None)
     for block in blocks(page):
         if block.language == "python":
             if any(re.search(use, block.text) and not importlib.util.find_spec(name) for name, use in OTHERS.items()):

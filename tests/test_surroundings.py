@@ -18,7 +18,7 @@ HOSTILE = {
     **{"LC_ALL": "C", "LANG": "tlh", "TZ": "Nowhere/No+99", "COLUMNS": "40", "LINES": "5", "TERM": "dumb"},
     **{"NO_COLOR": "1", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "SOURCE_DATE_EPOCH": "1"},
     **{"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "always"},
-    **{"PYTHONOPTIMIZE": "2", "PYTHONUNBUFFERED": "1", "PYTHONINTMAXSTRDIGITS": "640"},
+    **{"PYTHONOPTIMIZE": "2", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONINTMAXSTRDIGITS": "640"},
 }
 BY_LIBRARIES = {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
 """Variables that scikit-learn sets in this process when a test imports it."""

@@ -1,13 +1,12 @@
-"""The names of the built-in architectures, three older settings that select one, and the names of other programs.
+"""The names of the built-in architectures, and three older settings that select one.
 
-The three older settings, the aliases, are accepted wherever settings are. Names that only other programs have are
-answered with ours. This module does not know how an architecture computes.
+These settings, the aliases, are accepted wherever settings are. This module does not know how an architecture computes.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.parsers import Choice, Row, Truth
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
@@ -25,66 +24,6 @@ ALIASES = {
     "context_weights": Row(Truth(), "With --model cbow: short for --architecture vlbl."),
 }
 """The settings table rows of the aliases."""
-
-SUBWORDS = "w2vtrain learns whole words, not subwords; leave it out"
-CORPUS = "name the text without an option: w2vtrain fit CORPUS -o FILE"
-NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
-ELSEWHERE = {
-    "binary": "use --format binary, or a FILE that ends in .bin",
-    "bucket": SUBWORDS,
-    "cbow": "use --architecture cbow, or skipgram for 0",
-    "cbow_mean": "use --architecture cbow, or cbow-sum for 0",
-    "classes": "w2vtrain does not cluster words; leave it out",
-    "corpus": CORPUS,
-    "corpus_file": CORPUS,
-    "epoch": "use --epochs",
-    "hs": "use --objective hs, or neg for 0",
-    "input": CORPUS,
-    "label": NO_CLASSES,
-    "loss": "use --objective neg, hs or softmax",
-    "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
-    "max_final_vocab": "use --max-vocab",
-    "max_vocab_size": "use --max-vocab",
-    "maxn": SUBWORDS,
-    "minCount": "use --min-count",
-    "minCountLabel": NO_CLASSES,
-    "minn": SUBWORDS,
-    "neg": "use --negative",
-    "ngrams": SUBWORDS,
-    "pretrainedVectors": "use --init-from FILE",
-    "saveOutput": "use --save-output-vectors FILE",
-    "sentences": CORPUS,
-    "sg": "use --architecture skipgram, or cbow for 0",
-    "skipgram": "use --architecture skipgram",
-    "t": "use --sample",
-    "thread": "use --threads",
-    "train": CORPUS,
-    "wordNgrams": NO_CLASSES,
-}
-"""What to use instead of options and parameters that only word2vec.c, gensim or fastText has, by their names."""
-FITS = "use w2vtrain fit CORPUS -o FILE"
-COMMANDS_ELSEWHERE = {
-    "analogies": "use w2vtrain analogy, or eval analogies for a file of questions",
-    "cbow": f"{FITS} --architecture cbow",
-    "compute-accuracy": "use w2vtrain eval analogies",
-    "distance": "use w2vtrain neighbors",
-    "evaluate": "use w2vtrain eval",
-    "most-similar": "use w2vtrain neighbors",
-    "most_similar": "use w2vtrain neighbors",
-    "nn": "use w2vtrain neighbors",
-    "predict": NO_CLASSES,
-    "predict-prob": NO_CLASSES,
-    "print-word-vectors": "use w2vtrain vector",
-    "quantize": "use w2vtrain convert --restrict-vocab N to make vectors smaller",
-    "skipgram": f"{FITS} --architecture skipgram",
-    "supervised": NO_CLASSES,
-    "test": NO_CLASSES,
-    "train": FITS,
-    "word-analogy": "use w2vtrain analogy",
-    "word2phrase": "w2vtrain does not join words to phrases; gensim's Phrases does",
-    "word2vec": FITS,
-}
-"""What to use instead of commands that only other programs have, by their names."""
 
 
 def option(name: str) -> str:
@@ -119,8 +58,8 @@ def translated(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in given.items():
             if meant is None or meant.get(name, value) != value:
                 raise ConfigError(
-                    f"{option(name)}: {shown(value)} contradicts architecture {shown(found['architecture'])};"
-                    f" leave out --{option(name)}"
+                    f"{label(name)}: {shown(value)} contradicts architecture {shown(found['architecture'])};"
+                    f" leave out {spelled(name)}"
                 )
     elif given:
         found["architecture"] = _architecture(**given)
@@ -136,7 +75,9 @@ def _meant(values: Mapping[str, Any]) -> dict[str, Any] | None:
 def _architecture(model: str = "skipgram", cbow_gradient: str = "word2vec", context_weights: bool = False) -> str:
     if context_weights:
         if model != "cbow":
-            raise ConfigError("context-weights: skip-gram has no context positions; add --model cbow")
+            raise ConfigError(
+                f"{label('context_weights')}: skip-gram has no context positions; add {spelled('model', 'cbow')}"
+            )
         return "vlbl"
     return "cbow-corrected" if (model, cbow_gradient) == ("cbow", "corrected") else model
 
@@ -144,6 +85,9 @@ def _architecture(model: str = "skipgram", cbow_gradient: str = "word2vec", cont
 def check_gradient(architecture: str) -> None:
     """Raise ConfigError if --cbow-gradient would have no effect."""
     if architecture == "vlbl":
-        raise ConfigError("cbow-gradient: has no effect with --context-weights, which uses a weighted sum, not a mean")
+        raise ConfigError(
+            f"{label('cbow_gradient')}: has no effect with {spelled('context_weights')}, which uses a weighted sum, not"
+            " a mean"
+        )
     if "cbow_gradient" not in ARCHITECTURES.get(architecture, {}):
-        raise ConfigError(f"cbow-gradient: does not apply to {architecture}; add --model cbow")
+        raise ConfigError(f"{label('cbow_gradient')}: does not apply to {architecture}; add {spelled('model', 'cbow')}")

@@ -9,7 +9,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, NoSentences
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
 from w2vtrain.progress_bar import progress_bar
@@ -153,6 +153,8 @@ def continue_training(
 
 
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
+    if not inputs.sources and isinstance(inputs.sources, list):
+        raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
     events = events or Events()
     with progress_bar(events) if progress else nullcontext(events) as reported:
         return fit(inputs, settings, events=reported)

@@ -363,12 +363,13 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
 @click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
 @query_options
 def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
-    """Print the words nearest to KING - MAN + WOMAN in VECTORS. Without words, read three per line from stdin.
+    """Print the words nearest to KING - MAN + WOMAN in VECTORS. Without words or for -, read them from stdin:
+    three per line.
 
     Each line gives one line of output: the words, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why.
     """
-    if words and len(words) != 3:
+    if words and words != ("-",) and len(words) != 3:
         raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
     module("commands.query").print_analogy(vectors, asked_words(words, 3, vectors), topn, as_json, strict)
 
@@ -378,12 +379,12 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
 @click.argument("words", nargs=-1, metavar="[WORD WORD]")
 @lookup_options
 def similarity_of(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
-    """Print the cosine of two words in VECTORS. Without words, read two per line from stdin.
+    """Print the cosine of two words in VECTORS. Without words, or for -, read two per line from stdin.
 
     Each pair gives one line of output: the words, a tab, and the cosine. If there is no answer, nothing follows the
     tab, and a warning says why. `eval similarity` compares cosines with human judgments.
     """
-    if words and len(words) != 2:
+    if words and words != ("-",) and len(words) != 2:
         raise click.UsageError(f"expected two words, got {len(words)}")
     module("commands.query").print_similarity(vectors, asked_words(words, 2, vectors), as_json, strict)
 
@@ -402,8 +403,11 @@ def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) ->
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
-    """Return the words given as arguments in groups of `count`; None if there are none and stdin has the words."""
-    if words:
+    """Return the words given as arguments in groups of `count`; None if there are none and stdin has the words.
+
+    `-` stands for stdin where it cannot be the word that is looked up.
+    """
+    if words and (words != ("-",) or count == 1):
         known = [os.fsencode(word).decode(errors="surrogateescape") for word in words]  # UTF-8 in every locale
         return [known[i : i + count] for i in range(0, len(known), count)]
     if vectors == "-":
@@ -497,7 +501,8 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
 @json_option
 @debug_option
 def info(file: str, as_json: bool) -> None:
-    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, or a run folder or record.
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, or
+    the folder of a comparison.
 
     For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
     it.

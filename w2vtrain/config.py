@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, ELSEWHERE, check_gradient, option, overlaid, translated
-from w2vtrain.errors import ConfigError, shown
-from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
+from w2vtrain.aliases import ALIASES, check_gradient, overlaid, translated
+from w2vtrain.elsewhere import hint_for
+from w2vtrain.errors import ConfigError, label, shown, spelled
+from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
@@ -72,11 +73,11 @@ class Settings:
         1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
     )
     alpha: float | None = setting(
-        None, Real(0.0),
+        None, Real(0.0, FASTEST),
         "Initial learning rate.  [default: the best measured for the architecture and objective]", "lr",
     )  # fmt: skip
     min_alpha: float | None = setting(
-        None, Real(0.0), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
+        None, Real(0.0, FASTEST), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
     )
     weight_decay: float = setting(
         0.0, Real(0.0, 1.0), "Each word of the text shrinks every weight by this fraction times the learning rate."
@@ -241,8 +242,8 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     """Return a message that names unknown settings (only the first MOST_PROBLEMS), each with the closest known name."""
     problems = []
     for name in names[:MOST_PROBLEMS]:
-        close = difflib.get_close_matches(name, list(known), 1, 0.5)
-        theirs = ELSEWHERE.get(name) or ELSEWHERE.get(name.removeprefix(ENVIRONMENT).lower())
+        close = difflib.get_close_matches(name, list(known), 1)
+        theirs = hint_for(name) or hint_for(name.removeprefix(ENVIRONMENT).lower())
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MOST_PROBLEMS:
@@ -262,11 +263,11 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
         known = SYNONYMS.get(name, name)
         if name in SHORT:
             if not isinstance(options, Mapping) or name in options:
-                problems.append(f"{option(name)}: is given twice, also in options")
+                problems.append(f"{label(name)}: is given twice, also in options")
             else:
                 options, spelled["options"] = {**options, name: value}, name
         elif known in values or (known != name and known in given):
-            problems.append(f"{option(name)}: is another name of {option(known)}; give one of them")
+            problems.append(f"{label(name)}: is another name of {label(known)}; give one of them")
         else:
             values[known], spelled[known] = value, name
     if options or "options" in given:
@@ -285,7 +286,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
             if name in ROWS:
                 good[name] = _parsed(name, value)
         except ValueError as error:
-            problems.append(f"{option(name)}: {error}, got {shown(value)}")
+            problems.append(f"{label(name)}: {error}, got {shown(value)}")
     try:
         settings = Settings(**translated(good))
         problems += broken_rules(settings)
@@ -314,12 +315,16 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
         (
             settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
-            "shrink-windows: draws window sizes from 1 to --window, but --window sentence has no size; leave it out",
+            f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"
+            f" {spelled('window', WHOLE_SENTENCE)} has no size; leave it out",
         ),
-        (alpha is not None and low is not None and low > alpha, f"min-alpha: {low} is more than alpha, {alpha}"),
+        (
+            alpha is not None and low is not None and low > alpha,
+            f"{label('min_alpha')}: {low} is more than alpha, {alpha}",
+        ),
         (
             settings.patience is not None and heldout is False,
-            "patience: needs --heldout, whose perplexity it watches",
+            f"patience: needs {spelled('heldout')}, whose perplexity it watches",
         ),
     )
     return [message for is_broken, message in rules if is_broken]

@@ -4,7 +4,8 @@ Nothing here prints or exits: the command line turns an exception into one line 
 BSD's sysexits.h where one fits, and are part of the interface.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 EXIT_CODES = {
@@ -44,6 +45,51 @@ def shown(value: Any) -> str:
     except ValueError:  # Python refuses to print an integer of more than 4,300 digits
         return "a huge number"
     return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+_in_shell = False
+IN_PYTHON = {
+    "cache_dir": "the environment variable TMPDIR",
+    "debug": "error.__cause__",
+    "init_from": "model",
+    "read_vocab": "vocabulary",
+}
+"""What Python has in place of options that have no parameter of the same name."""
+
+
+@contextmanager
+def shell_spelling() -> Iterator[None]:
+    """Let messages name settings as options of the command line while a block runs: see `spelled`."""
+    global _in_shell
+    before, _in_shell = _in_shell, True
+    try:
+        yield
+    finally:
+        _in_shell = before
+
+
+def in_shell() -> bool:
+    """Return whether messages name options of the command line."""
+    return _in_shell
+
+
+def spelled(name: str, *values: Any) -> str:
+    """Return how the reader of a message writes a setting: `--min-count 3` in the shell, `min_count=3` in Python.
+
+    name: the setting's name, with underscores; values: alternatives, if the message suggests any. A bool is a flag.
+    """
+    if not _in_shell:
+        parts = [repr(value) for value in values]
+        return IN_PYTHON.get(name, name) + f"={' or '.join(parts)}" * bool(parts)
+    flag = name.replace("_", "-")
+    if values and isinstance(values[0], bool):
+        return f"--{flag}" if values[0] else f"--no-{flag}"
+    return f"--{flag} {' or '.join(map(str, values))}".rstrip()
+
+
+def label(name: str) -> str:
+    """Return the name of a setting at the start of a message about its value: `min-count`, or `min_count` in Python."""
+    return spelled(name).removeprefix("--")
 
 
 class W2VError(Exception):
@@ -158,6 +204,14 @@ class Stalled(W2VError):
 
     The command line also prints the stacks of all threads.
     """
+
+    @classmethod
+    def after(cls, seconds: float, thread: int, message: str) -> "Stalled":
+        """Return the error for a thread without progress.
+
+        message: in it, {thread}, {seconds} and {stall_timeout}, the name of the setting, are replaced.
+        """
+        return cls(message.format(thread=thread, seconds=seconds, stall_timeout=spelled("stall_timeout")))
 
 
 class Disconnected(Stopped):

@@ -3,7 +3,7 @@
 This module knows no setting by name: the table in config.py gives each row its parser.
 """
 
-import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -12,8 +12,13 @@ TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no":
 """The words accepted for true and false, in lower case."""
 LONGEST_TIME = 1e9
 """Longest time that an option accepts, in seconds: 32 years. Systems cannot wait much longer."""
+FASTEST = 1e6
+"""Largest learning rate that an option accepts. Training diverges long before."""
 MOST_WORDS = 10**9
 """Largest number of words that an option accepts; word ids have 31 bits."""
+
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+"""A number as text. Python would also read `1_000`, spaces around a number, and the digits of other scripts."""
 
 
 class Parser(Protocol):
@@ -42,10 +47,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number from `low` to `high` inclusive (None: no upper limit), or one of `words`."""
+    """A finite number from `low` to `high` inclusive, or one of `words`."""
 
     low: float
-    high: float | None = None
+    high: float
     words: tuple[str, ...] = ()
     metavar: ClassVar[str]
     kind: ClassVar[type]
@@ -56,17 +61,21 @@ class Number:
         if isinstance(value, str) and value in self.words:
             return value
         try:
-            number = self.kind(value)
+            number = self.kind(ascii_number(value))
             is_exact = self.kind is float or float(value) == number
-            if not isinstance(value, bool) and is_exact and math.isfinite(number) and self._is_within(number):
+            if not isinstance(value, bool) and is_exact and self.low <= number <= self.high:  # NaN fails comparisons
                 return number + 0  # turns -0.0 into 0.0
         except (TypeError, ValueError, OverflowError):
             pass
-        bounds = f"of {self.low:,} or more" if self.high is None else f"from {self.low:,} to {self.high:,}"
+        bounds = f"from {self.low:,} to {self.high:,}"
         raise ValueError(" or ".join((f"expected {self.name} {bounds}", *self.words)))
 
-    def _is_within(self, number: float) -> bool:
-        return number >= self.low and (self.high is None or number <= self.high)
+
+def ascii_number(value: Any) -> Any:
+    """Return a value that may be a number; ValueError for a text that is not one."""
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        raise ValueError("expected a number")
+    return value
 
 
 class Whole(Number):

@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import ConfigError, W2VError, shown
+from w2vtrain.errors import ConfigError, W2VError, shown, spelled
 
 RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
@@ -235,7 +235,8 @@ class Registry:
         """Raise CodeNotAllowed for a file (relative to `folder`) or module that was not passed to `allow_code`."""
         if name not in self.loaders and is_code(name) and _place(name, folder) not in self._allowed:
             raise CodeNotAllowed(
-                f"{self.kind} {name} is code that the command line does not name: to run it, add --{self.kind} {name}"
+                f"{self.kind} {name} is code that the command line does not name: to run it, add"
+                f" {spelled(self.kind, name)}"
             )
 
 

@@ -65,7 +65,7 @@ def test_an_error_leaves_no_file_and_an_existing_file_is_kept(tmp_path):
         file.writelines([b"abc" * 10_000, None])
     assert list(tmp_path.iterdir()) == []
     path.write_bytes(b"old")
-    with pytest.raises(OutputError, match="--force"), packed_write(path) as file:
+    with pytest.raises(OutputError, match="force=True"), packed_write(path) as file:
         file.write(b"new")
     assert path.read_bytes() == b"old"
 

@@ -42,7 +42,9 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert about["settings"]["vector_size"] == 5
     shown = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
     assert "progress             50%\n" in shown
-    assert "seconds left" in shown
+    assert "time left" in shown
+    assert "continue             w2vtrain resume v.txt.run" in shown
+    assert w2vtrain_here(["info", "v.txt.run/config.json"], stopped)[1].startswith("path                 v.txt.run")
     words = shlex.split(about["command"])
     assert words[0] == "w2vtrain"
     assert w2vtrain_here(words[1:], stopped)[0] == 0
@@ -112,3 +114,18 @@ def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain
     (stopped / "v.txt.run/config.json").write_text("{")
     code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
     assert (code, out, len(err.splitlines())) == (65, "", 1)
+
+
+def test_a_folder_of_compare_is_described(tmp_path, w2vtrain_here):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/neg.json").write_text('{"job": {}}')
+    about = json.loads(w2vtrain_here(["info", "c", "--json"], tmp_path)[1])
+    assert (about["kind"], about["status"], about["results"]) == ("comparison", "unfinished", 1)
+    (tmp_path / "c/compare.json").write_text("[]")
+    assert "complete" in w2vtrain_here(["info", "c"], tmp_path)[1]
+
+
+def test_the_command_of_a_record_says_what_it_does(tmp_path, w2vtrain_here):
+    (tmp_path / "v.txt.json").write_text('{"settings": {"epochs": 1}, "record": {}}')
+    out = w2vtrain_here(["info", "v.txt.json"], tmp_path)[1]
+    assert "train further        w2vtrain fit CORPUS -o FILE --init-from v.txt" in out

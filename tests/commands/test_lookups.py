@@ -33,6 +33,7 @@ def cosine(a, b):
 def test_similarity_prints_the_cosine_for_arguments_and_lines_alike(run):
     expected = f"king queen\t{cosine('king', 'queen'):.3f}\n"
     assert run("similarity", "v.bin", "king", "queen") == (0, expected, "")
+    assert run("similarity", "v.bin", "-", stdin="king queen\n") == (0, expected, "")
     assert run("similarity", "v.bin", stdin="king queen\n\té  king\r\n") == (
         0, f"{expected}é king\t{cosine('é', 'king'):.3f}\n", "",
     )  # fmt: skip

@@ -2,11 +2,11 @@
 
 import pytest
 
-from w2vtrain.aliases import COMMANDS_ELSEWHERE, ELSEWHERE
 from w2vtrain.api import train
 from w2vtrain.cli import cli
-from w2vtrain.config import NAMES
-from w2vtrain.errors import ConfigError
+from w2vtrain.config import NAMES, validated
+from w2vtrain.elsewhere import COMMANDS, OPTIONS, hint_for
+from w2vtrain.errors import ConfigError, shell_spelling
 
 FIT = ["fit", "text.txt", "-o", "v.txt"]
 
@@ -14,6 +14,8 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
+        (["--min_count", "3"], "write --min-count"),
+        (["-min_count", "3"], "write --min-count, with two hyphens"),
         (["--cbow", "1"], "--architecture cbow"),
         (["-cbow", "0"], "--architecture cbow"),
         (["--sg=1"], "--architecture skipgram"),
@@ -22,8 +24,8 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--minn", "3"], "not subwords"),
         (["-maxn", "6"], "not subwords"),
         (["--bucket", "10"], "not subwords"),
-        (["-train", "x"], "w2vtrain fit CORPUS -o FILE"),
-        (["-input", "x"], "w2vtrain fit CORPUS -o FILE"),
+        (["-train", "x"], "w2vtrain fit x -o v.txt"),
+        (["-corpus_file", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-output", "x"], "write --output"),
         (["-size", "100"], "write --size"),
         (["-dim", "100"], "write --dim"),
@@ -45,21 +47,23 @@ def test_an_option_of_another_program_is_answered_with_ours(words, answer, w2vtr
 
 @pytest.mark.parametrize("name", ["train", "skipgram", "cbow", "supervised", "nn", "print-word-vectors"])
 def test_a_command_of_another_program_is_answered_with_ours(name, w2vtrain_here, tmp_path):
-    code, out, err = w2vtrain_here([name, "-input", "x", "-output", "y"], tmp_path)
+    code, out, err = w2vtrain_here([name], tmp_path)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert f"No such command '{name}': {COMMANDS_ELSEWHERE[name]}" in err
+    assert f"No such command '{name}': {COMMANDS[name]}" in err
 
 
 def test_the_tables_have_no_name_of_our_own():
-    assert not COMMANDS_ELSEWHERE.keys() & cli.commands.keys()
-    assert not ELSEWHERE.keys() & set(NAMES)
+    assert not COMMANDS.keys() & cli.commands.keys()
+    assert not OPTIONS.keys() & set(NAMES)
     options = {name for part in cli.commands["fit"].params for name in part.opts}
-    assert not {f"--{name}" for name in ELSEWHERE} & options
+    assert not {f"--{name}" for name in OPTIONS} & options
 
 
 def test_every_option_and_command_that_an_answer_names_exists():
     options = {name for part in cli.commands["fit"].params for name in part.opts} | {"--restrict-vocab", "eval"}
-    for hint in (*ELSEWHERE.values(), *COMMANDS_ELSEWHERE.values()):
+    with shell_spelling():
+        hints = [hint_for(name) for name in OPTIONS]
+    for hint in (*hints, *COMMANDS.values()):
         assert {word.strip(",;") for word in hint.split() if word.startswith("--")} <= options, hint
         words = hint.replace(",", "").split()
         named = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "w2vtrain" and words[i - 1] == "use"]
@@ -67,7 +71,7 @@ def test_every_option_and_command_that_an_answer_names_exists():
 
 
 def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match=r"unknown setting 'sg' \(use --architecture skipgram"):
+    with pytest.raises(ConfigError, match=r"unknown setting 'sg' \(use architecture='skipgram', or 'cbow' for 0\)"):
         train([["a", "b"]], sg=1)
     (tmp_path / "s.toml").write_text("hs = 1\n")
     assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
@@ -81,3 +85,66 @@ def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tm
     assert "negative = 3" in out
     assert w2vtrain_here(["fit", "-o", "v.txt", "--print-config", "--", "-cbow"], tmp_path)[0] == 0
     assert "use --sample" not in w2vtrain_here(["neighbors", "v.txt", "-t"], tmp_path)[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "ours", "left"),
+    [
+        (
+            "-train text8 -output vec.txt -size 200 -window 5 -sample 1e-4 -hs 0 -binary 0 -cbow 1 -iter 3",
+            "text8 -o vec.txt --architecture cbow --vector-size 200 --window 5 --sample 1e-4 --objective neg"
+            " --format text --epochs 3",
+            (),
+        ),
+        (
+            "-train a -output v.bin -binary 1 -cbow 0 -hs 1 -threads 4 -debug 2 -classes 9 -foo 3",
+            "a -o v.bin --architecture skipgram --format binary --objective hs-neg --threads 4",
+            ("-classes: w2vtrain does not cluster words", "-foo: w2vtrain has no foo 3"),
+        ),
+        (
+            "-train a -output v.txt -hs 1 -negative 0 -alpha 0.05 -save-vocab c.txt",
+            "a -o v.txt --architecture cbow --objective hs --alpha 0.05 --save-vocab c.txt",
+            (),
+        ),
+        ("-train a -output v", "a -o v --architecture cbow --format text", ()),
+        (
+            "skipgram -input data.txt -output model -dim 50 -ws 4 -epoch 3 -lr 0.05 -minCount 2 -neg 7 -maxn 6",
+            "data.txt -o model.vec --architecture skipgram --sample 1e-4 --vector-size 50 --window 4 --epochs 3"
+            " --alpha 0.05 --min-count 2 --negative 7",
+            ("-maxn: w2vtrain learns whole words, not subwords",),
+        ),
+        (
+            "cbow -input a -output b -loss softmax -neg 5 -t 0.01",
+            "a -o b.vec --architecture cbow --sample 0.01 --objective softmax",
+            (),
+        ),
+        (
+            "cbow -input a -output b -loss ova",
+            "a -o b.vec --architecture cbow --sample 1e-4",
+            ("-loss: w2vtrain has no",),
+        ),
+    ],
+    ids=["word2vec.c", "both losses", "tree", "default architecture", "fastText", "softmax", "unknown loss"],
+)
+def test_a_line_of_another_program_is_answered_with_the_fit_line_that_does_the_same(
+    line, ours, left, w2vtrain_here, tmp_path
+):
+    code, out, err = w2vtrain_here(line.split(), tmp_path)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert f"use w2vtrain fit {ours}" in err
+    assert all(part in err for part in left)
+    assert ("left out" in err) == bool(left)
+    assert w2vtrain_here(["fit", *ours.split(), "--print-config"], tmp_path)[0] == 0
+
+
+def test_settings_that_train_does_not_have_are_answered_with_what_python_has():
+    for name, answer in {
+        "reread": "reads sentences once",
+        "binary": "write_vectors",
+        "input": "first argument",
+        "pretrainedVectors": "continue_training",
+    }.items():
+        with pytest.raises(ConfigError) as caught:
+            validated({name: 1})
+        assert answer in str(caught.value)
+        assert "--" not in str(caught.value)

@@ -4,10 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 
+import psutil
 import pytest
+from pages import RANKING
 
 import w2vtrain
+from w2vtrain.commands import warmup as command
 
 
 def test_a_pair_is_compiled_once_in_this_process_or_in_several(tmp_path, w2vtrain_here):
@@ -41,6 +45,35 @@ def test_code_that_is_named_is_run(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("raise ValueError('it ran')\n")
     with pytest.raises(w2vtrain.W2VError, match="it ran"):
         w2vtrain.warmup(objective="./mine.py")
+
+
+def test_an_error_in_one_of_several_processes_is_one_line_with_its_exit_code(tmp_path, w2vtrain_here, monkeypatch):
+    apart(tmp_path / "mine.py", "raise ValueError('it ran apart')")
+    monkeypatch.setattr(command, "automatic_threads", lambda: (2, ""))
+    code, _, said = w2vtrain_here(["warmup", "--objective", "./mine.py", "--objective", "neg"], tmp_path)
+    assert (code, len(said.splitlines())) == (78, 1)
+    assert "it ran apart" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_the_processes_of_a_command_that_is_killed_end(tmp_path):
+    names = ["./mine.py", "./other.py"]
+    for name in names:
+        apart(tmp_path / name, "open(str(os.getpid()), 'x').close(); time.sleep(600)")
+    code = "from w2vtrain.commands import warmup as w; w.automatic_threads = lambda: (2, '')"
+    code += f"; w.compile_all({names}, [], False, False)"
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as parent:
+        while len(numbers := [int(path.name) for path in tmp_path.glob("[0-9]*")]) < 2:
+            assert parent.poll() is None
+            time.sleep(0.02)
+        processes = [psutil.Process(number) for number in numbers]
+        parent.kill()
+    assert psutil.wait_procs(processes, 300)[1] == [], "processes are left"
+
+
+def apart(path, statement):
+    """Write a module with an objective, which executes a statement if it is not the process of the command."""
+    path.write_text(f"import os, sys, time\nif sys.argv[0] == '-c' and len(sys.argv) > 1:\n    {statement}\n{RANKING}")
 
 
 @pytest.mark.slow

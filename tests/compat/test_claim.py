@@ -99,7 +99,7 @@ def test_a_callback_is_refused_and_the_training_continues(name):
         refused = 0
 
         def on_epoch_end(self, model):
-            with pytest.raises(RuntimeError, match="is being trained"):
+            with pytest.raises(RuntimeError, match="by the call that runs this callback"):
                 CALLS[name](model)
             self.refused += 1
 

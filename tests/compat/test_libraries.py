@@ -6,6 +6,7 @@ import pytest
 import w2vtrain
 
 pytest.importorskip("gensim", reason="gensim has no wheel for this Python")
+BY_HAND = "annoy and wefe are in no extra, as annoy has no wheels: CONTRIBUTING.md says how to install them"
 WORDS = ["he", "she", "man", "woman", "science", "math", "art", "poetry"]
 TEXT = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 20
 
@@ -16,7 +17,7 @@ def vectors(rng):
 
 
 def test_an_index_of_annoy_answers_our_queries(vectors):
-    pytest.importorskip("annoy")
+    pytest.importorskip("annoy", reason=BY_HAND)
     from gensim.similarities.annoy import AnnoyIndexer
 
     index = AnnoyIndexer(vectors.to_gensim(), 20)
@@ -29,7 +30,7 @@ def test_an_index_of_annoy_answers_our_queries(vectors):
 
 
 def test_wefe_measures_bias(vectors):
-    pytest.importorskip("wefe")
+    pytest.importorskip("wefe", reason=BY_HAND)
     from wefe.metrics import WEAT
     from wefe.query import Query
     from wefe.word_embedding_model import WordEmbeddingModel

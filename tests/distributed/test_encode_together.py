@@ -437,8 +437,8 @@ def on_corpus(corpus, about, folder, vocabulary=None):
         (b"a b\n" * 9 + b"c\0d\n" + b"a b\n" * 9, {}, DataError, "NUL at byte 37 of the text"),
         (b"\n \n" * 9, {}, DataError, r"no tokens in .* \(27 bytes\)"),
         (b"a\n" * 20, {}, DataError, "only one word in .*, 20 times"),
-        (b"a b\n" * 20 + b"c\n", {"min_count": 30}, DataError, "--min-count 20 would keep 2"),
-        (b"a b\n" * 20, {"max_vocab": 1}, DataError, "--max-vocab keeps only 1"),
+        (b"a b\n" * 20 + b"c\n", {"min_count": 30}, DataError, "min_count=20 would keep 2"),
+        (b"a b\n" * 20, {"max_vocab": 1}, DataError, "max_vocab keeps only 1"),
     ],
     ids=by_text,
 )
@@ -506,7 +506,7 @@ def test_a_full_disk_on_one_rank_stops_all_and_leaves_no_manifest(tmp_path, monk
     monkeypatch.setattr(shared_ids, "append", full)
     found = failure(WriteError, on_corpus(Corpus(paths), options(), tmp_path))
     assert "rank 0: " in found
-    assert "no space left; use --cache-dir" in found
+    assert "no space left; use the environment variable TMPDIR" in found
     assert not (tmp_path / "ids.json").exists()
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -21,6 +22,7 @@ from reference import first_lines
 from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
+from w2vtrain.training.run_folder import STOPPED_EARLY
 
 WORDS = [
     "fit", "c.txt", "-o", "v.txt", "--distributed", "mpi", "--vector-size", "16", "--max-vocab", "200", "--epochs", "4",
@@ -170,9 +172,17 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))
     assert (ended.code, ended.orphans) == (75, [])
-    assert ended.errors == ["w2vtrain: error: stopped before training began: the same command continues"]
+    assert ended.errors == [f"w2vtrain: error: {STOPPED_EARLY}"]
     assert run(folder, 2, WORDS).code == 0
     assert content(folder) == expected(2)
+
+
+@real
+def test_signal_after_the_results_are_written_changes_nothing(folder):
+    """The ranks leave the job then, and nothing is left that another start could continue."""
+    act = BEFORE.format(rank=0, module="w2vtrain.distributed", owner="mpi", name="Mpi.finish", act=STOP)
+    ended = run(folder, 2, [*WORDS, "--epochs", "1"], act)
+    assert (ended.code, ended.errors, names(folder)) == (0, [], ["c.txt", "v.txt", "v.txt.json"])
 
 
 @real
@@ -276,6 +286,30 @@ def test_corpus_that_is_another_on_one_rank_is_named(folder, other, code, messag
     ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
     assert (ended.code, ended.orphans, len(ended.errors)) == (code, [], 1)
     assert message in ended.errors[0]
+
+
+@real
+def test_corpus_of_the_same_size_and_time_with_other_bytes_on_one_rank_is_named(folder):
+    (folder / "sub").mkdir()
+    other, text = folder / "sub" / "c.txt", folder / "c.txt"
+    other.write_bytes(text.read_bytes().replace(b"the", b"teh"))
+    shutil.copystat(text, other)
+    ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
+    assert (ended.code, ended.orphans) == (65, [])
+    assert ended.errors == [
+        "w2vtrain: error: c.txt has other bytes on rank 1 than on rank 0: all ranks must read the same files, which"
+        " must not change during training"
+    ]
+
+
+@real
+def test_interval_that_differs_on_one_rank_is_named(folder):
+    ended = run(folder, 2, WORDS, 'if rank == 1: sys.argv[sys.argv.index("--sync-words") + 1] = "3000"')
+    assert (ended.code, ended.orphans) == (78, [])
+    assert ended.errors == [
+        "w2vtrain: error: rank 1 differs from rank 0: sync-words 3000, not 2000; start all ranks alike"
+    ]
+    assert names(folder) == ["c.txt"]
 
 
 @real
@@ -387,11 +421,11 @@ def test_time_limit_of_the_end_is_lifted_once_the_rank_has_left(library):
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_error_of_the_library_during_an_exchange_raises_disconnected(library):
+def test_error_of_the_library_during_a_sum_raises_disconnected(library):
     def test():
         raise library.Exception("no route to host")
 
     library.IN_PLACE = None
     library.COMM_WORLD.Iallreduce = lambda *_: SimpleNamespace(Test=test)
     with pytest.raises(Disconnected, match="lost: no route to host"):
-        Mpi(9).begin_sum(np.zeros(1)).poll()
+        Mpi(9).sum(np.zeros(1))

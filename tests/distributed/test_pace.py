@@ -64,16 +64,6 @@ def test_first_rounds_are_short_whatever_the_interval():
     assert [pace.deal(LONG, at)[-1] for at in done] == [2, 2, 10, 200, 200]
 
 
-def test_exchange_overlaps_with_learning_only_if_most_of_the_time_is_communication():
-    pace = begun(2, 1)
-    for waiting, overlap in ((0.5, False), (1.5, True), (0.5, False)):
-        pace.adapt(np.ones(2), np.full(2, waiting), np.array([10, 10]))
-        assert pace.overlap == overlap
-    pace = begun(2, 1, 64000)
-    pace.adapt(np.ones(2), np.full(2, 1.5), np.array([10, 10]))
-    assert not pace.overlap
-
-
 def adapted(waiting, times=1):
     pace = begun(2, 1)
     for _ in range(times):
@@ -81,9 +71,19 @@ def adapted(waiting, times=1):
     return pace.chunks // pace.least
 
 
-def test_interval_doubles_up_to_its_limit_if_communication_is_slow():
-    assert [adapted(0.5, times) for times in range(9)] == [1, 2, 4, 8, 16, 32, 64, 64, 64]
-    assert MOST == 64
+@pytest.mark.parametrize("chunks", [10**6, 10**9])
+@pytest.mark.parametrize(("ranks", "threads", "most"), [(2, 1, 256), (8, 1, 64), (3, 1, 170), (8, 100, 100)])
+def test_interval_doubles_up_to_a_limit_for_all_ranks_together_whatever_the_length_of_the_text(
+    ranks, threads, most, chunks
+):
+    pace = begun(ranks, threads, chunks=chunks)
+    found = []
+    for _ in range(4):
+        pace.adapt(np.ones(ranks), np.full(ranks, 0.5), np.full(ranks, 10))
+        found.append(pace.chunks)
+    assert found[-2:] == [most, most]
+    assert most == max(MOST // ranks, threads)
+    assert found[0] == min(2 * pace.least, most)
 
 
 def test_interval_leaves_a_minimum_of_rounds():

@@ -4,6 +4,7 @@ import os
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,3 +73,56 @@ def test_small_files_share_a_part(tmp_path):
     assert [part.size for part in found] == [18, 6, 22, 20, 14]
     assert [len(part.files) for part in found] == [4, 1, 1, 1, 3]
     assert len({part.identity for part in found}) == 5
+
+
+class Quiet:
+    """A phase in which nobody listens."""
+
+    def report(self):
+        pass
+
+
+def sampled(folder, texts, block=4, blocks=5):
+    """Write files, and return the digests of what the ranks compare of them."""
+    files = []
+    for number, text in enumerate(texts):
+        path = folder / str(number)
+        path.write_bytes(text)
+        files.append(File(str(path), len(text)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "BLOCK", block)
+        patch.setattr(parts, "BLOCKS", blocks)
+        return parts._samples(files, Quiet())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("samples")
+
+
+@given(texts=st.lists(st.binary(max_size=12), min_size=1, max_size=5), data=st.data())
+def test_every_byte_of_a_small_corpus_is_compared(folder, texts, data):
+    size = sum(map(len, texts))
+    if not 0 < size <= 20:
+        return
+    before = sampled(folder, texts)
+    number = data.draw(st.sampled_from([i for i, text in enumerate(texts) if text]))
+    at = data.draw(st.integers(0, len(texts[number]) - 1))
+    other = bytearray(texts[number])
+    other[at] ^= 1
+    after = sampled(folder, [*texts[:number], bytes(other), *texts[number + 1 :]])
+    assert [path for path in before if before[path] != after[path]] == [str(folder / str(number))]
+
+
+@pytest.mark.parametrize("sizes", [[1000], [400, 0, 1, 599], [10] * 100])
+def test_blocks_at_equal_distances_of_a_large_corpus_are_compared(folder, sizes):
+    text, blocks, block = bytes(sum(sizes)), 5, 4
+    cuts = [0, *np.cumsum(sizes).tolist()]
+    expected = sampled(folder, [text[a:b] for a, b in pairwise(cuts)])
+    noticed = []
+    for at in range(len(text)):
+        other = bytearray(text)
+        other[at] = 1
+        if sampled(folder, [bytes(other[a:b]) for a, b in pairwise(cuts)], block, blocks) != expected:
+            noticed.append(at)
+    assert noticed == [200 * number + byte for number in range(blocks) for byte in range(block)]

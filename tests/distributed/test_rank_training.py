@@ -243,12 +243,10 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
     assert sorted(ended) == [(0, 65, said), (1, 65, said), (2, 65, "the text is gone")]
 
 
-@pytest.mark.parametrize("overlap", [False, True])
-def test_thread_of_a_rank_that_stalls_is_named(overlap):
+def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
     training, released = object.__new__(_Training), threading.Event()
     training.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
-    training.synchronizer = SimpleNamespace(overlap=overlap, poll=lambda: None)
     training.learn = lambda order, part, thread: released.wait(20) if thread == 2 else None
     with ThreadPoolExecutor(3) as training.pool:
         with pytest.raises(Stalled, match="thread 2 has finished no chunk"):

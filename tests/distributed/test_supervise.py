@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -317,3 +318,33 @@ def test_killed_run_finishes_with_the_bytes_of_one_that_was_not(tmp_path):
 def test_run_killed_at_random_moments_finishes_with_the_same_bytes(tmp_path):
     draw = random.Random(3)
     kill_loop(tmp_path, [draw.randint(5, 9) for _ in range(6)])
+
+
+RANK = "import mmap, sys, time; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); time.sleep(1000)"
+FAMILY = """
+import sys
+from w2vtrain.distributed.descendants import Family, shared_files
+family = Family(sys.argv[2:])
+while not shared_files():
+    assert not family.wait(0.01)
+if sys.argv[1] == "killed":
+    family.wait(0.01)
+    family.kill()
+    family.process.wait()
+family.end_all(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/shm and /proc")
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_shared_memory_of_ranks_that_were_killed_is_removed_and_that_of_others_stays(how):
+    names = [Path(f"/dev/shm/mpich_shm_test-{os.getpid()}_{number}") for number in range(2)]
+    try:
+        for path in names:
+            path.write_bytes(b"x" * 4096)
+        rank = [sys.executable, "-c", RANK, names[0]]
+        subprocess.run([sys.executable, "-c", FAMILY, how, *rank], check=True, timeout=120)
+        assert [path.exists() for path in names] == [False, True]
+    finally:
+        for path in names:
+            path.unlink(missing_ok=True)

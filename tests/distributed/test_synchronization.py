@@ -16,7 +16,6 @@ from w2vtrain.distributed.synchronization import (
     INPUT_UPDATES,
     LEAST,
     OFTEN,
-    PIECES,
     WINDOW_UPDATES,
     Synchronizer,
     expected_updates,
@@ -25,7 +24,7 @@ from w2vtrain.engines.windows import Windows
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
-ROWS, WIDTH = 700, 5
+ROWS, WIDTH = 700, 2
 ROUND = 1000
 """Words that all ranks together learn in a round."""
 
@@ -142,60 +141,21 @@ def test_rows_that_a_round_updates_often_belong_to_the_base():
     assert mine.parts[0].due(1) == often
 
 
-def test_changes_made_while_rows_are_exchanged_are_kept():
-    """Rare rows take all changes of all ranks, whether these are exchanged at once or during the next round."""
-
-    def work(team, overlap):
-        engine = Engine()
-        mine = Synchronizer(team, engine, {"input": np.full(ROWS, 1e-9)}, ROUND)
-        mine.overlap = overlap
-        for number in range(5):
-            engine.array[:, :WIDTH] += change(team.rank, number)
-            mine.poll()
-            mine.synchronize(ROUND, everything=number == 4)
-        return engine.array
-
-    at_once, later = (run_ranks(3, lambda team, o=overlap: work(team, o)) for overlap in (False, True))
-    for array in later:
-        assert np.array_equal(array, later[0])
-        np.testing.assert_allclose(array, at_once[0], atol=1e-4)
-
-
-@pytest.mark.parametrize("overlap", [False, True])
-def test_exchange_of_many_rows_takes_memory_for_few_messages(monkeypatch, overlap):
+def test_exchange_of_many_rows_takes_memory_for_one_message(monkeypatch):
     def work(team):
         engine = Engine()
         mine = synchronizer(team, engine)
-        mine.overlap = overlap
         for number in range(16):
             engine.array[:, :WIDTH] += change(team.rank, number)
             complete = mine.synchronize(ROUND)
         assert complete
-        return engine.array, len(mine.parts[0]._buffers)
+        return engine.array, mine._values.size
 
     whole = run_ranks(2, work)[0][0]
     monkeypatch.setattr(synchronization, "PIECE", 20 * WIDTH)
-    array, messages = run_ranks(2, work)[0]
-    assert messages == PIECES
-    if overlap:
-        np.testing.assert_allclose(array, whole, atol=1e-2)
-    else:
-        assert np.array_equal(array, whole)
-
-
-def test_rank_that_fails_waits_for_the_exchange_but_keeps_its_weights():
-    def work(team):
-        engine = Engine()
-        mine = synchronizer(team, engine)
-        mine.overlap = True
-        engine.array[:, :WIDTH] += change(team.rank, 0)
-        before = engine.array.copy()
-        mine.synchronize(ROUND)
-        mine.drain()
-        mine.drain()
-        return np.array_equal(engine.array, before)
-
-    assert run_ranks(2, work) == [True, True]
+    array, values = run_ranks(2, work)[0]
+    assert values == 20 * WIDTH
+    assert np.array_equal(array, whole)
 
 
 def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):

@@ -109,7 +109,7 @@ def test_a_model_written_by_the_safetensors_library_is_loaded(tmp_path):
 
 def test_overwriting_a_model_needs_force(tmp_path):
     save_model(tmp_path / "m", small())
-    with pytest.raises(OutputError, match="exists: use --force"):
+    with pytest.raises(OutputError, match="exists: use force=True"):
         save_model(tmp_path / "m", small())
     save_model(tmp_path / "m", small(settings={"new": 1}), force=True)
     assert load_model(tmp_path / "m").settings == {"new": 1}

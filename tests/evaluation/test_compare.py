@@ -21,6 +21,7 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.objectives import objectives
+from w2vtrain.system import children
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 
@@ -188,7 +189,7 @@ def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
         assert noticed.wait(300)
         return found(job)
 
-    monkeypatch.setattr(compare, "threading", SimpleNamespace(Event=lambda: noticed))
+    monkeypatch.setattr(children, "threading", SimpleNamespace(Event=lambda: noticed))
     monkeypatch.setattr(compare, "_train_apart", train)
     with pytest.raises(ConfigError, match="neg seed 1: no"):
         compare.train_all(comparison(tmp_path, seeds=20, at_once=at_once), lambda _: None)

@@ -1,15 +1,20 @@
 """Tests of hostile and damaged files: readers reject them quickly, without exhausting the memory or running code."""
 
+import bz2
 import contextlib
+import gzip
+import lzma
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import fuzz
 import pytest
+import zstandard as zstd
 
-from w2vtrain import config
+from w2vtrain import KeyedVectors, config
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -17,6 +22,7 @@ from w2vtrain.errors import DataError, InputMissing, W2VError
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import classes, trees
+from w2vtrain.system.reading import justified
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.vocab import Vocabulary
 
@@ -67,7 +73,7 @@ def test_every_other_reader_rejects_its_hostile_files(path, tmp_path):
 
 
 PROGRAM = """
-import resource, sys
+import gc, resource, sys
 from pathlib import Path
 from w2vtrain.errors import DataError
 from w2vtrain import KeyedVectors
@@ -75,8 +81,11 @@ from w2vtrain.embeddings.model import load_model
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import read_vectors
 import safetensors.numpy, zstandard, gzip, bz2, lzma
-used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
+def memory(name):
+    status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status[name].split()[0]) << 10
+used = memory("VmRSS")
+resource.setrlimit(resource.RLIMIT_AS, (memory("VmSize") + (1 << 30),) * 2)
 for name in sys.argv[1:]:
     for reader in (
         read_vectors,
@@ -85,11 +94,12 @@ for name in sys.argv[1:]:
         lambda path: read_vectors(path, lenient=True),
         lambda path: KeyedVectors.load_word2vec_format(path, binary=".bin" in path, no_header="glove" in path),
     ):
-        for attempt in range(2):
-            try:
-                reader(name)
-            except (DataError, UnicodeDecodeError):
-                pass
+        try:
+            reader(name)
+        except (DataError, UnicodeDecodeError):
+            gc.collect()  # what the error's traceback refers to
+peak = (memory("VmHWM") - used) >> 20
+assert peak < 256, f"{peak} MiB"
 """
 
 
@@ -154,6 +164,50 @@ def printed(program, *arguments):
 @needs_proc
 def test_no_hostile_file_needs_much_memory():
     assert not printed(PROGRAM, *ATTACKS)
+
+
+def compressed(folder, name, data):
+    """Write compressed data to a file, and return its path."""
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": partial(lzma.compress, preset=1), ".zst": zstd.compress}
+    path = folder / name
+    path.write_bytes(pack[path.suffix](data))
+    return path
+
+
+@pytest.mark.parametrize("name", ["v.txt.gz", "v.txt.bz2", "v.txt.xz", "v.txt.zst", "v.bin.gz"])
+def test_vectors_of_zeros_are_read_although_they_compress_a_hundredfold(tmp_path, name):
+    rows, zeros, one = (50_000, bytes(1196), b"\0\0\x80\x3f") if ".bin" in name else (20_000, b"0 " * 299, b"1\n")
+    data = b"%d 300\n" % rows + b"".join(b"w%d " % row + zeros + one for row in range(rows))
+    path = compressed(tmp_path, name, data)
+    assert 100 * path.stat().st_size < len(data)
+    found = read_vectors(path)
+    assert (len(found.words), found.words[-1]) == (rows, f"w{rows - 1}")
+    assert found.matrix.sum(0).tolist() == [0] * 299 + [rows]
+    assert len(KeyedVectors.load_word2vec_format(path, binary=".bin" in name)) == rows
+
+
+@needs_proc
+def test_memory_for_words_counts_as_much_as_memory_for_vectors(tmp_path):
+    """A word takes 160 bytes, so short vectors of many words take 30 times as much memory as text."""
+    rows = 900_000
+    bombs = {
+        "bomb.txt.xz": b"".join(b"w%d 1\n" % row for row in range(rows)),
+        "bomb.bin.xz": b"".join(b"w%d \0\0\x80\x3f" % row for row in range(rows)),
+    }
+    for name, data in bombs.items():
+        path = compressed(tmp_path, name, b"%d 1\n" % rows + data)
+        assert len(data) < justified(path.stat().st_size)
+        with pytest.raises(DataError, match="words and vectors of more than 100 times the size of the compressed"):
+            read_vectors(path)
+    assert not printed(PROGRAM, tmp_path / "bomb.txt.xz")
+
+
+@needs_proc
+def test_a_line_of_millions_of_values_takes_no_more_memory_than_its_text(tmp_path):
+    path = compressed(tmp_path, "bomb.txt.gz", b"1 1000000\nw" + b" 00" * 8_000_000 + b"\n")
+    with pytest.raises(DataError, match=r":2: 1000001 or more values after the word, expected 1000000"):
+        read_vectors(path)
+    assert not printed(PROGRAM, path)
 
 
 @needs_proc

@@ -105,7 +105,7 @@ def test_a_value_too_large_for_float32_is_an_error(steps):
 @pytest.mark.parametrize(
     ("shape", "count", "message"),
     [
-        ((10, 3), 3, "--remove-top 3 would leave nothing of vectors of 3 dimensions"),
+        ((10, 3), 3, "remove_top=3 would leave nothing of vectors of 3 dimensions"),
         ((10, 3), 10**20, "would leave nothing"),
         ((2, 3), 1, "needs at least 3 vectors of 3 dimensions, but there are 2"),
         ((5000, 4097), 1, "at most 4,096 dimensions, not 4,097"),

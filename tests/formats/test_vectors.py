@@ -24,7 +24,7 @@ from w2vtrain.formats import vector_formats
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
-from w2vtrain.formats.vector_formats import binary, text
+from w2vtrain.formats.vector_formats import text
 from w2vtrain.formats.vectors import Vectors, format_of, read_vectors, write_vectors
 
 WORDS = ["the", "königlich", "a\u2028b", "日本", "</s>", "0.5"]
@@ -203,8 +203,7 @@ def test_limit_reads_only_the_first_rows(tmp_path, format):
 @each_format
 def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
-    monkeypatch.setattr(text, "VALUES_AT_ONCE", 30)
-    monkeypatch.setattr(binary, "VALUES_AT_ONCE", 30)
+    monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]
     write_vectors(tmp_path / "v", names, padded[:, :7], format)

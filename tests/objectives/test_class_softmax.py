@@ -108,7 +108,7 @@ def test_check_files_reads_the_files_without_a_vocabulary(tmp_path, class_file, 
 
 def test_hs_names_the_objective_for_classes():
     for use in (hs.Hierarchical.check, lambda options: hs.Hierarchical.build(problem(), **options)):
-        with pytest.raises(ConfigError, match=r"tree of objective hs: .*use --objective class-softmax") as caught:
+        with pytest.raises(ConfigError, match=r"tree of objective hs: .*use objective='class-softmax'") as caught:
             use({"tree": "classes"})
         assert "\n" not in str(caught.value)
 

@@ -62,7 +62,7 @@ BROKEN = {
     "DEFAULTS lacks shuffle": (table('{"alpha": 0.05}'), "DEFAULTS['skipgram'] has no 'shuffle'"),
     "alpha is a string": (
         table('{"alpha": "big", "shuffle": True}'),
-        "DEFAULTS['skipgram']: alpha: expected a number of 0.0 or more, got 'big'",
+        "DEFAULTS['skipgram']: alpha: expected a number from 0.0 to 1,000,000.0, got 'big'",
     ),
     "alpha is 0": (table('{"alpha": 0, "shuffle": True}'), "DEFAULTS['skipgram']: alpha: 0 would learn nothing"),
     "block is 0": (table('{"alpha": 1, "shuffle": True, "block": 0}'), "DEFAULTS['skipgram']: block: expected a"),

@@ -32,8 +32,8 @@ class Machine:
         """Mount a hierarchy, or part of it, at folder/name. `written`: the spelling of the mount point in mountinfo."""
         point = self.folder / name
         point.mkdir(exist_ok=True)
-        number = 30 + len(self.mounts)
-        self.mounts.append(f"{number} 22 0:26 {root} {written or point} rw,nosuid shared:4 - {kind} {kind} {options}")
+        number, written = 30 + len(self.mounts), written or str(point).replace(" ", r"\040")
+        self.mounts.append(f"{number} 22 0:26 {root} {written} rw,nosuid shared:4 - {kind} {kind} {options}")
         (self.proc / "mountinfo").write_text("".join(f"{line}\n" for line in self.mounts))
         return point
 

@@ -46,9 +46,9 @@ def test_an_existing_file_needs_force_and_keeps_its_mode(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     target.chmod(0o600)
-    with pytest.raises(OutputError, match="exists: use --force to overwrite"), atomic_write(target):
+    with pytest.raises(OutputError, match="exists: use force=True to overwrite"), atomic_write(target):
         pytest.fail("the block must not run")
-    with pytest.raises(OutputError, match="exists: use --force"):
+    with pytest.raises(OutputError, match="exists: use force=True"):
         check_writable(target)
     assert target.read_bytes() == b"old"
     check_writable(target, force=True)

@@ -1,7 +1,9 @@
-"""The processor's name on systems that tell it in different ways, and runs on systems that do not tell their memory."""
+"""The processor's name on systems that tell it in different ways, runs without known memory, and process numbers."""
 
+import os
 import platform
 import subprocess
+import sys
 
 import psutil
 import pytest
@@ -59,3 +61,14 @@ def test_a_run_does_not_need_to_know_the_memory(tmp_path, monkeypatch):
     assert machine.available_memory(tmp_path / "nowhere") == machine.UNKNOWN
     model = w2vtrain.train(tmp_path / "text.txt", vector_size=8, epochs=1, threads=2, min_count=1)
     assert model.record["peak_memory_bytes"] > 0
+
+
+def test_a_process_exists_until_its_parent_has_read_its_exit_code(monkeypatch):
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as child:
+        child.stdout.read()  # up to its end
+        assert machine.process_exists(child.pid)
+    assert not machine.process_exists(child.pid)
+    assert machine.process_exists(os.getpid())
+    assert not machine.process_exists(10**30)
+    monkeypatch.setattr(psutil, "PROCFS_PATH", "/nowhere", raising=False)
+    assert machine.process_exists(os.getpid())

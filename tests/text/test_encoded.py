@@ -193,12 +193,12 @@ def test_progress_is_reported_in_the_calling_thread_up_to_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (b"", {}, r"^no tokens in .*00 \(0 bytes\)$"),
+        (b"", {}, r"^no tokens in .*00 \(0 bytes\)"),
         (b" \n\t", {}, r"no tokens in .* \(3 bytes\)"),
         (b"a a a a a a", {}, "only one word .* 6 times; training needs at least 2 distinct words"),
-        (b"a a a b b c", {}, "no word .* 5 times .*highest count is 3.*--min-count 2 would keep 2"),
-        (b"a a a b b c", {"min_count": 3}, "only one word .*--min-count 2 would keep 2"),
-        (b"a a b b", {"min_count": 1, "max_vocab": 1}, "--max-vocab keeps only 1 "),
+        (b"a a a b b c", {}, "no word .* 5 times .*highest count is 3.*min_count=2 would keep 2"),
+        (b"a a a b b c", {"min_count": 3}, "only one word .*min_count=2 would keep 2"),
+        (b"a a b b", {"min_count": 1, "max_vocab": 1}, "max_vocab keeps only 1 "),
         (b"a b", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"none of the 2 tokens of .* is in the vo"),
         (b" ", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"no tokens in .* \(1 bytes\)"),
     ],

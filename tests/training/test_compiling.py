@@ -101,7 +101,7 @@ def test_the_message_shows_the_line_at_fault(tmp_path, old, line, reason):
     code = pages.changed(RANKING, (old, line + kept))
     said = refused(tmp_path, code)
     assert said.startswith(place(code, line) + reason)
-    assert said.endswith(" (--debug shows Numba's full message)")
+    assert said.endswith(" (error.__cause__ shows Numba's full message)")
     assert len(said.splitlines()) == 1
 
 

@@ -508,7 +508,7 @@ def test_options_missing_from_a_model_have_their_defaults():
 
 
 def test_model_without_the_sentence_end_word_is_refused():
-    with pytest.raises(DataError, match="the model's settings: sentence-end: </s> is not among the model's words"):
+    with pytest.raises(DataError, match="the model's settings: sentence_end: </s> is not among the model's words"):
         model_predictor(language_model(words=["a", "c", "b"]))
 
 

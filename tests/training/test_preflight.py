@@ -21,10 +21,10 @@ def test_matrices_that_do_not_fit_in_memory_are_refused_with_sizes_that_fit(monk
         preflight.check_memory(1_000_000, 300)
     assert str(caught.value) == (
         "1,000,000 words x 300 dimensions need 2,319 MiB of memory, but only 100 MiB are free:"
-        " --max-vocab 38000 would fit"
+        " max_vocab=38000 would fit"
     )
     preflight.check_memory(38_000, 300)
-    with pytest.raises(ResourceError, match="--max-vocab 105000 or --vector-size 64 would fit"):
+    with pytest.raises(ResourceError, match="max_vocab=105000 or vector_size=64 would fit"):
         preflight.check_memory(140_000, 100, copies=1)
     preflight.check_memory(140_000, 64)
     with pytest.raises(ResourceError):

@@ -21,7 +21,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import STOPPED_EARLY, Run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
@@ -403,7 +403,7 @@ def test_resume_continues_a_run_that_a_signal_stopped_before_training(
         patch.setattr(sys.modules[module], name, signaled)
         code, _, said = w2vtrain_here(["fit", text, "-o", "v.bin", *settings], tmp_path)
     assert code == 75
-    assert "stopped before training began: the same command or `w2vtrain resume v.bin.run` starts over" in said
+    assert STOPPED_EARLY in said
     assert not (tmp_path / "v.bin").exists()
     code, _, said = w2vtrain_here(["resume", "v.bin.run"], tmp_path)
     assert code == 0, said

@@ -236,7 +236,7 @@ def test_subsampling_a_few_equally_frequent_words_warns(size, share):
     assert thinning.share == pytest.approx(share, abs=1e-3)
     assert f"keeps only {share:.0%} of the words" in thinning.warning
     assert f"{size} of the {size} words" in thinning.warning
-    assert "--sample 0" in thinning.warning
+    assert "sample=0" in thinning.warning
 
 
 def test_all_words_are_kept_with_sample_0_or_below_the_threshold():
@@ -260,7 +260,8 @@ PREPARED = "It was late , and the house ( which was old ) burned . ? ... -- u.s"
 def test_raw_text_is_told_from_text_whose_punctuation_was_separated():
     raw, prepared = Counter(RAW.split()), Counter(PREPARED.split())
     hint = punctuated(list(raw), np.array(list(raw.values())))
-    assert hint.startswith("44% of the words end in punctuation, such as 'late,' and 'old)': --tokenizer simple ")
+    start = "44% of the words end in punctuation, such as 'late,' and 'old)': tokenizer='simple' "
+    assert hint.startswith(start)
     assert punctuated(list(prepared), np.array(list(prepared.values()))) is None
 
 

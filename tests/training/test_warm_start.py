@@ -116,7 +116,7 @@ def test_new_words_or_another_order_are_refused_if_rows_are_not_words(objective)
     settings = settings_of(objective)
     start = WarmStart.of(trained(settings))
     start.check(settings, grow=False)
-    with pytest.raises(ConfigError, match=f"grow-vocabulary: what objective {objective} has learned does not fit"):
+    with pytest.raises(ConfigError, match=f"grow_vocabulary: what objective {objective} has learned does not fit"):
         start.check(settings, grow=True)
     swapped = [WORDS[1], WORDS[0], *WORDS[2:]]
     with pytest.raises(ConfigError, match="its words differ from those of the model"):

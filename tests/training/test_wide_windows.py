@@ -12,6 +12,7 @@ from w2vtrain.embeddings.model import load_model, save_model
 from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import preflight
+from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit, perplexity
 from w2vtrain.training.inputs import Inputs, longest_sentence
 from w2vtrain.training.predictor import window_size
@@ -50,11 +51,66 @@ def test_a_whole_sentence_is_the_window_that_reaches_its_ends(sessions, names, m
         assert whole.record["epochs"][0]["examples"] == pairs
 
 
-@pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
-def test_long_sentences_with_repeated_words_do_not_diverge_at_the_default_rate(sessions, architecture):
+@pytest.mark.parametrize("objective", ["neg", "hs", "softmax"])
+@pytest.mark.parametrize("architecture", ["skipgram", "cbow", "cbow-sum", "vlbl"])
+def test_long_sentences_with_repeated_words_do_not_diverge_at_the_default_rate(sessions, architecture, objective):
     """Updates of all rows of such a window at once overshoot, until a weight is infinite."""
-    model = train(sessions, window="sentence", architecture=architecture, **{**SMALL, "epochs": 3})
+    window = 131 if architecture == "vlbl" else "sentence"
+    model = train(sessions, window=window, architecture=architecture, objective=objective, **{**SMALL, "epochs": 3})
     assert np.abs(model.input).max() < 10
+
+
+FULL = """
+from w2vtrain.architectures.cbow_sum import CbowSum
+
+class FullPace(CbowSum):
+    def pace(self, n):
+        return 1.0
+
+ARCHITECTURE = FullPace
+"""
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+@pytest.mark.parametrize(
+    ("window", "length", "share"), [("sentence", 11, 1), ("sentence", 41, 4), (50, 41, 1)], ids=str
+)
+def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, tmp_path, objective, window, length, share):
+    """With 40 context words, it is 10 / 40 of the rate."""
+    sentences = [[f"w{word}" for word in rng.integers(30, size=length)] for _ in range(20)]
+    (tmp_path / "full.py").write_text(FULL)
+    shared = {**SMALL, "objective": objective, "window": window, "shrink_windows": False}
+    slower = train(sentences, architecture="cbow-sum", alpha=0.01, min_alpha=0.001, **shared)
+    full = {"alpha": 0.01 / share, "min_alpha": 0.001 / share, **shared}
+    expected = train(sentences, architecture=str(tmp_path / "full.py"), **full)
+    for name in ("input", "output"):
+        np.testing.assert_allclose(getattr(slower, name), getattr(expected, name), rtol=1e-4, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "hs-neg", "softmax"])
+def test_a_run_whose_loss_is_above_that_of_an_untrained_model_is_reported(sessions, objective):
+    def warnings(**settings):
+        found = []
+        train(sessions, objective=objective, events=Events(warning=found.append), **{**SMALL, **settings})
+        return found
+
+    assert warnings() == []
+    (line,) = warnings(init=5.0, alpha=0.001, epochs=2)  # large weights, as after a step that was too long
+    assert line.startswith("training diverged: the loss of epoch 2, ")
+    assert line.endswith("lower --alpha (0.001) or --window")
+
+
+@pytest.mark.parametrize("objective", ["neg", "hs", "hs-neg", "softmax"])
+def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, objective):
+    """A rate of almost 0 trains nothing."""
+    built = []
+    model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
+    done, _ = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
+    fit(Inputs(Sentences(sessions)), done, prepare=lambda engine: built.append(engine.objective))
+    loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
+    assert loss <= untrained * (1 + 1e-6)
+    if "hs" not in objective:  # paths have different lengths
+        assert loss == pytest.approx(untrained, rel=1e-6)
 
 
 def test_a_sentence_that_is_cut_is_several_sentences():
@@ -104,7 +160,7 @@ def test_other_windows_are_refused_everywhere(given):
 def test_settings_that_contradict_whole_sentences_are_refused():
     with pytest.raises(ConfigError, match="window: vlbl has weights for each position of a window, so it needs a num"):
         effective(Settings(architecture="vlbl", window="sentence"))
-    with pytest.raises(ConfigError, match=r"shrink-windows: .* leave it out"):
+    with pytest.raises(ConfigError, match=r"shrink_windows: .* leave it out"):
         validated({"window": "sentence", "shrink_windows": True})
     assert effective(Settings(window="sentence", shrink_windows=False))[0].shrink_windows is False
 
@@ -162,7 +218,7 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
 
 def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
     monkeypatch.setattr(preflight, "available_memory", lambda: 1 << 20)
-    with pytest.raises(ResourceError, match=r"a smaller --window or fewer --threads would fit"):
+    with pytest.raises(ResourceError, match=r"a smaller window or fewer threads would fit"):
         train(sessions, architecture="vlbl", window=100_000, **{**SMALL, "max_sentence": 1_000_000})
 
 

@@ -11,7 +11,12 @@ from numba import float32
 
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.kernels.hot_rows import HOT_INPUTS
+from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import add_to_rows, sum_rows
+
+WIDE, FEW = 50, 10
+"""If --window is more than WIDE, windows of more than FEW context words learn at a lower rate: without this, training
+diverged at the default rate. docs/performance.md has the figures."""
 
 
 class CbowSum(NamedTuple):
@@ -19,8 +24,9 @@ class CbowSum(NamedTuple):
 
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space", with the sum in
     place of the mean, as gensim with cbow_mean=0. A window with more context words has a longer hidden vector, and
-    takes a larger step. gensim divides this step by the number of context words, which scores lower at every rate
-    tried: docs/performance.md has the figures.
+    takes a larger step; with --window above 50, one with n > 10 context words learns at 10 / n of the rate. gensim
+    divides this step by the number of context words, which scores lower at every rate tried: docs/performance.md has
+    the figures.
     """
 
     window: int
@@ -39,6 +45,10 @@ class CbowSum(NamedTuple):
         """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
+    def pace(self, n):
+        """Return the pace of a sum."""
+        return pace_of_sum(self.window, n)
+
     def forward(self, w_in, window, example, hidden):
         """Write the sum of the context words' rows."""
         sum_rows(hidden, w_in, window.context, window.n, float32(1))
@@ -46,6 +56,16 @@ class CbowSum(NamedTuple):
     def backward(self, w_in, window, example, gradient, step):
         """Add the gradient to each context word's row."""
         add_to_rows(w_in, window.context, window.n, gradient, step)
+
+
+@inline
+def pace_of_sum(window, n):
+    """Return FEW / n, but at most 1, or 1 if the window is not wide.
+
+    An update with error g changes the score of an output row o by lr g (|h|² + n |o|²), so that it overshoots in wide
+    windows unless lr falls with n.
+    """
+    return min(1.0, FEW / n) if window > WIDE else 1.0
 
 
 ARCHITECTURE = CbowSum

@@ -96,6 +96,14 @@ class Architecture(Protocol):
         """
         return {}
 
+    def pace(self, n):
+        """Compiled. Return the fraction of the learning rate that trains on a window with n context words: 0 to 1.
+
+        The block engine uses that of the widest window of a block. It does not apply if `in_place` returns True.
+        Default: 1.0.
+        """
+        return 1.0
+
     def forward(self, w_in, window, example, hidden):
         """Compiled. Write the hidden vector of one example of a window to hidden[0].
 
@@ -118,7 +126,7 @@ def composes(architecture: Any) -> bool:
     return bool(getattr(architecture.vectors, "__func__", architecture.vectors) is not Architecture.vectors)
 
 
-COMPILED = ("forward", "backward")
+COMPILED = ("pace", "forward", "backward")
 CONTRACT = Contract(Architecture, COMPILED, named_tuple=True)
 compile_methods(Architecture, COMPILED)
 

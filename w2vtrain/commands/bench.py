@@ -16,12 +16,12 @@ from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.roofline import limiting, scaling
 from w2vtrain.evaluation.systems import SYSTEMS, Job, installed, program_path
-from w2vtrain.parsers import Whole
+from w2vtrain.parsers import FASTEST, Real, Whole
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
-THREADS = Whole(1, 1024)
+THREADS, RATE = Whole(1, 1024), Real(0.0, FASTEST)
 
 
 def bench(
@@ -106,8 +106,8 @@ def _threads(text: str) -> list[int]:
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
     """Return learning rates by system, from strings such as `gensim=0.05`."""
     try:
-        rates = {name: float(value) for name, _, value in (pair.partition("=") for pair in alphas)}
-        if all(0 < rate < float("inf") for rate in rates.values()):
+        rates = {name: RATE.parse(value) for name, _, value in (pair.partition("=") for pair in alphas)}
+        if all(rates.values()):
             return rates
     except ValueError:
         pass

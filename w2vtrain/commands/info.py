@@ -13,12 +13,12 @@ from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line
 
-CONFIG = "config.json"
-"""The file that makes a folder a run folder."""
+LABELS = {"seconds": "time", "seconds_left": "time left"}
+"""What people read in place of a fact's name."""
 
 
 def print_info(path: str, as_json: bool) -> None:
-    """Print what a file or a run folder is, one fact per line or as JSON."""
+    """Print what a file or a folder is, one fact per line or as JSON."""
     about = described(path)
     if as_json:
         echo(json_text(about))
@@ -27,9 +27,12 @@ def print_info(path: str, as_json: bool) -> None:
 
 
 def described(path: str) -> dict[str, Any]:
-    """Return the description of a file or a run folder."""
-    if path != STDOUT and Path(path, CONFIG).exists():
-        return dict(status().describe_run(path))
+    """Return the description of a file, a run folder or a folder of `compare`."""
+    if path != STDOUT and Path(path).is_dir():
+        if status().is_run_folder(path):
+            return dict(status().describe_run(path))
+        if found := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
+            return dict(found)
     with readable(path) as name:
         about = {**describe(name), "path": path}
         if about["kind"] == "unknown" and (record := status().describe_record(name)):
@@ -58,7 +61,8 @@ def for_people(about: dict[str, Any]) -> dict[str, Any]:
         shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}
         if "progress" in shown:
             shown["progress"] = f"{about['progress']:.0%}"
-    return {name.replace("_", " ") if name == "seconds_left" else name: value for name, value in shown.items()}
+    labels = {**LABELS, "command": "continue" if "run" in about or about["kind"] == "run folder" else "train further"}
+    return {labels.get(name, name): value for name, value in shown.items()}
 
 
 def _print_facts(facts: dict[str, Any], indent: str = "") -> None:

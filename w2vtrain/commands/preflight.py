@@ -16,6 +16,7 @@ from w2vtrain.objectives import check_options, has_word_rows
 from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.system.packing import check_suffix
 from w2vtrain.system.same_file import among
+from w2vtrain.system.trust import answering
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.journal import Journal
 
@@ -27,14 +28,15 @@ def check_begun(request: FitRequest, journal: Journal) -> None:
     """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
 
     The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
-    if the folder is named after the output.
+    if the folder is named after the output. Raise ReadError if it cannot be read at the moment.
     """
     folder = journal.folder
     named = str(folder.resolve())
     vectors = named.removesuffix(".run") if named.endswith(".run") else ""
     for file in [] if request.force else all_outputs(request):
         path = os.path.realpath(file)
-        own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
+        with answering(Path(file)):
+            own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
         if file in HARMLESS or own or journal.began(lock_path(file)):
             continue
         why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"

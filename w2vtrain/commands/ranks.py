@@ -24,7 +24,7 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import OutputError, Stalled, UsageError, W2VError, WriteError, reason
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.stopping import NAME
+from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.vocab import Vocabulary
@@ -172,6 +172,7 @@ def joined(request: FitRequest) -> Iterator[Ranks | None]:
                 time.sleep(FORWARDING)
             team.abort(code or 1)
         else:
+            ignore_signals()  # the results are written, and the exit code must say so
             team.finish()
 
 

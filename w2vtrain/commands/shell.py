@@ -15,12 +15,15 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from w2vtrain.errors import Stalled, W2VError
+from w2vtrain.errors import Stalled, W2VError, shell_spelling
 from w2vtrain.system.stopping import NAME, end, outcome
 from w2vtrain.system.terminal import STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
 
 COMPLETE = "_W2VTRAIN_COMPLETE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+CONTINUES = "the same command resumes a run that has a checkpoint"
 
 
 class Warnings(logging.Handler):
@@ -77,7 +80,7 @@ def invoke(command: click.Command, arguments: list[str]) -> int:
     if instruction := os.environ.get(COMPLETE):
         return shell_complete(command, {}, NAME, COMPLETE, instruction)
     try:
-        with command.make_context(NAME, arguments) as context:
+        with shell_spelling(), command.make_context(NAME, arguments) as context:
             command.invoke(context)
     except click.exceptions.Exit as end:  # --help, --version
         return end.exit_code
@@ -92,6 +95,8 @@ def debugging(arguments: list[str]) -> bool:
 def explained(error: BaseException) -> tuple[int, str]:
     """Return the exit code and message for an exception; the message is empty if none is needed."""
     match error:
+        case Stalled():
+            return error.exit_code, f"{error}; the stacks above show where the threads are; {CONTINUES}"
         case W2VError():
             return error.exit_code, str(error)
         case click.ClickException():

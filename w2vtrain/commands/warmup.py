@@ -4,20 +4,21 @@ What is compiled is in training/warmup.py.
 """
 
 import json
-import subprocess
-import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import product
 
 from w2vtrain import architectures, objectives
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import duration
+from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
-from w2vtrain.errors import ResourceError, UsageError
+from w2vtrain.errors import ResourceError, UsageError, W2VError, shell_spelling
 from w2vtrain.kernels.jit import cache_folder
 from w2vtrain.objectives import objective_class
+from w2vtrain.system.children import each, run_child, tell
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
@@ -25,8 +26,6 @@ from w2vtrain.training.warmup import Warmed, warmup
 
 PROCESS = 400 << 20
 """Bytes of memory that a process takes that compiles; measured: up to 280 MiB."""
-TICK = 0.05
-"""Seconds between two looks at the processes."""
 
 
 def compile_all(named: Sequence[str], mixers: Sequence[str], everything: bool, as_json: bool) -> None:
@@ -35,6 +34,28 @@ def compile_all(named: Sequence[str], mixers: Sequence[str], everything: bool, a
     If there are several objectives, compile those of each in a process of its own, as many at once as there are cores
     and memory for. Without a cache folder, raise ResourceError.
     """
+    named, mixers = _requested(named, mixers, everything)
+    if cache_folder() is None:
+        raise ResourceError("no folder for compiled kernels can be written: set NUMBA_CACHE_DIR to one that can")
+    started, found = time.monotonic(), []  # type: float, list[Warmed]
+
+    def say(one: Warmed) -> None:
+        found.append(one)
+        echo(json_text(asdict(one)) if as_json else _line(one))
+
+    apart = min(len(named), automatic_threads()[0], available_memory() // PROCESS)
+    if apart > 1:
+        each(lambda name: _compile_apart(name, mixers, say), named, apart)
+    else:
+        for name, mixer in product(named, mixers):
+            say(warmup(mixer, name))
+    if not as_json:
+        total = sum(one.kernels for one in found)
+        echo(f"{total} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
+
+
+def _requested(named: Sequence[str], mixers: Sequence[str], everything: bool) -> tuple[list[str], list[str]]:
+    """Return the objectives and architectures to compile, after a check that they exist."""
     if everything and (named or mixers):
         raise UsageError("--all includes all objectives and architectures: name none")
     if everything:
@@ -44,17 +65,7 @@ def compile_all(named: Sequence[str], mixers: Sequence[str], everything: bool, a
         for name in names:
             kind.allow_code(name)
             find(name)
-    if cache_folder() is None:
-        raise ResourceError("no folder for compiled kernels can be written: set NUMBA_CACHE_DIR to one that can")
-    started, found = time.monotonic(), []
-    apart = min(len(named), automatic_threads()[0], available_memory() // PROCESS)
-    pairs = ((mixer, name) for name, mixer in product(named, mixers))
-    for one in _in_processes(named, mixers, apart) if apart > 1 else (warmup(*pair) for pair in pairs):
-        found.append(one)
-        echo(json_text(asdict(one)) if as_json else _line(one))
-    if not as_json:
-        total = sum(one.kernels for one in found)
-        echo(f"{total} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
+    return named, mixers
 
 
 def _line(one: Warmed) -> str:
@@ -62,28 +73,32 @@ def _line(one: Warmed) -> str:
     return f"{f'{one.architecture} with {one.objective}':<36} {what} in {duration(one.seconds)}"
 
 
-def _in_processes(named: Sequence[str], mixers: Sequence[str], apart: int) -> Iterator[Warmed]:
-    """Yield what processes have compiled, each for one objective, `apart` of them at a time.
+def _compile_apart(objective: str, mixers: Sequence[str], say: Callable[[Warmed], None]) -> None:
+    """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
 
-    On POSIX, they have sessions of their own, so that Ctrl-C reaches only this process, which then ends them. They do
-    not end if this process is killed.
-    """
-    waiting, running = list(named), []  # type: list[str], list[subprocess.Popen[str]]
-    options = [word for mixer in mixers for word in ("--architecture", mixer)]
-    try:
-        while waiting or running:
-            while waiting and len(running) < apart:
-                words = ["warmup", "--json", "--objective", waiting.pop(0), *options]
-                command = [sys.executable, "-m", "w2vtrain", *words]
-                running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True))
-            time.sleep(TICK)
-            for process in [process for process in running if process.poll() is not None]:
-                running.remove(process)
-                if process.returncode:
-                    raise ResourceError(f"a process that compiles has ended with code {process.returncode}: see above")
-                for line in process.communicate()[0].splitlines():
-                    yield Warmed(**json.loads(line))
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
+    def heard(line: bytes) -> None:
+        if not line.startswith(b'{"'):  # printed by code of the user
+            return
+        found = json.loads(line)
+        if "failed" in found:
+            error = W2VError(found["failed"])
+            error.exit_code = found["exit_code"]
+            raise error
+        say(Warmed(**found))
+
+    task = json_text([(mixer, objective) for mixer in mixers]).encode()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        code, _ = run_child(child, task, folder, heard)
+    if code:
+        raise ResourceError(f"the process that compiled {objective} ended with code {code}")
+
+
+def child(task: bytes) -> None:
+    """Compile the kernels of pairs given as JSON; write each, or the error that ends this, as a line of JSON."""
+    with shell_spelling():  # `warmup` shows the message
+        try:
+            for pair in json.loads(task):
+                tell(asdict(warmup(*pair)))
+        except Exception as error:
+            code, message = explained(error)
+            tell({"failed": message, "exit_code": code})

@@ -70,6 +70,7 @@ class TrainableVocabulary(Claimable):
         """
         refuse_arguments("build_vocab", other)
         self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
+        self._warn_if_emptied()
 
     @claiming
     def _build(
@@ -118,6 +119,12 @@ class TrainableVocabulary(Claimable):
         self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)
         self.prepare_weights(update)
+        self._warn_if_emptied()
+
+    def _warn_if_emptied(self) -> None:
+        """Warn that no word was kept. `train` raises this as an error, so calls that train at once do not warn."""
+        if self._emptied and not len(self.wv):
+            logger.warning(self._emptied)
 
     @claiming
     def scan_vocab(
@@ -148,7 +155,6 @@ class TrainableVocabulary(Claimable):
         choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
-            logger.warning(self._emptied)
         counts = np.array(choice.counts, np.int64)
         thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
         report = {

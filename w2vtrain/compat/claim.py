@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 BUSY = "the model is being trained, or its words are being chosen, by another call: wait until that has ended"
+IN_CALLBACK = "the model is being trained by the call that runs this callback: call this method after that has returned"
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _LOCK = threading.Lock()
@@ -32,7 +33,7 @@ class Claimable:
         me = threading.get_ident()
         with _LOCK:
             if self.is_training or self._owner not in (None, me):
-                raise RuntimeError(BUSY)
+                raise RuntimeError(IN_CALLBACK if self._owner == me else BUSY)
             outer, self._owner = self._owner, me
         try:
             yield

@@ -10,6 +10,7 @@ import numpy as np
 
 from w2vtrain.config import WHOLE_SENTENCE, WIDEST
 from w2vtrain.errors import InvalidType, InvalidValue, shown
+from w2vtrain.parsers import FASTEST
 
 SEEDS = 2**53
 """The number of different seeds: JSON stores whole numbers below this exactly. Others are taken modulo this."""
@@ -36,9 +37,9 @@ class Range(NamedTuple):
 SWITCH = Range(int, 0, 1)
 RANGES = {
     "vector_size": Range(int, 1, 100_000),
-    "alpha": Range(float, 0),
-    "min_alpha": Range(float, 0),
-    "min_alpha_yet_reached": Range(float, 0),
+    "alpha": Range(float, 0, FASTEST),
+    "min_alpha": Range(float, 0, FASTEST),
+    "min_alpha_yet_reached": Range(float, 0, FASTEST),
     "window": Range(int, 1, WIDEST, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),

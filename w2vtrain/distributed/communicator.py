@@ -9,16 +9,6 @@ from typing import Protocol
 import numpy as np
 
 
-class Request(Protocol):
-    """A sum that has begun and goes on while the rank does something else."""
-
-    def poll(self) -> None:
-        """Let the operation make progress. Call this now and then before `wait`."""
-
-    def wait(self) -> None:
-        """Wait until the array that was passed is the sum."""
-
-
 class Communicator(Protocol):
     """The collective operations that training and counting need. All ranks call the same operations in the same order.
 
@@ -32,8 +22,15 @@ class Communicator(Protocol):
     def sum(self, array: np.ndarray) -> None:
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Begin a sum. The array must not be used before `wait` returns; other operations may come in between."""
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `found` to what all sent to this one.
+
+        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; found: (size * m, width) uint8 for the m
+        rows of this rank, in the order of the ranks that sent them.
+        """
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in exchange_rows."""
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank, in the order of ranks. Their lengths may differ."""
@@ -45,16 +42,6 @@ class Communicator(Protocol):
         """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
-class Done:
-    """The request of a sum that is complete."""
-
-    def poll(self) -> None:
-        """Do nothing."""
-
-    def wait(self) -> None:
-        """Do nothing."""
-
-
 class Alone:
     """The communicator of a process that trains alone: every operation leaves the data as they are."""
 
@@ -63,9 +50,12 @@ class Alone:
     def sum(self, array: np.ndarray) -> None:
         """Do nothing: there is one summand."""
 
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Do nothing: there is one summand."""
-        return Done()
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Copy all rows."""
+        found[...] = rows
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Do nothing: all rows are those of this process."""
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of this process."""

@@ -10,8 +10,10 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -19,6 +21,10 @@ from w2vtrain.errors import UsageError, reason, shown
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 PR_SET_CHILD_SUBREAPER = 36
+MPICH = "/dev/shm/mpich_shm_"
+"""Beginning of the names of files that MPICH's ranks on one host share. Ranks that are killed leave them in memory."""
+LOOK = 1.0
+"""Seconds between two looks at the files that descendants map."""
 ROUNDS = 10
 """How often to look for processes that survived SIGKILL or were forked meanwhile, a second apart at most."""
 
@@ -31,6 +37,7 @@ class Family:
 
     def __init__(self, command: Sequence[str]) -> None:
         adopt_orphans()
+        self._shared: set[str] = set()
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         except (OSError, ValueError) as error:
@@ -43,8 +50,11 @@ class Family:
 
     def wait(self, seconds: float) -> bool:
         """Wait at most this long for the end of the command; return whether it has ended."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(seconds)
+        end = time.monotonic() + seconds
+        while self.process.poll() is None and (left := end - time.monotonic()) > 0:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(min(left, LOOK))
+            self._shared |= shared_files()
         return self.process.returncode is not None
 
     def signal(self, number: int) -> None:
@@ -63,8 +73,10 @@ class Family:
     def end_all(self, grace: float) -> int:
         """End what is left of the command and its descendants: SIGTERM, after `grace` seconds SIGKILL.
 
-        Return the number of processes that still exist, because the operating system cannot end them.
+        Then remove the shared memory that they have left. Return the number of processes that still exist, because the
+        operating system cannot end them.
         """
+        self._shared |= shared_files()
         if self.process.returncode is not None and (left := descendants()):
             self.signal(signal.SIGTERM)
             for one in left:
@@ -75,6 +87,9 @@ class Family:
             self.kill()
             if self.wait(1) and not psutil.wait_procs(descendants(), 1)[1]:
                 break
+        for path in self._shared - shared_files():
+            with suppress(OSError):  # ranks that ended by themselves have removed it
+                Path(path).unlink()
         return len(descendants())
 
     def cpu(self) -> float:
@@ -97,6 +112,16 @@ def started(command: str) -> bool:
 def descendants() -> list[psutil.Process]:
     """Return the processes that this one started, directly or not."""
     return list(psutil.Process().children(recursive=True))
+
+
+def shared_files() -> set[str]:
+    """Return the files of MPICH that descendants map. Linux only; elsewhere, and of other users, there are none."""
+    found: set[str] = set()
+    for one in descendants():
+        with suppress(OSError):
+            maps = Path(f"/proc/{one.pid}/maps").read_text("utf-8", "surrogateescape")
+            found |= {line[at:] for line in maps.splitlines() if (at := line.find(MPICH)) >= 0}
+    return found
 
 
 def adopt_orphans() -> None:

@@ -31,6 +31,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import Execution
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE
+from w2vtrain.training.run_folder import STOPPED_EARLY
 
 HOLD = 2.0
 """Seconds between the messages of rank 0 to the ranks that wait for it."""
@@ -74,7 +75,7 @@ class Job:
             pass
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
-            "request": dict(about),
+            "request": {**about, "sync-words": self.words},
             "versions": {name: text for name, text in versions().items() if name != "platform"},
             "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
         }
@@ -168,7 +169,7 @@ class Job:
 
     def _stopped(self) -> Stopped | None:
         """Return the error that ends all ranks if a signal has asked this one to stop before training."""
-        return Stopped("stopped before training began: the same command continues") if self.signals.stopping else None
+        return Stopped(STOPPED_EARLY) if self.signals.stopping else None
 
     @contextmanager
     def _agreeing(self) -> Iterator[None]:

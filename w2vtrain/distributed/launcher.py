@@ -10,7 +10,7 @@ import socket
 import stat
 from collections.abc import Mapping
 
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import ConfigError, shown, spelled
 
 LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Environment variables in which launchers of MPI jobs tell the number of processes."""
@@ -27,7 +27,7 @@ def processes_started(environment: Mapping[str, str] = os.environ) -> int:
         left = sorted(other for other in environment if other.startswith(("PMI_", "PMIX_")))
         raise ConfigError(
             f"distributed: {name} is left from a launcher that is gone: start with mpiexec or srun, or remove"
-            f" --distributed; `unset {' '.join(left)}` removes all that is left"
+            f" {spelled('distributed')}; `unset {' '.join(left)}` removes all that is left"
         )
     sizes = {name: environment[name] for name in LAUNCHED if environment.get(name)}
     for name, size in sizes.items():

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Request
 from w2vtrain.distributed.launcher import processes_started
 from w2vtrain.errors import ConfigError, Disconnected
 
@@ -70,10 +69,16 @@ class Mpi:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Begin to add up the arrays of all ranks."""
-        request = self.guarded(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
-        return _Request(self, request, array, self._timeout)
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Send each rank its rows, and get those of this one from all."""
+        own = np.diff(bounds) * rows.shape[1]
+        theirs = np.full(self.size, own[self.rank])
+        self._wait(lambda: self._world.Ialltoallv([rows, own], [found, theirs]))
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Copy the rows of each rank to all."""
+        sizes = np.diff(bounds) * rows.shape[1]
+        self._wait(lambda: self._world.Iallgatherv(self._mpi.IN_PLACE, [rows, sizes]))
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
@@ -108,7 +113,7 @@ class Mpi:
         limit = self._timeout if code or self.rank == 0 else math.inf
         with suppress(Disconnected):
             # Finalize holds Python's global lock and keeps a core busy, so the ranks wait for one another before it.
-            self.complete(self.guarded(self._world.Ibarrier), limit)
+            self._complete(self._guarded(self._world.Ibarrier), limit)
             with _alarm(self._timeout):
                 self._mpi.Finalize()
 
@@ -120,15 +125,15 @@ class Mpi:
 
     def _wait(self, begin: Callable[[], Any]) -> None:
         """Begin an operation and wait until it is complete."""
-        self.complete(self.guarded(begin), self._timeout)
+        self._complete(self._guarded(begin), self._timeout)
 
-    def complete(self, request: Any, limit: float) -> None:
+    def _complete(self, request: Any, limit: float) -> None:
         """Wait until an operation is complete. Raise Disconnected after `limit` seconds.
 
         The time for which the process was suspended does not count.
         """
         waited, last = 0.0, time.monotonic()
-        while not self.guarded(request.Test):
+        while not self._guarded(request.Test):
             now = time.monotonic()
             waited, last = waited + min(now - last, LONGEST), now
             if waited > limit:
@@ -139,7 +144,7 @@ class Mpi:
             if waited > EAGER:
                 time.sleep(NAP if waited > PATIENT else 0)
 
-    def guarded(self, call: Callable[[], Any]) -> Any:
+    def _guarded(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""
         try:
             return call()
@@ -161,21 +166,6 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-class _Request:
-    """A sum that MPI computes. The array is kept, because MPI writes to it."""
-
-    def __init__(self, team: Mpi, request: Any, array: np.ndarray, timeout: float) -> None:
-        self._team, self._request, self._array, self._timeout = team, request, array, timeout
-
-    def poll(self) -> None:
-        """Let MPI make progress."""
-        self._team.guarded(self._request.Test)
-
-    def wait(self) -> None:
-        """Wait until the sum is complete."""
-        self._team.complete(self._request, self._timeout)
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:

@@ -7,11 +7,13 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import share, together
+from w2vtrain.distributed.agreement import Phase, share, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, recognize
@@ -21,6 +23,9 @@ from w2vtrain.text.source import File
 
 PART = 1 << 26
 """Default size of a part in bytes on disk."""
+BLOCK, BLOCKS = 1 << 20, 64
+"""Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole
+of a corpus of up to 64 MiB."""
 _READ = 1 << 16  # bytes read at a time in search of a newline
 
 
@@ -48,17 +53,18 @@ def agreed_parts(team: Communicator, corpus: Corpus, size: int) -> list[Part]:
     files share a part.
 
     Raise UsageError for standard input and pipes, which several processes cannot read; InputMissing or DataError if a
-    rank sees other files than rank 0, or other sizes.
+    rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
     found = b""
-    with together(team):
+    with together(team) as phase:
         _require_files(corpus)
+        samples = _samples(corpus.files, phase)
         if team.rank == 0:
             parts = _packed([piece for file in corpus.files for piece in ranges(file, size)], size)
-            found = json_text(_description(corpus, parts)).encode()
+            found = json_text(_description(corpus, parts) | {"samples": samples}).encode()
     plan = json.loads(share(team, found))
     with together(team):
-        _compare(corpus, plan, team.rank)
+        _compare(corpus, plan, samples, team.rank)
     return [Part(tuple(File(*file) for file in part["files"]), part["identity"]) for part in plan["parts"]]
 
 
@@ -92,6 +98,34 @@ def _ends(path: str, whole: int, size: int) -> list[int]:
             ends.append(end)
             at = -(-end // size) * size
     return [*ends, whole]
+
+
+def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
+    """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
+    sizes = [file.size or 0 for file in files]
+    step = max(BLOCK, -(-sum(sizes) // BLOCKS))
+    found = {}
+    for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
+        before = end - size
+        first = ((before - BLOCK) // step + 1) * step  # of the first block that ends after `before`
+        blocks = [(max(at, before) - before, min(at + BLOCK, end) - before) for at in range(first, end, step)]
+        if blocks:
+            found[file.path] = _digest(file.path, blocks, phase)
+    return found
+
+
+def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
+    """Return a digest of some ranges of a file, each [first, end)."""
+    digest = sha256()
+    try:
+        with Path(path).open("rb") as stream:
+            for first, end in blocks:
+                stream.seek(first)
+                digest.update(stream.read(end - first))
+                phase.report()
+    except OSError as error:
+        raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
+    return digest.hexdigest()
 
 
 def _packed(pieces: Sequence[File], size: int) -> list[list[File]]:
@@ -150,8 +184,8 @@ def _range(file: File) -> list[Any]:
     return [file.size, file.first, file.last]
 
 
-def _compare(corpus: Corpus, plan: dict[str, Any], rank: int) -> None:
-    """Raise an error if rank 0 sees other files, or reads them in another way."""
+def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank: int) -> None:
+    """Raise an error if rank 0 sees other files, or reads them in another way. samples: by this rank."""
     if plan["options"] != _options(corpus):
         raise DataError(
             f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {plan['options']} (version, version of"
@@ -173,3 +207,9 @@ def _compare(corpus: Corpus, plan: dict[str, Any], rank: int) -> None:
             )
     if [[file.path, file.size] for file in corpus.files] != plan["files"]:
         raise DataError(f"rank {rank} sees the files of the corpus in another order than rank 0: name each file")
+    for path, digest in samples.items():
+        if digest != plan["samples"][path]:
+            raise DataError(
+                f"{path} has other bytes on rank {rank} than on rank 0: all ranks must read the same files, which must"
+                " not change during training"
+            )

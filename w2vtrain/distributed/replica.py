@@ -70,16 +70,3 @@ def apply_changes(
         for c in range(common.shape[1]):
             common[r, c] += share[i] * total[i, c]
             array[r, c] = common[r, c]
-
-
-@kernel()
-def apply_later(
-    array: np.ndarray, common: np.ndarray, rows: np.ndarray, total: np.ndarray, share: np.ndarray, own: np.ndarray
-) -> None:
-    """Do what `apply_changes` does, but keep what this rank has changed since it took its changes own (n, columns)."""
-    for i in range(len(rows)):
-        r = rows[i]
-        for c in range(common.shape[1]):
-            since = (array[r, c] - common[r, c]) - own[i, c]
-            common[r, c] += share[i] * total[i, c]
-            array[r, c] = common[r, c] + since

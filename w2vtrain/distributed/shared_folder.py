@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from w2vtrain.distributed.agreement import Phase, share, together
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.errors import OutputError, reason
+from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_file
@@ -69,8 +69,8 @@ def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
 def not_shared(folder: Path, why: str) -> OutputError:
     """Return the error for a folder that is not the same on all hosts."""
     return OutputError(
-        f"{folder} does not show what another rank wrote there ({why}): with --cache-dir, name a folder on storage that"
-        " all hosts share"
+        f"{folder} does not show what another rank wrote there ({why}): with {spelled('cache_dir')}, name a folder on"
+        " storage that all hosts share"
     )
 
 

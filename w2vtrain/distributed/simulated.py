@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Request
 from w2vtrain.errors import Disconnected
 
 T = TypeVar("T")
@@ -34,9 +33,14 @@ class Simulated:
             total += part
         array[...] = total
 
-    def begin_sum(self, array: np.ndarray) -> Request:
-        """Begin a sum, which is computed when all ranks wait for it."""
-        return Later(self, array)
+    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+        """Get the rows of this rank from all."""
+        parts = self._swap(rows.copy())
+        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=found)
+
+    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Copy the rows of each rank."""
+        np.concatenate(self._swap(rows[bounds[self.rank] : bounds[self.rank + 1]].copy()), out=rows)
 
     def gather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
@@ -61,20 +65,6 @@ class Simulated:
         with suppress(threading.BrokenBarrierError):  # a rank that has its items may fail before others have woken up
             self._meeting.wait(self._timeout)
         return items
-
-
-class Later:
-    """The request of a sum that is computed in `wait`."""
-
-    def __init__(self, team: Simulated, array: np.ndarray) -> None:
-        self._team, self._array = team, array
-
-    def poll(self) -> None:
-        """Do nothing."""
-
-    def wait(self) -> None:
-        """Add up the arrays of all ranks."""
-        self._team.sum(self._array)
 
 
 def run_ranks(ranks: int, work: Callable[[Simulated], T], timeout: float = 600.0) -> list[T]:

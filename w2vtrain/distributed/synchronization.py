@@ -11,14 +11,17 @@ to be summed. The base does not grow with the interval, so longer intervals mean
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
-from w2vtrain.distributed.communicator import Communicator, Request
-from w2vtrain.distributed.replica import Rows, apply_changes, apply_later, rows_of, shares, take_changes
+from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.quantization import row_bytes
+from w2vtrain.distributed.quantized_sum import QuantizedSum
+from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.windows import MODEST
 from w2vtrain.errors import ConfigError
@@ -28,9 +31,6 @@ LEAST = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
 PIECE = 1 << 22
 """Values per message, 16 MiB."""
-PIECES = 4
-"""Messages per array that may be on their way at once. More rows are exchanged one message after another, so an
-exchange takes memory for 2 * PIECES messages per array at most."""
 INPUT_UPDATES, OUTPUT_UPDATES = 300.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
 OFTEN = 4
@@ -97,41 +97,16 @@ class Part:
         self.rows, self.limit = rows, limit
         self.base = max(LEAST, int(np.count_nonzero(rows.updates * words > limit / OFTEN)))
         self.since = np.zeros(len(rows.order))
-        self._buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by piece
 
     def due(self, number: int) -> int:
         """Return how many rows are due after a round of a cycle, counted from 1."""
         return min(self.base * (number & -number), len(self.since))
 
-    def buffers(self, piece: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (rows, columns) for a piece of the exchange. New memory each time would be slow."""
-        columns = self.rows.common.shape[1]
-        if piece not in self._buffers or len(self._buffers[piece][0]) < rows:
-            self._buffers[piece] = np.empty((rows, columns), np.float32), np.empty((rows, columns), np.float32)
-        own, total = self._buffers[piece]
-        return own[:rows], total[:rows]
-
-
-class Pending(NamedTuple):
-    """An exchange of some rows that has begun.
-
-    numbers, share: (n,), of the rows; total: (n, columns), the sum over all ranks, once `request` is complete; own:
-    (n, columns), this rank's changes, None if it changes nothing until then.
-    """
-
-    rows: Rows
-    numbers: np.ndarray
-    share: np.ndarray
-    total: np.ndarray
-    request: Request
-    own: np.ndarray | None
-
 
 class Synchronizer:
     """The exchange of rows between the replicas of all ranks.
 
-    overlap: let the exchange of a round go on while the next one is learned; bytes: of this rank's changes that were
-    exchanged so far, without what the algorithm of the communicator adds.
+    bytes: of this rank's changes that were exchanged so far, without what the algorithm of the communicator adds.
     """
 
     def __init__(
@@ -139,10 +114,9 @@ class Synchronizer:
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
         """words: see Part; pool: the rank's threads, if it has several."""
-        self.team, self.overlap, self.pool, self.bytes = team, False, pool, 0
-        self.threads = engine.schedule.threads
+        self.team, self.pool, self.bytes = team, pool, 0
+        self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(team, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
-        self._pending: list[Pending] = []
         self.parts: list[Part] = []
         padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
         for name, array in engine.state().items():
@@ -153,6 +127,8 @@ class Synchronizer:
                 rates = updates.get(name, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
                 self.parts.append(Part(rows_of(matrix, rates, columns), limit, words))
+        longest = max((part.rows.common.shape[1] for part in self.parts), default=0)
+        self._values = np.empty(max(PIECE, longest), np.float32)  # of a message; new memory each time would be slow
 
     def synchronize(self, words: int, everything: bool = False) -> bool:
         """Exchange the rows that are due after a round in which all ranks together learned this many words.
@@ -162,65 +138,39 @@ class Synchronizer:
         self._rounds += 1
         self._words += words
         everything = everything or all(part.due(self._rounds) == len(part.since) for part in self.parts)
-        self._finish()
         for part in self.parts:
-            self._begin(part, len(part.since) if everything else part.due(self._rounds), everything)
-        if not self.overlap:
-            self._finish()
+            self._combine(part, len(part.since) if everything else part.due(self._rounds))
         if everything:
             self._rounds = 0
         return everything
 
-    def poll(self) -> None:
-        """Let an exchange that goes on make progress."""
-        for one in self._pending:
-            one.request.poll()
-
-    def _begin(self, part: Part, count: int, at_once: bool) -> None:
-        """Begin to combine the first `count` rows of an array. If `at_once` or for many rows, also finish, by piece."""
+    def _combine(self, part: Part, count: int) -> None:
+        """Combine the first `count` rows of an array, one message after another."""
         rows, columns = part.rows, part.rows.common.shape[1]
         share = shares(rows.updates[:count], self._words - part.since[:count], self.team.size, part.limit)
         part.since[:count] = self._words
         step = max(1, PIECE // columns)
-        at_once = at_once or count > PIECES * step
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
-            own, total = part.buffers(0 if at_once else first // step, some.stop - first)
-            self._spread(take_changes, rows.array, rows.common, rows.order[some], total)
-            if later := self.overlap and not at_once:
-                own[...] = total
-            self.bytes += total.nbytes
-            request = self.team.begin_sum(total)
-            self._pending.append(Pending(rows, rows.order[some], share[some], total, request, own if later else None))
-            if at_once:
-                self._finish()
+            total = self._values[: (some.stop - first) * columns].reshape(-1, columns)
+            self._spread(partial(take_changes, rows.array, rows.common), rows.order[some], total)
+            self.bytes += self._sum(total)
+            self._spread(partial(apply_changes, rows.array, rows.common), rows.order[some], total, share[some])
 
-    def drain(self) -> None:
-        """Wait for the exchanges that have begun, without changing the replica: MPI requires it after an error, too."""
-        for one in self._pending:
-            one.request.wait()
-        self._pending = []
+    def _sum(self, values: np.ndarray) -> int:
+        """Replace values (n, columns) by their sum over all ranks, quantized if that is smaller. Return its bytes."""
+        columns = values.shape[1]
+        if self.team.size > 1 and row_bytes(columns) < columns * values.itemsize:
+            return self._quantized_sum(values)
+        self.team.sum(values)
+        return values.nbytes
 
-    def _finish(self) -> None:
-        """Wait for the exchanges that have begun, and change the replica."""
-        for one in self._pending:
-            one.request.wait()
-            rows, by_row = one.rows, (one.numbers, one.total, one.share)
-            if one.own is None:
-                self._spread(apply_changes, rows.array, rows.common, *by_row)
-            else:
-                self._spread(apply_later, rows.array, rows.common, *by_row, one.own)
-        self._pending = []
-
-    def _spread(self, function: Any, array: np.ndarray, common: np.ndarray, *by_row: np.ndarray) -> None:
+    def _spread(self, function: Any, *by_row: np.ndarray) -> None:
         """Call a function on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
         if self.pool is None or len(by_row[0]) < FEW:
-            function(array, common, *by_row)
+            function(*by_row)
             return
         bounds = np.linspace(0, len(by_row[0]), self.threads + 1).astype(int).tolist()
-        work = [
-            self.pool.submit(function, array, common, *(part[first:end] for part in by_row))
-            for first, end in pairwise(bounds)
-        ]  # fmt: skip
+        work = [self.pool.submit(function, *(part[first:end] for part in by_row)) for first, end in pairwise(bounds)]
         for one in work:
             one.result()

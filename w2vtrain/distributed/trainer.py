@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -20,14 +19,12 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
-from w2vtrain.errors import Disconnected, Stalled, W2VError
+from w2vtrain.errors import Stalled
 from w2vtrain.training.events import Events
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Training
 
-TICK, LONGEST = 0.001, 1.0
-"""Seconds between two looks at the threads that learn: while an exchange goes on, and otherwise."""
-FEW = 4
-"""Chunks that a rank of one thread learns between two looks at an exchange that goes on."""
+LONGEST = 1.0
+"""Seconds between two looks at the threads that learn."""
 
 
 class Signals(Protocol):
@@ -97,12 +94,6 @@ class Trainer:
                 yield training.state
                 if not self.session.wait():
                     return
-        except Disconnected:
-            raise
-        except W2VError:
-            with suppress(Disconnected):
-                training.synchronizer.drain()
-            raise
         finally:
             training.close_pool()
 
@@ -199,7 +190,6 @@ class _Training(Training):
             self.traffic.add(self.cycle)
             self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
             self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
-            self.synchronizer.overlap = self.pace.overlap
             self.cycle = Traffic(self.traffic.ranks)
         return complete
 
@@ -213,7 +203,7 @@ class _Training(Training):
         if part.start == part.stop:
             return Slice(0.0, 0, 0, 0.0, 0.0)
         if self.pool is None:
-            return self.learn_alone(order, part)
+            return self.learn(order, part, 0)
         bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
         work = {
             self.pool.submit(self.learn, order, slice(first, end), thread): thread
@@ -221,22 +211,13 @@ class _Training(Training):
         }  # fmt: skip
         waited, missing = 0.0, set(work)
         while missing and waited < self.schedule.stall_timeout:
-            self.synchronizer.poll()
             began = time.monotonic()
-            _, missing = wait(missing, TICK if self.synchronizer.overlap else LONGEST)
+            _, missing = wait(missing, LONGEST)
             waited += min(time.monotonic() - began, LONGEST)  # a process that was suspended has not stalled
         if missing:
             thread = min(work[one] for one in missing)
-            raise Stalled(STALLED.format(thread=thread, seconds=self.schedule.stall_timeout))
+            raise Stalled.after(self.schedule.stall_timeout, thread, STALLED)
         return _sum([one.result() for one in work])
-
-    def learn_alone(self, order: Order, part: slice) -> Slice:
-        """Learn this rank's chunks of a round in this thread, a few at a time, so that an exchange makes progress."""
-        found = []
-        for first in range(part.start, part.stop, FEW):
-            found.append(self.learn(order, slice(first, min(first + FEW, part.stop)), 0))
-            self.synchronizer.poll()
-        return _sum(found)
 
 
 def _sum(parts: list[Slice]) -> Slice:

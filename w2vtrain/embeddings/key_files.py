@@ -59,8 +59,8 @@ def builtin_errors() -> Iterator[None]:
 class _Rows(Collector):
     """Rows of any encoding. Of rows with the same word, only the first counts, as in gensim."""
 
-    def __init__(self, name: str, dim: int, capacity: int | None, limit: int | None, coding: Coding) -> None:
-        super().__init__(name, dim, capacity, False, limit)
+    def __init__(self, name: str, dim: int, found: Sniff, limit: int | None, coding: Coding) -> None:
+        super().__init__(name, dim, None if found.compression else found.rows, False, limit, found.size)
         self.coding = coding
 
     @property
@@ -101,7 +101,7 @@ def read_key_file(
         limit = min(limit or found.rows, found.rows)
         found = found._replace(rows=limit)
     dim = check_promise(path, found, False, lambda dim: 4 * dim + 1 if binary else 2 * dim + 1)
-    rows = _Rows(str(path), dim, None if found.compression else found.rows, limit, coding)
+    rows = _Rows(str(path), dim, found, limit, coding)
     with open_input(path) as (file, _):
         file.read(found.start)
         (binary_format.parse_binary if binary else text_format.parse_text)(file, rows, None, found.start)

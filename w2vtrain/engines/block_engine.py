@@ -89,6 +89,7 @@ class BlockEngine:
         H = work.array("hidden", (len(targets), self.problem.width))
         self.layer.hidden(examples, at, H)
         work.previous = examples.previous[block]
+        lr *= self.architecture.pace(int(examples.sizes[block].max()))
         loss, dH = self.objective.step(H, targets, lr, work)
         self.layer.learn(examples, at, dH, lr)
         return float(loss)

@@ -140,6 +140,7 @@ def learn_hidden(architecture, objective, matrices, window, candidates, lr, scra
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
     rows = Window(scratch.inputs, window.n, window.left)
+    lr = float32(lr * architecture.pace(window.n))
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
         part = part_of(architecture, window, example)

@@ -7,22 +7,21 @@ resume. report.py turns the results into tables and plots.
 import json
 import math
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from w2vtrain.aliases import overlaid, translated
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, W2VError, spelled
 from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.trial import Job, child
-from w2vtrain.system.children import run_child
+from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
@@ -34,9 +33,8 @@ TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
-
-T = TypeVar("T")
-R = TypeVar("R")
+REPORTS = ("compare.json", "table.md", "table.csv", "curves.png")
+"""The files that are written when all results are there."""
 
 
 @dataclass(frozen=True)
@@ -136,36 +134,6 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     return each(trained, list(enumerate(jobs(comparison, rates), 1)), comparison.at_once)
 
 
-def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
-    """Return the results of a function for all items, several at a time. After an error, no other item is begun."""
-    if at_once == 1:
-        return [function(item) for item in items]
-    failed = threading.Event()
-
-    def one(item: T) -> R:
-        if failed.is_set():
-            raise CancelledError
-        try:
-            return function(item)
-        except BaseException:
-            failed.set()
-            raise
-
-    pool = ThreadPoolExecutor(at_once, "w2vtrain compare")
-    try:
-        futures = [pool.submit(one, item) for item in items]
-        errors = [error for future in futures if (error := future.exception())]
-    except BaseException:  # a signal: this process ends now, and with it those that train
-        failed.set()
-        pool.shutdown(wait=False)
-        raise
-    pool.shutdown()
-    for error in errors:
-        if not isinstance(error, CancelledError):
-            raise error
-    return [future.result() for future in futures]
-
-
 def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Try learning rates; return the best one of each contender, and the lower ones that were tried, highest first."""
     rates: dict[str, float] = {}
@@ -253,10 +221,33 @@ def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(last)
     except ValueError:
-        raise ConfigError(f"{job.name}: the process exited with code {code} and no result") from None
+        raise ConfigError(
+            f"{job.name}: the process exited with code {code} and no result;"
+            f" try again, with fewer {spelled('jobs')} if memory is short"
+        ) from None
     if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {found['failed']}")
     return found
+
+
+def describe_comparison(folder: Path) -> dict[str, Any] | None:
+    """Return what is in the folder of a comparison, or None for any other folder.
+
+    Keys: path, kind, status ("complete" or "unfinished"), results (how many) and files.
+    """
+    written = [name for name in REPORTS if (folder / name).exists()]
+    results = sorted(path.name for path in folder.glob("*.json") if path.name not in REPORTS and _is_result(path))
+    if not results:
+        return None
+    status = "complete" if "compare.json" in written else "unfinished"
+    files = ", ".join([*written, *results])
+    return {"path": str(folder), "kind": "comparison", "status": status, "results": len(results), "files": files}
+
+
+def _is_result(path: Path) -> bool:
+    with suppress(W2VError):
+        return "job" in json_object(read_small(path, LARGEST), f"{path} is")
+    return False
 
 
 def write_reports(folder: Path, results: list[dict[str, Any]]) -> None:

@@ -166,7 +166,7 @@ def _train_program(job: Job, output: str) -> dict[str, Any]:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         count, points = _watched(process)
     if process.returncode:
-        raise ConfigError(f"{job.program}: exit code {process.returncode}")
+        raise ConfigError(f"{job.program}: ended with exit code {process.returncode}: run it by hand to see why")
     if not points or points[0].done == points[-1].done:
         raise ConfigError(
             f"{job.program}: fewer than two reports of progress, which come every 10,000 words: use more text"

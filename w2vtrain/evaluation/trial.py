@@ -5,7 +5,6 @@ compare.py decides what is trained and keeps the results. Budgets are CPU second
 
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -19,11 +18,11 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Text, bounded
-from w2vtrain.errors import W2VError
+from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.system.json_text import json_text
+from w2vtrain.system.children import tell
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import Execution, fit
@@ -66,15 +65,11 @@ def child(task: bytes) -> None:
     """
     job = Job(**json.loads(task))
     try:
-        found = train(job, lambda seconds: _write({"event": "scoring", "seconds": seconds}))
+        with shell_spelling():  # `compare` shows the message
+            found = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
     except W2VError as error:
         found = {"failed": str(error), "exit_code": error.exit_code}
-    _write(found)
-
-
-def _write(found: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(json_text(found).encode() + b"\n")  # UTF-8 in every locale
-    sys.stdout.buffer.flush()
+    tell(found)
 
 
 class Curve:

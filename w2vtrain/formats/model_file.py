@@ -66,7 +66,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
         raise DataError(f"{path}: the model has no vectors")
     for name, matrix in zip(("input", "output"), matrices, strict=False):
         if (bad := first_not_finite(matrix)) is not None:
-            raise DataError(f"{path}: row {bad} of {name} is not finite")
+            raise DataError(f"{path}: row {bad} of {name} is not finite: the file is damaged; train the model again")
     vectors = exported(matrices[0], matrices[-1], which, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")

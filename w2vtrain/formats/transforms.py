@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.formats.safetensors import row_blocks
 
 EXPORTS = ("in", "out", "in+out", "blend")
@@ -88,7 +88,7 @@ def exported(
     if len(output) != len(input):
         raise DataError(
             f"{where}: the model has {len(input):,} words and {len(output):,} output vectors, which do not belong to"
-            " words: only --export in is possible"
+            f" words: only its input vectors can be written ({spelled('export', 'in')})"
         )
     if which == "out":
         return output
@@ -172,11 +172,15 @@ def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> N
     """Raise UsageError unless `count` principal components can be removed from a matrix of this shape."""
     V, d = shape
     if count >= d:
-        raise UsageError(f"{where}: --remove-top {count:,} would leave nothing of vectors of {d:,} dimensions")
+        raise UsageError(f"{where}: {spelled('remove_top', count)} would leave nothing of vectors of {d:,} dimensions")
     if d > LARGEST_DIM:
-        raise UsageError(f"{where}: --remove-top takes vectors of at most {LARGEST_DIM:,} dimensions, not {d:,}")
+        raise UsageError(
+            f"{where}: {spelled('remove_top')} takes vectors of at most {LARGEST_DIM:,} dimensions, not {d:,}"
+        )
     if d > V:
-        raise UsageError(f"{where}: --remove-top needs at least {d:,} vectors of {d:,} dimensions, but there are {V:,}")
+        raise UsageError(
+            f"{where}: {spelled('remove_top')} needs at least {d:,} vectors of {d:,} dimensions, but there are {V:,}"
+        )
 
 
 @contextmanager

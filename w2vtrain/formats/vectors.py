@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import readers, sniff
 from w2vtrain.formats.transforms import Combined
@@ -18,7 +18,7 @@ from w2vtrain.formats.vector_formats import DEFAULT, formats, names
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.files import STDOUT, Claim
-from w2vtrain.system.packing import COMPRESSORS, check_suffix, packed_write, unpacked
+from w2vtrain.system.packing import COMPRESSORS, OTHERS, check_suffix, packed_write, unpacked
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
@@ -27,9 +27,9 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     A suffix of a compression comes after that of the format; alone, it means DEFAULT. Raise UsageError for an unknown
     format, and for a suffix that is unknown or promises a format that is not written.
     """
+    if format is not None and format not in names():
+        raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
     if format is not None:
-        if format not in names():
-            raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
         check_suffix(path)
         return format
     inner, compression = unpacked(path)
@@ -40,8 +40,9 @@ def format_of(path: str | Path, format: str | None = None) -> str:
         return suffixes[inner.suffix.lower()]
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
+        other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
         raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}, or pass --format; then {', '.join(COMPRESSORS)} compress"
+            f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress"
         ) from None
 
 

@@ -44,7 +44,7 @@ DIGEST = hashlib.sha256().digest_size
 # Full fastmath lets LLVM assume that NaN never occurs, which would hide divergence.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
-# Functions for calls from C, which nobody makes, took a tenth of the time of compilation.
+# Wrappers for calls from C, which we do not need, took a tenth of the compilation time.
 UNWRAPPED = {"no_cfunc_wrapper": True}
 
 

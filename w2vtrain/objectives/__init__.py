@@ -18,7 +18,7 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives import contract
 from w2vtrain.objectives.contract import verify, verify_built
-from w2vtrain.parsers import Truth
+from w2vtrain.parsers import Truth, ascii_number
 from w2vtrain.probability.problem import Problem
 from w2vtrain.registry import CodeNotAllowed, Registry, built
 
@@ -90,9 +90,9 @@ def option_defaults(name: str) -> dict[str, Any]:
 
 
 def stated_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that tell people something.
+    """Return the options to show: all but those that have their default and are automatic or off.
 
-    The others have a default of -1, 0, false or an empty text: these let the objective choose, or turn something off.
+    A default of -1 lets the objective choose; 0, false and an empty text turn something off.
     """
     defaults = option_defaults(name)
     return {key: value for key, value in options.items() if value != defaults[key] or value not in (-1, 0, False, "")}
@@ -118,6 +118,8 @@ def _like(default: Any, value: Any, what: str) -> Any:
     try:
         if isinstance(default, bool):
             return Truth().parse(value)
+        if isinstance(default, int | float):
+            value = ascii_number(value)
         if isinstance(default, int) and float(value) != int(float(value)):
             raise ValueError
         return type(default)(float(value) if isinstance(default, int) else value)

@@ -40,7 +40,7 @@ def check_names(classes: str, count: int, vectors: str) -> None:
     if not classes:
         raise ConfigError(f"option classes {where}: expected {', '.join(CLASSES)} or a file name")
     if classes == "cluster" and not vectors:
-        raise ConfigError(f"option vectors {where}: classes cluster needs a file of word vectors: -O vectors=FILE")
+        raise ConfigError(f"option vectors {where}: classes cluster needs a file of word vectors: name one")
     if vectors and classes != "cluster":
         raise ConfigError(f"option vectors {where}: only classes cluster uses vectors, not {shown(classes)}")
     if count and classes not in CLASSES:

@@ -14,6 +14,7 @@ number of examples in a block. With biases, width is one more than the vector si
 """
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -121,6 +122,13 @@ class Objective(Protocol):
         output row per word.
         """
         return has_word_rows(cls)
+
+    def untrained_loss(self) -> float:
+        """Return the most that the mean loss per example can be if all scores are 0. Default: inf, if it is unknown.
+
+        A run that ends with a higher loss is reported: it has learned less than nothing.
+        """
+        return math.inf
 
     def optimum(self, P: np.ndarray) -> np.ndarray | None:
         """Return the probabilities that training converges to, (C, V), or None if they are unknown. Default: P itself.

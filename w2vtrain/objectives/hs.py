@@ -3,11 +3,12 @@
 It is exactly normalized and samples nothing.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, InputMissing
+from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.kernels.hot_rows import HOT_NODES
 from w2vtrain.kernels.indices import unpack_indices, with_room
@@ -52,9 +53,11 @@ def check_tree(objective: str, tree: str, vectors: str) -> None:
     if not tree:
         raise ConfigError(f"option tree {of}: expected {', '.join(TREES)} or a file name")
     if tree == "classes":
-        raise ConfigError(f"option tree {of}: classes are not a binary tree: use --objective class-softmax")
+        raise ConfigError(
+            f"option tree {of}: classes are not a binary tree: use {spelled('objective', 'class-softmax')}"
+        )
     if tree == "cluster" and not vectors:
-        raise ConfigError(f"option vectors {of}: tree cluster needs a file of word vectors: -O vectors=FILE")
+        raise ConfigError(f"option vectors {of}: tree cluster needs a file of word vectors: name one")
     if vectors and tree != "cluster":
         raise ConfigError(f"option vectors {of}: only tree cluster uses vectors, not {tree}")
 
@@ -128,6 +131,10 @@ class Hierarchical(NamedTuple):
     def candidate_limit(self) -> int:
         """Length of the longest path."""
         return int(np.diff(self.start).max())
+
+    def untrained_loss(self) -> float:
+        """Return log 2 times the length of the longest path."""
+        return self.candidate_limit * math.log(2)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of the tree."""

@@ -92,6 +92,10 @@ class HierarchicalNegative(NamedTuple):
         """Length of the longest path, one target and its noise words."""
         return self.tree.candidate_limit + self.noise.candidate_limit
 
+    def untrained_loss(self) -> float:
+        """Return the sum of those of `hs` and `neg`."""
+        return self.tree.untrained_loss() + self.noise.untrained_loss()
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of the tree and the alias table of the noise distribution."""
         return {**self.tree.arrays(), **self.noise.arrays()}

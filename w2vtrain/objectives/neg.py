@@ -3,6 +3,7 @@
 It is not a language model: nothing ties its scores to normalized probabilities.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,10 @@ class Negative(NamedTuple):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the alias table of the noise distribution."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
+
+    def untrained_loss(self) -> float:
+        """Return (k + 1) log 2."""
+        return self.candidate_limit * math.log(2)
 
     def optimum(self, P: np.ndarray) -> np.ndarray:
         """Return the probabilities that training converges to: see probability.sampling.contrasted."""

@@ -3,6 +3,8 @@
 It samples nothing and leaves out no word. Most other objectives avoid its sum over all words.
 """
 
+import math
+
 import numpy as np
 
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_softmax
@@ -28,6 +30,10 @@ class Softmax(RowObjective):
     def build(cls, problem: Problem) -> "Softmax":
         """Start biases, if any, at the log-frequencies of the words."""
         return cls(problem.initial_rows(bias=problem.log_unigram()))
+
+    def untrained_loss(self) -> float:
+        """Return log V."""
+        return math.log(len(self.output))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""

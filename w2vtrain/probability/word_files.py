@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.reading import read_lines
 
@@ -57,7 +57,7 @@ def require_all(path: str | Path, words: Sequence[str], values: Mapping[str, Any
         others = f" and {len(missing) - 1:,} other words" if len(missing) > 1 else ""
         raise DataError(
             f"{path}: no {what} for {missing[0]!r}{others} of the vocabulary: add a line with the {what} of each word, "
-            "or use --read-vocab with a vocabulary of only the words in this file"
+            f"or give {spelled('read_vocab')} a vocabulary of only the words in this file"
         )
 
 

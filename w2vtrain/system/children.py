@@ -1,4 +1,4 @@
-"""Run a Python function in a process of its own, which ends with this one, even if this one is killed.
+"""Run Python functions in processes of their own, which end with this one, even if this one is killed.
 
 The pipe that carries the child's task stays open. When this process ends for any reason, the system closes the pipe,
 and a thread of the child notices the end of the file. This works on every platform and needs no signal.
@@ -10,8 +10,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any, TypeVar
+
+from w2vtrain.system.json_text import json_text
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 CODE = "from w2vtrain.system.children import follow; task = follow(); from {module} import {name}; {name}(task)"
 GRACE = 5.0
@@ -51,6 +58,39 @@ def run_child(
     return child.returncode, last
 
 
+def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
+    """Return the results of a function, which calls `run_child`, for all items, several at a time, on threads.
+
+    After an error, no other item is begun.
+    """
+    if at_once == 1:
+        return [function(item) for item in items]
+    failed = threading.Event()
+
+    def one(item: T) -> R:
+        if failed.is_set():
+            raise CancelledError
+        try:
+            return function(item)
+        except BaseException:
+            failed.set()
+            raise
+
+    pool = ThreadPoolExecutor(at_once, "w2vtrain child")
+    try:
+        futures = [pool.submit(one, item) for item in items]
+        errors = [error for future in futures if (error := future.exception())]
+    except BaseException:  # a signal: this process ends now, and with it its children
+        failed.set()
+        pool.shutdown(wait=False)
+        raise
+    pool.shutdown()
+    for error in errors:
+        if not isinstance(error, CancelledError):
+            raise error
+    return [future.result() for future in futures]
+
+
 def follow() -> bytes:
     """Return this process's task, and end the process when its parent ends; only for processes of `run_child`.
 
@@ -64,6 +104,12 @@ def follow() -> bytes:
         task += block
     threading.Thread(target=_watch, name="parent watcher", daemon=True).start()
     return task[:-1]
+
+
+def tell(found: dict[str, Any]) -> None:
+    """Write a line of JSON to the standard output of a child, for its parent, in UTF-8 in every locale."""
+    sys.stdout.buffer.write(json_text(found).encode() + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def _watch() -> None:

@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import OutputError, W2VError, WriteError, reason
+from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
+from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import LASTING, MODE
@@ -117,7 +118,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     if stat.S_ISDIR(old.st_mode):
         raise OutputError(f"{path} is a folder: name a file")
     if stat.S_ISREG(old.st_mode) and not force:
-        raise OutputError(f"{path} exists: use --force to overwrite")
+        raise OutputError(f"{path} exists: use {spelled('force', True)} to overwrite")
     return target, old
 
 
@@ -134,14 +135,8 @@ def _sweep(target: Path) -> None:
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             found = pattern.fullmatch(entry.name)
-            if found and not _alive(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
+            if found and not process_exists(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
                 Path(entry.path).unlink()
-
-
-def _alive(pid: int) -> bool:
-    import psutil
-
-    return bool(psutil.pid_exists(pid))
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:
@@ -152,7 +147,9 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
         else:
             _rename_new(temporary, target)
     except FileExistsError:
-        raise OutputError(f"{shown} exists: use --force to overwrite (it was created in the meantime)") from None
+        raise OutputError(
+            f"{shown} exists: use {spelled('force', True)} to overwrite (it was created in the meantime)"
+        ) from None
     except OSError as error:
         raise _not_created(shown, error) from error
     try:

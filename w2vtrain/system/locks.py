@@ -13,7 +13,8 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from w2vtrain.errors import OutputError, reason
+from w2vtrain.errors import OutputError, reason, spelled
+from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
 
@@ -62,9 +63,11 @@ class Lock:
         On Windows, it must be closed first; if another process opens it in between, it cannot be deleted and stays.
         """
         close_first = False
-        if remove and self._has_name():
+        for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
             try:
-                self.path.unlink(missing_ok=True)
+                if self._has_name():
+                    self.path.unlink()
+                    break
             except OSError as error:  # a leftover lock file does no harm
                 close_first = is_held(error)
         os.close(self._handle)
@@ -89,7 +92,9 @@ class Lock:
         owner = _text(handle).partition("\n")[0].strip()
         os.close(handle)
         owner = owner or "another process"
-        raise OutputError(f"{self._what}: in use by {owner}; wait for it, or choose another output or --run folder")
+        raise OutputError(
+            f"{self._what}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
+        )
 
     def _has_name(self) -> bool:
         try:
@@ -138,15 +143,8 @@ def holder(path: Path, trusted: Trusted) -> str | None:
 def _has_ended(owner: str) -> bool:
     """Return whether the process that a lock file names ran on this host and does not exist any more."""
     number, _, rest = owner.partition(" on ")
-    if os.name != "posix" or not number.isdecimal() or not rest.startswith(f"{socket.gethostname()} since "):
-        return False  # elsewhere, os.kill(pid, 0) would end the process instead of testing for it
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        return False
-    return False
+    on_this_host = rest.startswith(f"{socket.gethostname()} since ")
+    return on_this_host and number.isdecimal() and not process_exists(int(number))
 
 
 def _locked(handle: int, path: Path) -> bool:

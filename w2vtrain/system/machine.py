@@ -75,6 +75,21 @@ def available_memory(proc: Path = PROC) -> int:
     return max(0, min(free))
 
 
+def process_exists(number: int) -> bool:
+    """Return whether a process of this host has this number; True if the system does not tell.
+
+    A process that has ended exists until its parent has read its exit code.
+    """
+    import psutil
+
+    try:
+        return bool(psutil.pid_exists(number))
+    except OverflowError:  # no system has such large numbers
+        return False
+    except OSError:  # without /proc, for example
+        return True
+
+
 def check_address_space() -> None:
     """Raise ResourceError if a limit (ulimit -v) leaves too little address space; call it before NumPy is imported.
 

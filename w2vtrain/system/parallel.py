@@ -54,8 +54,8 @@ def held_signals() -> Iterator[None]:
 class Silence(NamedTuple):
     """How long a thread may report nothing before it counts as stalled.
 
-    seconds: the longest time without a report from a thread; message: the message of Stalled, in which {thread} and
-    {seconds} are replaced.
+    seconds: the longest time without a report from a thread; message: the message of Stalled, as `Stalled.after`
+    takes it.
     """
 
     seconds: float = math.inf
@@ -146,4 +146,4 @@ def _reports(
                 del heard[number]
         if heard and clock - min(heard.values()) > silence.seconds:
             thread = min(heard, key=heard.__getitem__)
-            raise Stalled(silence.message.format(thread=thread, seconds=silence.seconds))
+            raise Stalled.after(silence.seconds, thread, silence.message)

@@ -16,11 +16,11 @@ from typing import Any, BinaryIO, cast
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import EXPANSION, decompressed, recognize
 
-EXPANDED = 1 << 23
+EXPANDED = 1 << 26
 """Bytes that any compressed file may contain, even if that is more than EXPANSION times its size. Vectors of zeros and
-ones compress a thousandfold, and small files of them do no harm."""
+ones compress a thousandfold, and this many bytes of them do no harm."""
 EXPANDED_LINES = 1 << 16
-"""The same for files of lines, which take up to ten times as much memory as text."""
+"""The same for files of lines, which take up to 32 times as much memory as text. Real ones expand less than 50-fold."""
 _BUFFER = 1 << 18  # bytes
 _READ = 1 << 16  # bytes of compressed data per read
 

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from w2vtrain.errors import DataError, InputMissing, UsageError, reason
+from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import HEAD, decompressed
 from w2vtrain.text.source import File
 
@@ -152,7 +152,9 @@ class Reader(Iterator[bytes]):
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
         if not self._allow_nul:
-            raise DataError(f"{where}, as in binary data or UTF-16: convert it with iconv, or use --allow-nul")
+            raise DataError(
+                f"{where}, as in binary data or UTF-16: convert it with iconv, or use {spelled('allow_nul', True)}"
+            )
         self.nul += piece.count(0)
         return piece.replace(b"\0", b" ")
 
@@ -204,7 +206,7 @@ def _utf8(pieces: Iterable[bytes], name: str, offset: int) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}: not UTF-8 at byte {offset - held + error.start} of the text ({error.reason}):"
-                " convert it with iconv, or use --encoding-errors replace or ignore"
+                f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
             ) from None
         offset += len(piece)
         yield piece

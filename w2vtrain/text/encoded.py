@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import NoKnownWords, UsageError, WriteError
+from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import TICK, CorpusStats, Counting, Index, OnRead, Types, append, temporary
@@ -293,7 +293,9 @@ def _decoded(words: list[bytes]) -> list[str]:
 
 def no_known_words(name: str, tokens: int) -> NoKnownWords:
     """Return the error for a corpus none of whose tokens is in the vocabulary."""
-    return NoKnownWords(f"none of the {tokens} tokens of {name} is in the vocabulary")
+    return NoKnownWords(
+        f"none of the {tokens} tokens of {name} is in the vocabulary: is it in another language, or in upper case?"
+    )
 
 
 @contextmanager
@@ -303,8 +305,8 @@ def naming(folder: Path | None) -> Iterator[None]:
         yield
     except WriteError as error:
         raise WriteError(
-            f"{folder}: {error}; use --cache-dir to name a folder with more free space (training has not started, and"
-            " checkpoints of this run are kept)"
+            f"{folder}: {error}; use {spelled('cache_dir')} to name a folder with more free space (training has not"
+            " started, and checkpoints of this run are kept)"
         ) from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.files import Claim
 from w2vtrain.system.packing import packed_write
@@ -151,7 +151,7 @@ def select(
 
 def no_tokens(name: str, size: int) -> DataError:
     """Return the error for a corpus without tokens. size: the size of its text in bytes."""
-    return DataError(f"no tokens in {name} ({size} bytes)")
+    return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space")
 
 
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
@@ -164,15 +164,19 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
     if seen.size == 0:
         raise no_tokens(name, size)
     if seen.size == 1:
-        raise DataError(f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words")
+        raise DataError(
+            f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words,"
+            " separated by white space"
+        )
     if kept < 2 and seen[1] < min_count:
         lower = int(seen[1])
         raise DataError(
             f"{'only one word' if kept else 'no word'} in {name} occurs at least {min_count} times "
             f"(the highest count is {seen[0]}); "
-            f"training needs at least 2 distinct words: --min-count {lower} would keep {np.sum(seen >= lower)}"
+            f"training needs at least 2 distinct words: {spelled('min_count', lower)} would keep"
+            f" {np.sum(seen >= lower)}"
         )
     if kept < 2:
         raise DataError(
-            f"--max-vocab keeps only {kept} of the words in {name}; training needs at least 2 distinct words"
+            f"{spelled('max_vocab')} keeps only {kept} of the words in {name}; training needs at least 2 distinct words"
         )

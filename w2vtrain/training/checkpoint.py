@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason
+from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text
@@ -228,7 +228,9 @@ def require_own(folder: Path, trusted: Trusted) -> None:
         if Journal.read(folder, trusted) is not None:
             return
         if not is_unused(folder):
-            raise OutputError(f"{folder}: is not empty and is not a run folder: choose another folder with --run")
+            raise OutputError(
+                f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
+            )
 
 
 def is_unused(folder: Path) -> bool:

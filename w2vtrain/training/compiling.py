@@ -15,7 +15,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, spelled
 from w2vtrain.training.trainer import Engine
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
         lines = (own_line(message, cls) for cls in classes)
         brought = " with ".join(cls.__qualname__ for cls in classes if not is_ours(cls))
         if what := next(filter(None, lines), brought):
-            all_of_it = "--debug shows Numba's full message"
+            all_of_it = f"{spelled('debug')} shows Numba's full message"
             raise ConfigError(f"{what} cannot be compiled: {reason(message)} ({all_of_it})") from error
         raise
 

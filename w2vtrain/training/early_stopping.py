@@ -12,6 +12,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Epoch, Text, Weights
+from w2vtrain.errors import spelled
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
@@ -51,7 +52,7 @@ class EarlyStopping:
             if not self.finished and seconds > max(epoch.seconds, LONG_SCORING):
                 self.events.warning(
                     f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
-                    f" {epoch.seconds:,.1f} s: use a shorter --heldout text"
+                    f" {epoch.seconds:,.1f} s: use a shorter text for {spelled('heldout')}"
                 )
 
         found = predictor(self.settings, self.vocabulary, weights())

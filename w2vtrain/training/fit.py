@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
 from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.jit import on_compilation
@@ -239,11 +239,23 @@ class _Learner:
             if state.epoch == self.schedule.epochs:
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, state.epoch)
+        self.check_loss()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:
             self.record.seconds["scoring"] = self.early_stopping.seconds
         if not self.state.learned:
             self.give_up()
+
+    def check_loss(self) -> None:
+        """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""
+        untrained = self.objective.untrained_loss()
+        for last in self.state.epochs[-1:]:
+            if last.loss > untrained:
+                self.events.warning(
+                    f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
+                    f" learned nothing, {untrained:.4g}; lower {spelled('alpha')} ({self.schedule.alpha:.4g}) or"
+                    f" {spelled('window')}"
+                )
 
     def is_pause_due(self) -> bool:
         """Return whether training should pause before the next slice. Called by any thread."""
@@ -280,8 +292,8 @@ class _Learner:
             self.run.settle()
             self.run.forget()
         raise NothingLearned(
-            "there is nothing to learn from: no word has a context word; --sample 0 keeps frequent words, a lower"
-            " --min-count keeps rare ones, and a line needs at least two words"
+            f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent words,"
+            f" a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
         )
 
     def save(self, state: State, milestone: bool = False) -> None:
@@ -307,7 +319,9 @@ class _Learner:
             self._restore(found)
         except CorpusChanged as error:
             if not self.run or not allow_changed:
-                raise CorpusChanged(f"{error}; restore it, or use --allow-changed to start over") from None
+                raise CorpusChanged(
+                    f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
+                ) from None
             self.run.warn(f"{error}; the run starts over")
             self.run.forget()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -322,7 +336,10 @@ class _Learner:
         for name, array in (mine | best).items():
             theirs = found.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
-                raise DataError(f"checkpoint {found.number}: its array {name} does not fit this run")
+                raise DataError(
+                    f"checkpoint {found.number}: its array {name} does not fit this run;"
+                    " remove the run folder to start over"
+                )
         for name, array in mine.items():
             array[...] = found.arrays[name]
         self.state, self.record.epochs = State.read(about["state"]), about["epochs"]

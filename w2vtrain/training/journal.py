@@ -19,7 +19,7 @@ from typing import Any
 
 from w2vtrain.aliases import translated
 from w2vtrain.config import FIELDS
-from w2vtrain.errors import ConfigError, DataError, ReadError, reason, shown
+from w2vtrain.errors import ConfigError, DataError, ReadError, reason, shown, spelled
 from w2vtrain.objectives import checked_options
 from w2vtrain.registry import members
 from w2vtrain.system.files import atomic_write
@@ -78,11 +78,11 @@ class Journal:
             raise DataError(f"{path} cannot be used: {reason(error)}; remove the folder to start over") from error
         found = json_object(data, f"{path} is", "; remove the folder to start over")
         if "settings" not in found or not {"request", "schema"} & found.keys():
-            raise DataError(f"{path}: was not written by w2vtrain: choose another folder with --run")
+            raise DataError(f"{path}: was not written by w2vtrain: choose another folder with {spelled('run')}")
         if found.get("schema") != SCHEMA:
             raise OtherSchema(
                 f"{path}: has schema {str(found.get('schema', 1))[:20]}; this version of w2vtrain reads schema {SCHEMA}"
-                ": finish the run with the version that started it, or start over with `fit --force`"
+                f": finish the run with the version that started it, or start over with {spelled('force', True)}"
             )
         outputs, locks, run = found.get("outputs"), found.get("locks"), found.get("run")
         if not isinstance(outputs, dict) or not isinstance(locks, dict):

@@ -71,9 +71,11 @@ def score(
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
     n, raw, normalized, z, z2 = work.totals(sums)
     if n == 0:
-        raise DataError("the held-out text has no word with a context word")
+        raise DataError("the held-out text has no word with a context word: it needs lines of two or more known words")
     if normalized == 0:  # all sampled places are in chunks without examples
-        raise DataError("too few words of the held-out text have a context word to estimate log Z from a sample")
+        raise DataError(
+            "too few words of the held-out text have a context word to estimate log Z from a sample: use a longer text"
+        )
     mean = z / normalized
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)

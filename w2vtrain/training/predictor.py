@@ -17,7 +17,7 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.examples import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.engines.windows import MODEST, Windows
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
@@ -120,7 +120,10 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
 def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
     """Return a model's settings with all options filled in. Raise ConfigError if `fit` would refuse them."""
     if settings.sentence_end and SENTENCE_END not in vocabulary.index:
-        raise ConfigError(f"sentence-end: {SENTENCE_END} is not among the model's words")
+        raise ConfigError(
+            f"{label('sentence_end')}: {SENTENCE_END} is not among the model's words: train it with"
+            f" {spelled('sentence_end', True)}"
+        )
     check_window(settings)
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)

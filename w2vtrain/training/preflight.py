@@ -5,7 +5,7 @@ from pathlib import Path
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
-from w2vtrain.errors import ResourceError, WriteError
+from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.kernels.rows import ROW
 from w2vtrain.system.machine import available_memory
@@ -47,9 +47,9 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW
-    ways = [f"--max-vocab {fewer}"] * (fewer > 0) + [f"--vector-size {narrower}"] * (narrower > 0)
-    if matrices(0, width, once) > free / 2:
-        ways = ["a smaller --window", "fewer --threads"]
+    ways = [spelled("max_vocab", fewer)] * (fewer > 0) + [spelled("vector_size", narrower)] * (narrower > 0)
+    if needed - matrices(0, width, once) <= free:
+        ways = [f"a smaller {spelled('window')}", f"fewer {spelled('threads')}"]
     raise ResourceError(
         f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"
         f" {free / 2**20:,.0f} MiB are free: {' or '.join(ways) or 'a larger machine'} would fit"
@@ -63,6 +63,6 @@ def check_disk(folder: Path, words: int, width: int) -> None:
     if needed > free:
         raise WriteError(
             f"{folder}: checkpoints and vectors need {needed / 2**20:,.0f} MiB of disk space, but only"
-            f" {free / 2**20:,.0f} MiB are free: choose another folder with --run, or"
-            " reduce --max-vocab or --vector-size"
+            f" {free / 2**20:,.0f} MiB are free: choose another folder with"
+            f" {spelled('run')}, or reduce {spelled('max_vocab')} or {spelled('vector_size')}"
         )

@@ -31,6 +31,7 @@ from w2vtrain.errors import (
     WriteError,
     reason,
     shown,
+    spelled,
 )
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
@@ -50,6 +51,10 @@ RETRY, LONGEST_RETRY = 5.0, 60.0
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 About = Callable[[], dict[str, Any]]
+STOPPED_EARLY = (
+    "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
+)
+"""The message of Stopped for a signal that arrives before training."""
 
 
 class Run:
@@ -110,7 +115,7 @@ class Run:
                 if not anew and (checkpoint.numbers(self.folder) or before.complete):
                     raise ConfigError(
                         f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
-                        f" `w2vtrain resume {self.folder}`, or use --force to start over"
+                        f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
                     )
                 self.forget()
             else:
@@ -132,8 +137,7 @@ class Run:
     def end_if_stopped(self) -> None:
         """Raise Stopped if a signal requested it before training began."""
         if self.stopping:
-            does = f"continues from checkpoint {self.number}" if self.number else "starts over"
-            raise Stopped(f"stopped before training began: the same command or `w2vtrain resume {self.folder}` {does}")
+            raise Stopped(STOPPED_EARLY)
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether all these outputs are files that the run had written before it was killed."""

@@ -89,6 +89,8 @@ def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
 def describe_record(path: str | Path) -> dict[str, Any] | None:
     """Return a description of the record that `fit` writes beside its vectors, FILE.json; None for any other file.
 
+    The config.json of a run folder is described as the folder.
+
     Keys: path, kind, vectors (the file beside it), epochs, command, settings and record. If the run folder beside it
     has a run that is not finished, run is that folder, and command continues it; otherwise, command trains the vectors
     further. Raise InputMissing if the file cannot be read.
@@ -102,6 +104,8 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         found = json_object(data, f"{path} is")
     except W2VError:
         return None
+    if Path(path).name == CONFIG and "request" in found:
+        return describe_run(Path(path).parent)
     settings, record = found.get("settings"), found.get("record")
     if not isinstance(settings, dict) or not isinstance(record, dict):
         return None

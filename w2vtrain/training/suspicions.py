@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
+from w2vtrain.errors import spelled
 from w2vtrain.formats.sniff import HEAD, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
@@ -138,7 +139,7 @@ def punctuated(words: Sequence[str], counts: Int64) -> str | None:
         return None
     return (
         f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in found[:2])}:"
-        " --tokenizer simple removes it, and lowercases the text"
+        f" {spelled('tokenizer', 'simple')} removes it, and lowercases the text"
     )
 
 
@@ -167,6 +168,7 @@ def thinned(counts: Int64, sample: float) -> Thinning:
     if share < KEPT and 2 * rarer > len(counts):
         warning = (
             f"subsampling at {sample:g} keeps only {share:.0%} of the words per epoch, because {rarer:,} of the"
-            f" {len(counts):,} words in the vocabulary are more frequent than that: use --sample 0 to keep all words"
+            f" {len(counts):,} words in the vocabulary are more frequent than that: use"
+            f" {spelled('sample', 0)} to keep all words"
         )
     return Thinning(share, warning)

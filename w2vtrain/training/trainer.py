@@ -16,7 +16,7 @@ import numpy as np
 from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights
 from w2vtrain.engines.window_engine import WindowEngine, chunk_order
-from w2vtrain.errors import Diverged
+from w2vtrain.errors import Diverged, spelled
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events
@@ -24,8 +24,7 @@ from w2vtrain.training.events import Events
 SANE = 0.1
 """A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
 STALLED = (
-    "thread {thread} has finished no chunk for {seconds:g} s: the stacks above show where it is; the same command"
-    " resumes from the last checkpoint; if chunks take that long, use a longer --stall-timeout"
+    "thread {thread} has finished no chunk for {seconds:g} s; if chunks take that long, use a longer {stall_timeout}"
 )
 
 
@@ -277,5 +276,5 @@ def diverged(alpha: float, epoch: int) -> Diverged:
     """Return the exception for a loss or weight that is not finite. epoch: counted from 1."""
     return Diverged(
         f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss or a weight is NaN or infinite;"
-        f" try --alpha {min(alpha / 2, SANE):.2g} or less"
+        f" try {spelled('alpha', float(f'{min(alpha / 2, SANE):.2g}'))} or less"
     )

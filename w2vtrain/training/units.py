@@ -21,8 +21,8 @@ TICK = 0.05
 FEW = 3
 """Units of each kind that the estimate is based on."""
 STALLED = (
-    "thread {thread}: no part of the held-out text was scored for {seconds:g} s: the stacks above show where the"
-    " threads are; if parts take that long, use a longer --stall-timeout"
+    "thread {thread}: no part of the held-out text was scored for {seconds:g} s; if parts take that long, use a longer"
+    " {stall_timeout}"
 )
 
 Check = Callable[[], None]

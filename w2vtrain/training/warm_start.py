@@ -19,7 +19,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.errors import ConfigError, DataError, InvalidType, shown
+from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
@@ -35,6 +35,9 @@ NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "st
 """Settings that a run does not take over from the model: they belong to its own schedule and machine."""
 TUNED = ("alpha", "shuffle", "block", "shrink_windows", "options")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
+
+
+ALONE = "start from its vectors alone: those that `w2vtrain convert` writes, or KeyedVectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +120,8 @@ class WarmStart:
         size = self.input.shape[1]
         if settings.vector_size != size:
             raise ConfigError(
-                f"vector-size: {self.name} has vectors of {size} dimensions, not {settings.vector_size}; leave out"
-                " --vector-size"
+                f"{label('vector_size')}: {self.name} has vectors of {size} dimensions, not {settings.vector_size};"
+                f" leave out {spelled('vector_size')}"
             )
         if composes(architecture_class(settings.architecture)) and not self._same("architecture", settings):
             raise ConfigError(
@@ -129,14 +132,13 @@ class WarmStart:
             return
         if self.model is None:
             raise ConfigError(
-                f"grow-vocabulary: {self.name} has no counts to add to, so the corpus alone decides which words are"
-                " trained; leave out --grow-vocabulary"
+                f"{label('grow_vocabulary')}: {self.name} has no counts to add to, so the corpus alone decides which"
+                f" words are trained; leave out {spelled('grow_vocabulary')}"
             )
         if not self._can_grow(settings):
             raise ConfigError(
-                f"grow-vocabulary: what objective {settings.objective} has learned does not fit other words; leave out"
-                f" --grow-vocabulary, choose another objective, or start from the vectors alone, as `w2vtrain convert`"
-                " writes them"
+                f"{label('grow_vocabulary')}: what objective {settings.objective} has learned does not fit other words;"
+                f" leave out {spelled('grow_vocabulary')}, choose another objective, or {ALONE}"
             )
 
     def _same(self, name: str, settings: Settings) -> bool:
@@ -185,7 +187,9 @@ class WarmStart:
             if self.model and self._same("objective", settings):
                 taken.objective(self._can_grow(settings))
         elif self.words:
-            raise ConfigError(f"{self.name} has none of the {len(words):,} words of the corpus")
+            raise ConfigError(
+                f"{self.name} has none of the {len(words):,} words of the corpus: are they in another language or case?"
+            )
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -294,8 +298,7 @@ class _Taking:
         if changed:
             raise ConfigError(
                 f"objective {self.settings.objective}: its {changed} differ from those of {self.start.name}, so that"
-                " its output rows have another meaning; use the words and options of the model, or start from its"
-                " vectors alone, as `w2vtrain convert` writes them"
+                f" its output rows have another meaning; use the words and options of the model, or {ALONE}"
             )
 
     def _by_word(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> None:
@@ -315,6 +318,6 @@ class _Taking:
     def _misfit(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> ConfigError:
         return ConfigError(
             f"{self.start.name}: its array {name} has shape {list(theirs.shape)}, and this run needs"
-            f" {list(mine.shape)}; use the settings and options of the model, and no words with new letters, or start"
-            " from its vectors alone, as `w2vtrain convert` writes them"
+            f" {list(mine.shape)}; use the settings and options of the model, and no words with new letters, or"
+            f" {ALONE}"
         )

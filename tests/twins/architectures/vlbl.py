@@ -1,6 +1,7 @@
 """vLBL, naively: the sum of the context rows, each times the weights of its position.
 
-These weights learn at a tenth of the learning rate.
+These weights learn at a tenth of the learning rate. If windows may have more than 50 words on each side, those of
+n > 10 words learn at 10 / n of the rate.
 """
 
 
@@ -10,6 +11,9 @@ class Twin:
     def __init__(self, window, arrays):
         self.window, self.arrays = window, arrays
         self.factors = {"context_weights": lambda context: 0.1}
+
+    def pace(self, n):
+        return 10 / n if self.window > 50 and n > 10 else 1
 
     def positions(self, context, left):
         """Return (word, row of its position's weights) of each context word.

@@ -3,6 +3,7 @@
 How a format stores a row, and how it is recognized, is up to the modules of vector_formats.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
 from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
+from w2vtrain.system.compression import EXPANSION
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.reading import justified, open_input
 
@@ -20,10 +22,12 @@ from w2vtrain.system.reading import justified, open_input
 # cannot exhaust the memory.
 MAX_DIM = 1_000_000
 MAX_WORD = 1 << 16
-# Number of values parsed at a time, about 10 MB of text.
-VALUES_AT_ONCE = 1 << 20
+# Numbers of values and of rows parsed at a time. The values are about 10 MB of text, the rows about 20 MB of objects.
+VALUES_AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 16
 SMALL = 1 << 26
-"""Bytes of a matrix up to which the free memory is not asked for."""
+"""Bytes of words and vectors up to which the free memory is not asked for."""
+PER_WORD = 100
+"""Bytes that a word takes in a list and a set, besides its string."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
 more. file: the file, positioned at its first row; promised: the number of rows in the header, or None; start: the byte
@@ -34,16 +38,19 @@ class Collector:
     """The rows read so far. An invalid row is an error in strict reading, and is skipped in lenient reading.
 
     name: the file's name, for messages; capacity: the number of rows if it is known and trusted, so that the matrix is
-    allocated at once, or None; lenient and limit: see `vectors.read_vectors`.
+    allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
+    bounds the memory that words and vectors may take: see `_take`.
     """
 
-    def __init__(self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None) -> None:
+    def __init__(self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None, size: int) -> None:
         self.name, self.dim, self.lenient, self.limit = name, dim, lenient, limit
+        self.step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // dim))  # rows to parse at a time
         self.words: list[str] = []
         self.skipped = 0
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
-        self._bytes, self._free = 0, 0  # bytes of vectors so far; bytes that fit, once it matters
+        self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
+        self._most = 2 * justified(size)  # a value of text has 2 bytes or more, and 4 in memory
         rows = None if capacity is None else min(capacity, limit or capacity)
         self._matrix: NDArray[np.float32] | None = None
         if rows is not None:
@@ -51,8 +58,17 @@ class Collector:
             self._matrix = np.empty((rows, dim), np.float32)
 
     def _take(self, size: int) -> None:
-        """Raise MemoryError if `size` more bytes do not fit. The system would rather end a process than refuse them."""
+        """Count `size` more bytes of memory.
+
+        Raise DataError if the file is too small for all of them, which only a compressed file can be, and MemoryError
+        if they do not fit: the system would rather end a process than refuse them.
+        """
         before, self._bytes = self._bytes, self._bytes + size
+        if self._bytes > self._most:
+            raise DataError(
+                f"{self.name}: words and vectors of more than {EXPANSION} times the size of the compressed file:"
+                " decompress the file and check that it is what you expect"
+            )
         if self._bytes > SMALL:
             self._free = self._free or before + available_memory()
             if self._bytes > self._free:
@@ -80,6 +96,7 @@ class Collector:
                 self.refuse(place(i), problem)
         if len(keep) < len(block):
             block = block[keep]
+        self._take(sum(map(sys.getsizeof, self.words[start:])) + PER_WORD * (len(self.words) - start))
         if self._matrix is None:
             self._take(block.nbytes)
             self._blocks.append(block)
@@ -123,7 +140,8 @@ def read_rows(
     """
     dim = check_promise(path, found, lenient, smallest)
     # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
-    rows = Collector(str(path), dim, None if lenient or found.compression else found.rows, lenient, limit)
+    capacity = None if lenient or found.compression else found.rows
+    rows = Collector(str(path), dim, capacity, lenient, limit, found.size)
     with open_input(path) as (file, compression):
         file.read(found.start)
         parse(file, rows, None if lenient else found.rows, found.start)
@@ -131,7 +149,7 @@ def read_rows(
     if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
         raise TruncatedFile(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
     if not words:
-        raise DataError(f"{path} contains no vectors")
+        raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
     return Vectors(words, matrix, found.kind, found.rows is not None, compression, rows.skipped)
 
 

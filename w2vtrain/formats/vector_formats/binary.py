@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from w2vtrain.errors import DataError, TruncatedFile
-from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
 
@@ -59,7 +59,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
     width, data = 4 * rows.dim, b""
     total = 0
     while (most := rows.missing(1 << 62 if promised is None else promised - total)) > 0:
-        more = file.read(max(4 * VALUES_AT_ONCE, width))
+        more = file.read(width * rows.step)
         data += more
         names, starts, values, used = split_binary(data, width, most)
         if names:

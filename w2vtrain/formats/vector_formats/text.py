@@ -12,12 +12,14 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats._rows import MAX_WORD, VALUES_AT_ONCE, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import numbers, promise_of, row_values
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER = 64
+# Number of bytes parsed at a time, even if they have few rows and values, because their words are long.
+TEXT_AT_ONCE = 1 << 24
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -62,13 +64,14 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
     """Read lines into `rows` until the end of the file; more lines than `promised` are an error."""
     line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header has 4
     longest = MAX_WORD + MAX_NUMBER * rows.dim
-    step = max(1, VALUES_AT_ONCE // rows.dim)
-    while (count := rows.missing(step)) > 0:
+    while (count := rows.missing(rows.step)) > 0:
         if promised is not None:  # one more than promised proves that the header is wrong
             count = min(count, promised + 1 - len(rows.words))
         lines: list[bytes] = []
-        for _ in range(count):
+        size = 0
+        while len(lines) < count and size < TEXT_AT_ONCE:
             line = file.readline(longest)
+            size += len(line)
             if not line:
                 break
             if len(line) == longest:
@@ -100,11 +103,12 @@ def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
 
 def _parse_line(line: bytes, rows: Collector, place: str) -> None:
     """Parse a row with unusual spacing, which is slower, or report what is wrong with it."""
-    fields = line.split()
+    fields = line.split(None, rows.dim + 1)  # one more than expected is wrong, and millions would exhaust the memory
     if not fields or line[:1].isspace():
         rows.refuse(place, "the word is empty" if fields else "the line is empty")
     elif len(fields) != rows.dim + 1:
-        rows.refuse(place, f"{len(fields) - 1} values after the word, expected {rows.dim}")
+        more = " or more" * (len(fields) > rows.dim + 1)
+        rows.refuse(place, f"{len(fields) - 1}{more} values after the word, expected {rows.dim}")
     elif (values := row_values(line, rows.dim)) is None:
         bad = next(field for field in fields[1:] if numbers(field) is None)
         rows.refuse(place, f"{bad[:60].decode(errors='replace')!r} is not a number")

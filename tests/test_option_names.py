@@ -1,0 +1,112 @@
+"""Messages name a setting as the reader writes it: an option in the shell, a parameter in Python."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import w2vtrain
+from w2vtrain.cli import cli
+from w2vtrain.config import NAMES
+from w2vtrain.embeddings.model import Model
+from w2vtrain.errors import IN_PYTHON, W2VError, label, shell_spelling, spelled
+from w2vtrain.formats.transforms import transform
+
+PACKAGE = Path(w2vtrain.__file__).parent
+SHELL = ("commands/", "cli.py", "elsewhere.py", "errors.py")
+"""Modules whose options only the command line shows, and that which spells them."""
+NOT_SHOWN_IN_PYTHON = {"setting", "Row"}
+"""Calls whose texts are help of the command line."""
+FOREIGN = re.compile(r"zstd --long|the --mpi option|^--init-from$|w2vtrain fit CORPUS .* --init-from")
+"""Options of other programs, and commands of the shell that `info` shows."""
+ONLY_SHELL = {"allow_changed", "jobs", "run", "distributed", "export", "remove_top"}
+"""Options for which no function has a parameter of this name, or none that a message is about."""
+FUNCTIONS = (w2vtrain.train, w2vtrain.continue_training, w2vtrain.write_vectors, Model.vectors, transform)
+
+
+def trees():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+
+
+def texts(node):
+    """Yield the texts of a module that are neither docstrings nor help."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            continue
+        if isinstance(child, ast.Call) and getattr(child.func, "id", "") in NOT_SHOWN_IN_PYTHON:
+            continue
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child
+        yield from texts(child)
+
+
+def test_no_message_of_the_library_writes_an_option_by_itself():
+    written = [
+        f"{name}:{text.lineno}: {text.value}"
+        for name, tree in trees()
+        if not name.startswith(SHELL)
+        for text in texts(tree)
+        if re.search(r"(?<![\w`-])--[a-z]", text.value) and not FOREIGN.search(text.value)
+    ]
+    assert written == [], "name the setting with errors.spelled"
+
+
+def test_every_setting_that_a_message_names_is_an_option_and_a_parameter():
+    options = {name for command in commands(cli) for parameter in command.params for name in parameter.opts}
+    parameters = {*NAMES, *ONLY_SHELL, *IN_PYTHON} | {p for f in FUNCTIONS for p in inspect.signature(f).parameters}
+    named = {
+        node.args[0].value
+        for _, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("spelled", "label")
+        if isinstance(node.args[0], ast.Constant)
+    }
+    assert len(named) > 20
+    assert {f"--{name.replace('_', '-')}" for name in named} <= options
+    assert named <= parameters
+
+
+def commands(group):
+    for command in group.commands.values():
+        yield from commands(command) if hasattr(command, "commands") else [command]
+
+
+def test_a_setting_is_spelled_as_its_reader_writes_it():
+    cases = [(("min_count", 3), "--min-count 3"), (("force", True), "--force"), (("shuffle", False), "--no-shuffle")]
+    with shell_spelling():
+        assert [spelled(*case) for case, _ in cases] == [shell for _, shell in cases]
+        assert spelled("encoding_errors", "replace", "ignore") == "--encoding-errors replace or ignore"
+        assert (spelled("read_vocab"), label("min_count")) == ("--read-vocab", "min-count")
+    assert [spelled(*case) for case, _ in cases] == ["min_count=3", "force=True", "shuffle=False"]
+    assert spelled("encoding_errors", "replace", "ignore") == "encoding_errors='replace' or 'ignore'"
+    assert (spelled("read_vocab"), label("min_count")) == ("vocabulary", "min_count")
+
+
+TEXT = [["red", "green"], ["blue", "cow"]]
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: w2vtrain.train(TEXT), "min_count=1 would keep 4"),
+        (lambda: w2vtrain.train(TEXT, vector_size=0), "vector_size: expected"),
+        (lambda: w2vtrain.train(TEXT, window="sentence", shrink_windows=True), "window='sentence' has no size"),
+        (lambda: w2vtrain.train(TEXT, context_weights=True), "add model='cbow'"),
+        (lambda: w2vtrain.train(TEXT, min_count=1, patience=2), "needs heldout"),
+        (lambda: w2vtrain.train([]), "the corpus is an empty list"),
+        (lambda: w2vtrain.write_vectors("v.txt", ["a"], np.ones((1, 2))), "use force=True to overwrite"),
+        (lambda: w2vtrain.write_vectors("v.odd", ["a"], np.ones((1, 2))), "format='text' or 'binary'"),
+    ],
+    ids=["count", "size", "window", "alias", "heldout", "empty", "exists", "suffix"],
+)
+def test_a_message_in_python_names_the_parameter(call, answer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("v.txt").touch()
+    with pytest.raises(W2VError) as caught:
+        call()
+    assert answer in str(caught.value)
+    assert "--" not in str(caught.value)

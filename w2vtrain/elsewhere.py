@@ -1,0 +1,114 @@
+"""Options and commands of word2vec.c, fastText and gensim, and what replaces each here: one table.
+
+A setting of ours is known by its name alone, as messages spell it. This module parses no command line.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from w2vtrain.errors import in_shell, spelled
+
+
+class Ours(NamedTuple):
+    """What replaces an option of another program.
+
+    name: our setting, with underscores; values: our values by theirs, None if they are the same; python: what to do in
+    Python, if `train` has no such parameter.
+    """
+
+    name: str
+    values: Mapping[str, Any] | None = None
+    python: str = ""
+
+    def value(self, theirs: Any) -> Any:
+        """Return our value for one of theirs; None if there is none."""
+        return str(theirs) if self.values is None else self.values.get(str(theirs))
+
+    def hint(self) -> str:
+        """Return the advice for a message: our setting, with its value for the first of theirs, and for others."""
+        if self.python and not in_shell():
+            return self.python
+        if self.values is None:
+            return f"use {spelled(self.name)}"
+        (_, first), *rest = self.values.items()
+        return f"use {spelled(self.name, first)}" + "".join(
+            f", or {ours if in_shell() else repr(ours)}" + f" for {theirs}" * (theirs != ours) for theirs, ours in rest
+        )
+
+
+SUBWORDS = "w2vtrain learns whole words, not subwords; leave it out"
+NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
+IN_MEMORY = "train reads sentences once, whatever the number of epochs; leave it out"
+RETURNS = "train returns a model and writes no file; pass its words and vectors() to write_vectors"
+CORPUS = Ours("corpus", python="pass the text as the first argument")
+OPTIONS: dict[str, Ours | str] = {
+    "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
+    "bucket": SUBWORDS,
+    "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
+    "cbow_mean": Ours("architecture", {"1": "cbow", "0": "cbow-sum"}),
+    "classes": "w2vtrain does not cluster words; leave it out",
+    "corpus": CORPUS,
+    "corpus_file": CORPUS,
+    "epoch": Ours("epochs"),
+    "hs": Ours("objective", {"1": "hs", "0": "neg"}),
+    "input": CORPUS,
+    "label": NO_CLASSES,
+    "loss": Ours("objective", {"ns": "neg", "hs": "hs", "softmax": "softmax"}),
+    "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
+    "max_final_vocab": Ours("max_vocab"),
+    "max_vocab_size": Ours("max_vocab"),
+    "maxn": SUBWORDS,
+    "minCount": Ours("min_count"),
+    "minCountLabel": NO_CLASSES,
+    "minn": SUBWORDS,
+    "neg": Ours("negative"),
+    "ngrams": SUBWORDS,
+    "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
+    "reread": IN_MEMORY,
+    "saveOutput": Ours("save_output_vectors", python="use the model's `output`"),
+    "sentences": CORPUS,
+    "sg": Ours("architecture", {"1": "skipgram", "0": "cbow"}),
+    "skipgram": Ours("architecture", {"1": "skipgram"}),
+    "t": Ours("sample"),
+    "thread": Ours("threads"),
+    "train": CORPUS,
+    "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "wordNgrams": NO_CLASSES,
+}
+"""What replaces options and parameters that only other programs have, by their names; a text if nothing does."""
+FITS = "use w2vtrain fit CORPUS -o FILE"
+COMMANDS = {
+    "analogies": "use w2vtrain analogy, or eval analogies for a file of questions",
+    "cbow": f"{FITS} --architecture cbow",
+    "compute-accuracy": "use w2vtrain eval analogies",
+    "distance": "use w2vtrain neighbors",
+    "evaluate": "use w2vtrain eval",
+    "most-similar": "use w2vtrain neighbors",
+    "most_similar": "use w2vtrain neighbors",
+    "nn": "use w2vtrain neighbors",
+    "predict": NO_CLASSES,
+    "predict-prob": NO_CLASSES,
+    "print-word-vectors": "use w2vtrain vector",
+    "quantize": "use w2vtrain convert --restrict-vocab N to make vectors smaller",
+    "skipgram": f"{FITS} --architecture skipgram",
+    "supervised": NO_CLASSES,
+    "test": NO_CLASSES,
+    "train": FITS,
+    "word-analogy": "use w2vtrain analogy",
+    "word2phrase": "w2vtrain does not join words to phrases; gensim's Phrases does",
+    "word2vec": FITS,
+}
+"""What to use instead of commands that only other programs have, by their names."""
+
+
+def replaced(name: str) -> Ours | str | None:
+    """Return the row of an option of another program, whose words are separated by hyphens or underscores, or None."""
+    return OPTIONS.get(name) or OPTIONS.get(name.replace("-", "_"))
+
+
+def hint_for(name: str) -> str | None:
+    """Return what to use instead of an option of another program, or None if no program has one of this name."""
+    ours = replaced(name)
+    if ours == CORPUS and in_shell():
+        return "name the text without an option: w2vtrain fit CORPUS -o FILE"
+    return ours.hint() if isinstance(ours, Ours) else ours

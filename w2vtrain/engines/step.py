@@ -156,7 +156,6 @@ def learn_one(objective, w_out, window, candidates, lr, scratch):
     hidden, gradient = scratch.hidden, scratch.gradient
     replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
-    gradient[0, :] = float32(0)
     if bias >= 0:
         hidden[0, bias] = float32(1)
     for j in range(0, sixes, 6):

@@ -6,8 +6,14 @@ It contains no operation that kernels call directly; logistic.py and softmax.py 
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils
 
 from w2vtrain.kernels.llvm import INTEGERS, LANES, VECTOR, integers
+
+
+_LOG = [
+    -0.00837115255, 0.0434938998, -0.106850029, 0.176874767, -0.244747742, 0.332719284, -0.499971745, 0.999999781
+]  # fmt: skip
 
 
 class Lanes:
@@ -59,23 +65,27 @@ def exp(builder: Any, x: Lanes) -> Lanes:
     """
     z = x * 1.4426950408889634
     z = z.where(z.above(-126.0), -126.0)
-    n = builder.fptosi((z - 0.5).value, INTEGERS)  # truncates toward 0, which rounds z <= 0 to nearest
-    r = z - Lanes(builder, builder.sitofp(n, VECTOR))
-    bits = builder.shl(builder.add(n, integers(127)), integers(23))
-    # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
-    taylor = [1.540353e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0]
-    return Lanes(builder, builder.bitcast(bits, VECTOR)) * _polynomial(r, taylor)
+    # Not by adding and subtracting 1.5 * 2^23, which the kernels' fast-math would remove.
+    kind = ir.FunctionType(VECTOR, [VECTOR])
+    rint = cgutils.get_or_insert_function(builder.module, kind, f"llvm.rint.v{LANES}f32")
+    whole = Lanes(builder, builder.call(rint, [z.value]))
+    r, n = z - whole, builder.fptosi(whole.value, INTEGERS)
+    power = Lanes(builder, builder.bitcast(builder.shl(builder.add(n, integers(127)), integers(23)), VECTOR))
+    # 2^r on [-1/2, 1/2] by its Taylor series, ln(2)^k / k!, in Estrin's order: a window of CBOW waits for the result.
+    square = r * r
+    low = (r * 5.5504109e-2 + 2.4022651e-1) * square + (r * 6.9314718e-1 + 1.0)
+    high = square * 1.540353e-4 + (r * 1.3333558e-3 + 9.6181291e-3)
+    return power * (high * (square * square) + low)
 
 
 def log(builder: Any, y: Lanes) -> Lanes:
     """Return the natural logarithm of 1 <= y < 2^127, with a relative error below 1e-6.
 
-    It is the exponent times log 2, plus 2 artanh(u) with u = (m - 1) / (m + 1) <= 1/3 for the mantissa m.
+    It is the exponent times log 2, plus log(1 + t) for the mantissa 1 + t, by a polynomial that interpolates
+    log(1 + t) / t at Chebyshev nodes in [0, 1].
     """
     bits = builder.bitcast(y.value, INTEGERS)
     exponent = builder.sub(builder.lshr(bits, integers(23)), integers(127))
     mantissa = builder.or_(builder.and_(bits, integers(0x7FFFFF)), integers(127 << 23))
-    m = Lanes(builder, builder.bitcast(mantissa, VECTOR))
-    u = (m - 1.0) / (m + 1.0)
-    artanh = u * _polynomial(u * u, [2 / 11, 2 / 9, 2 / 7, 2 / 5, 2 / 3, 2.0])
-    return Lanes(builder, builder.sitofp(exponent, VECTOR)) * 0.6931471805599453 + artanh
+    t = Lanes(builder, builder.bitcast(mantissa, VECTOR)) - 1.0
+    return Lanes(builder, builder.sitofp(exponent, VECTOR)) * 0.6931471805599453 + t * _polynomial(t, _LOG)

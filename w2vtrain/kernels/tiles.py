@@ -87,14 +87,17 @@ def make_update(nj: int) -> Callable[..., None]:
 def make_update_one(nj: int) -> Callable[..., None]:
     """Return the operation that takes a gradient step on nj rows of B for one row H (1, d).
 
-    It adds the change of H to D (1, d) and leaves H unchanged. All matrices are float32.
+    It writes the change of H to D (1, d) and leaves H unchanged. All matrices are float32.
     """
 
     def update_one(H: Any, B: Any, bi: Any, j: Any, G: Any, D: Any) -> None:
-        """Add G . B to D and G' . H to B, with the coefficients G[0, j : j + nj]; both use the old values."""
+        """Set D to G . B if j is 0, otherwise add it, and add G' . H to B, with the coefficients G[0, j : j + nj].
+
+        Both use the old values.
+        """
         rows, g = bi[j : j + nj], G[:1, j : j + nj]
         b = B[rows]
-        D[:1] += g @ b
+        D[:1] = g @ b + (D[:1] if j > 0 else 0)
         B[rows] = b + g.T @ H[:1]
 
     @emitter_of(update_one)
@@ -216,11 +219,13 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
     c = [splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4)) for r in range(nj)]
+    fresh = builder.icmp_signed("==", j, first)
 
     def change(offsets: list[Any]) -> None:
         for offset in offsets:
             d_at = pointer(builder, d_row, offset, VECTOR)
             old, change = (builder.load(p, align=4) for p in (pointer(builder, h_row, offset, VECTOR), d_at))
+            change = builder.select(fresh, ir.Constant(VECTOR, [0.0] * LANES), change)
             for r in range(nj):
                 b_at = pointer(builder, b_rows[r], offset, VECTOR)
                 b_old = builder.load(b_at, align=4)

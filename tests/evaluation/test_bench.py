@@ -201,7 +201,7 @@ def test_a_program_that_fails_ends_the_benchmark_in_one_line(corpus, tmp_path, c
     kept = json.loads((tmp_path / "found.json").read_text())["measurements"]
     assert [m["job"]["system"] for m in kept] == ["w2vtrain"], "what was measured before is not lost"
     said = capfd.readouterr().err
-    assert f"{tmp_path / 'word2vec'}: exit code 3" in said
+    assert f"{tmp_path / 'word2vec'}: ended with exit code 3" in said
     assert "Traceback" not in said
 
 

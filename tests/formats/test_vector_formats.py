@@ -86,7 +86,7 @@ def test_one_module_adds_a_format_to_all_functions(toy):
 
 def test_error_messages_list_a_new_format(toy):
     with pytest.raises(
-        UsageError, match=r"use \.txt \(text\), \.vec \(text\), \.bin \(binary\), \.csv \(toy\), or pass"
+        UsageError, match=r"use \.txt \(text\), \.vec \(text\), \.bin \(binary\), \.csv \(toy\), or format="
     ):
         format_of("a.json")
     with pytest.raises(UsageError, match="use text or binary or toy"):

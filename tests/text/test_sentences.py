@@ -206,7 +206,7 @@ def test_a_generator_can_be_read_once_only():
 
 
 def test_sentences_without_words_are_reported():
-    with pytest.raises(DataError, match=r"^no tokens in the corpus \(2 bytes\)$"):
+    with pytest.raises(DataError, match=r"^no tokens in the corpus \(2 bytes\): the text is empty"):
         encode(Sentences([[], []]))
 
 

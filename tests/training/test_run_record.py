@@ -80,7 +80,7 @@ def test_log_records_a_run_across_a_stop_and_a_resume(folder, monkeypatch):
 
 
 def test_log_records_the_error_that_ended_a_run(folder):
-    words = command("--log-json", "log", "--alpha", "1e30")
+    words = command("--log-json", "log", "--alpha", "1e6")
     done = run(words, folder)
     assert done.returncode == 76
     last = events_of(folder / "log")[-1]

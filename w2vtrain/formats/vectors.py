@@ -137,9 +137,9 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     Examples
     --------
     >>> import w2vtrain
-    >>> vectors = w2vtrain.read_vectors("vectors.txt", limit=10_000)
+    >>> vectors = w2vtrain.read_vectors("vectors.txt", limit=1_000)
     >>> vectors.matrix.shape
-    (10000, 100)
+    (1000, 100)
 
     """
     if limit is not None and limit < 1:

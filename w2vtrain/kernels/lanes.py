@@ -10,7 +10,6 @@ from numba.core import cgutils
 
 from w2vtrain.kernels.llvm import INTEGERS, LANES, VECTOR, integers
 
-
 _LOG = [
     -0.00837115255, 0.0434938998, -0.106850029, 0.176874767, -0.244747742, 0.332719284, -0.499971745, 0.999999781
 ]  # fmt: skip

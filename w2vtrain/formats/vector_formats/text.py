@@ -107,7 +107,7 @@ def _parse_line(line: bytes, rows: Collector, place: str) -> None:
     if not fields or line[:1].isspace():
         rows.refuse(place, "the word is empty" if fields else "the line is empty")
     elif len(fields) != rows.dim + 1:
-        more = " or more" * (len(fields) > rows.dim + 1)
+        more = " or more" * (len(fields) > rows.dim + 1 and len(fields[-1].split(None, 1)) > 1)
         rows.refuse(place, f"{len(fields) - 1}{more} values after the word, expected {rows.dim}")
     elif (values := row_values(line, rows.dim)) is None:
         bad = next(field for field in fields[1:] if numbers(field) is None)

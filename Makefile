@@ -5,6 +5,9 @@ DEMO := .venv/demo
 # worksteal keeps consecutive tests in the same process, so that the tests of a module share their fixtures.
 PARALLEL := -n 2 --dist worksteal
 
+# With PYTHONWARNINGS=error, warnings of pip's own code would end the installation. The tests set what they need.
+unexport PYTHONWARNINGS
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all emulated lint docs reference format bench objectives faults lock audit clean
 

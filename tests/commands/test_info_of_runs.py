@@ -117,8 +117,8 @@ def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain
 
 
 def test_a_folder_of_compare_is_described(tmp_path, w2vtrain_here):
-    (tmp_path / "c").mkdir()
-    (tmp_path / "c/neg.json").write_text('{"job": {}}')
+    (tmp_path / "c/runs").mkdir(parents=True)
+    (tmp_path / "c/runs/neg.json").write_text('{"job": {}}')
     about = json.loads(w2vtrain_here(["info", "c", "--json"], tmp_path)[1])
     assert (about["kind"], about["status"], about["results"]) == ("comparison", "unfinished", 1)
     (tmp_path / "c/compare.json").write_text("[]")

@@ -419,6 +419,8 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert "wordsim353" in results[0]["scores"]
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 4
+    about = json.loads(w2vtrain_here(["info", "out", "--json"], tmp_path)[1])
+    assert (about["kind"], about["status"], about["results"]) == ("comparison", "complete", 3)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()}
     (tmp_path / "out/curves.png").unlink()
     with monkeypatch.context() as patch:

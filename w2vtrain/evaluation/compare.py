@@ -33,6 +33,8 @@ TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
+RUNS = "runs"
+"""The folder of the results in the folder of a comparison."""
 REPORTS = ("compare.json", "table.md", "table.csv", "curves.png")
 """The files that are written when all results are there."""
 
@@ -117,7 +119,7 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
             options = ", ".join(f"{key}={value}" for key, value in shared.options.items())
             say(f"{contender.name}: options of the settings, unless it has its own: {options}")
     rates, lower = tuned(comparison, say)
-    folder = comparison.folder / "runs"
+    folder = comparison.folder / RUNS
 
     def trained(numbered: tuple[int, Job]) -> dict[str, Any]:
         number, job = numbered
@@ -236,7 +238,7 @@ def describe_comparison(folder: Path) -> dict[str, Any] | None:
     Keys: path, kind, status ("complete" or "unfinished"), results (how many) and files.
     """
     written = [name for name in REPORTS if (folder / name).exists()]
-    results = sorted(path.name for path in folder.glob("*.json") if path.name not in REPORTS and _is_result(path))
+    results = sorted(f"{RUNS}/{path.name}" for path in (folder / RUNS).glob("*.json") if _is_result(path))
     if not results:
         return None
     status = "complete" if "compare.json" in written else "unfinished"

@@ -6,7 +6,6 @@ It contains no operation that kernels call directly; logistic.py and softmax.py 
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from w2vtrain.kernels.llvm import INTEGERS, LANES, VECTOR, integers
 
@@ -64,17 +63,12 @@ def exp(builder: Any, x: Lanes) -> Lanes:
     """
     z = x * 1.4426950408889634
     z = z.where(z.above(-126.0), -126.0)
-    # Not by adding and subtracting 1.5 * 2^23, which the kernels' fast-math would remove.
-    kind = ir.FunctionType(VECTOR, [VECTOR])
-    rint = cgutils.get_or_insert_function(builder.module, kind, f"llvm.rint.v{LANES}f32")
-    whole = Lanes(builder, builder.call(rint, [z.value]))
-    r, n = z - whole, builder.fptosi(whole.value, INTEGERS)
-    power = Lanes(builder, builder.bitcast(builder.shl(builder.add(n, integers(127)), integers(23)), VECTOR))
-    # 2^r on [-1/2, 1/2] by its Taylor series, ln(2)^k / k!, in Estrin's order: a window of CBOW waits for the result.
-    square = r * r
-    low = (r * 5.5504109e-2 + 2.4022651e-1) * square + (r * 6.9314718e-1 + 1.0)
-    high = square * 1.540353e-4 + (r * 1.3333558e-3 + 9.6181291e-3)
-    return power * (high * (square * square) + low)
+    n = builder.fptosi((z - 0.5).value, INTEGERS)  # truncates toward 0, which rounds z <= 0 to nearest
+    r = z - Lanes(builder, builder.sitofp(n, VECTOR))
+    bits = builder.shl(builder.add(n, integers(127)), integers(23))
+    # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
+    taylor = [1.540353e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0]
+    return Lanes(builder, builder.bitcast(bits, VECTOR)) * _polynomial(r, taylor)
 
 
 def log(builder: Any, y: Lanes) -> Lanes:

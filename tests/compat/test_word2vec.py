@@ -674,7 +674,8 @@ def test_a_pickle_is_named_when_it_is_loaded(tmp_path):
     "wrong",
     [
         {"vector_size": 0}, {"window": 0}, {"workers": 0}, {"epochs": 0}, {"sample": float("nan")}, {"seed": None},
-        {"seed": "1"}, {"negative": 1001}, {"alpha": float("nan")}, {"min_alpha": -1}, {"ns_exponent": 9},
+        {"seed": "1"}, {"negative": 1001}, {"alpha": float("nan")}, {"alpha": 1e308},
+        {"min_alpha": -1}, {"ns_exponent": 9},
     ],
     ids=str,
 )  # fmt: skip

@@ -303,23 +303,20 @@ def test_corpus_of_the_same_size_and_time_with_other_bytes_on_one_rank_is_named(
 
 
 @real
-def test_interval_that_differs_on_one_rank_is_named(folder):
-    ended = run(folder, 2, WORDS, 'if rank == 1: sys.argv[sys.argv.index("--sync-words") + 1] = "3000"')
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ('sys.argv[sys.argv.index("--sync-words") + 1] = "3000"', "sync-words 3000, not 2000"),
+        ("sys.argv += ['-o', 'b.txt']", "output 'b.txt', not 'v.txt'"),
+    ],
+    ids=["interval", "output"],
+)
+def test_ranks_with_different_requests_are_named(folder, change, difference):
+    """The job would otherwise wait until the timeout, or write only the outputs of rank 0."""
+    ended = run(folder, 2, WORDS, f"if rank == 1: {change}")
     assert (ended.code, ended.orphans) == (78, [])
-    assert ended.errors == [
-        "w2vtrain: error: rank 1 differs from rank 0: sync-words 3000, not 2000; start all ranks alike"
-    ]
+    assert ended.errors == [f"w2vtrain: error: rank 1 differs from rank 0: {difference}; start all ranks alike"]
     assert names(folder) == ["c.txt"]
-
-
-@real
-def test_ranks_with_different_outputs_are_named(folder):
-    """The job would otherwise write only the outputs of rank 0."""
-    ended = run(folder, 2, WORDS, "if rank == 1: sys.argv += ['-o', 'b.txt']")
-    assert (ended.code, ended.orphans) == (78, [])
-    assert ended.errors == [
-        "w2vtrain: error: rank 1 differs from rank 0: output 'b.txt', not 'v.txt'; start all ranks alike"
-    ]
 
 
 @real

@@ -51,7 +51,7 @@ UNWRAPPED = {"no_cfunc_wrapper": True}
 class _InlinedLibrary(JITCodeLibrary):
     """The LLVM code of a function that is only inlined: never turned into machine code, optimized fully in its kernel.
 
-    Numba would do both for every function. Without them, compiling a kernel takes a third less time.
+    Numba would do both for every function. Without them, compiling takes a quarter less time.
     """
 
     def _optimize_final_module(self) -> None:

@@ -74,3 +74,20 @@ def test_the_picture_has_a_panel_per_evaluation_set_and_a_curve_per_setting(tmp_
     assert ours.get_marker() == theirs.get_marker() == STYLES[0][0] != more.get_marker(), "one marker per setting"
     assert {text.get_text() for text in left.texts} == {"w2vtrain 5 noise", "gensim 5 noise", "w2vtrain 15 noise"}
     assert "corpus.txt, skipgram, neg, 1 thread" in figure.get_suptitle()
+
+
+def test_an_unknown_score_is_never_the_best_and_is_not_drawn(tmp_path, monkeypatch):
+    """A correlation is NaN if the vectors have too few of the words."""
+    pytest.importorskip("matplotlib")
+    drawn = []
+    monkeypatch.setattr("w2vtrain.evaluation.tradeoff.save_figure", lambda figure, *_: drawn.append(figure))
+    nan = float("nan")
+    some = points(
+        [made(1, 0.1, epochs=1, pairs=nan), made(2, 0.2, epochs=2, pairs=0.4), made(3, 0.3, "gensim", pairs=nan)]
+    )
+    assert [p.seconds for p in best(some, 9)] == [2]
+    picture(some, tmp_path / "some.png")
+    picture(points([made(1, 0.1, pairs=nan)]), tmp_path / "none.png")
+    assert [[list(line.get_xdata()) for line in figure.axes[1].lines] for figure in drawn] == [[[2]], []]
+    for figure in drawn:
+        figure.canvas.draw()

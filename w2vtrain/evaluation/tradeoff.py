@@ -3,6 +3,7 @@
 Each number of epochs is a run of its own, because the learning rate falls to zero at the end. Nothing is measured here.
 """
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -59,12 +60,13 @@ def points(measurements: Sequence[Measurement]) -> list[Point]:
 def best(found: Sequence[Point], limit: float) -> list[Point]:
     """Return the point with the highest mean score of each system, of those that took `limit` seconds at most.
 
-    Systems that have none are left out.
+    Systems that have none are left out, and so are points with an unknown score.
     """
     leaders: dict[str, Point] = {}
     for point in found:
         leader = leaders.get(point.job.system)
-        if point.seconds <= limit and (leader is None or point.mean > leader.mean):
+        highest = leader.mean if leader else -math.inf
+        if point.seconds <= limit and point.mean > highest:  # NaN fails the comparison
             leaders[point.job.system] = point
     return list(leaders.values())
 
@@ -114,25 +116,42 @@ def picture(found: Sequence[Point], path: Path) -> None:
     Points are means over seeds, with their range. The suffix of `path` selects the format.
     """
     jobs = list(dict.fromkeys(point.curve for point in found))
-    curves = [[point for point in found if point.curve == job] for job in jobs]
     names, (own, common) = sets(found[0].scores), labels(jobs)
-    looks = [(style, COLORS[job.system]) for style, job in zip(_styles(jobs), jobs, strict=True)]
+    looks = list(zip(own, _styles(jobs), (COLORS[job.system] for job in jobs), strict=True))
     figure = new_figure(figsize=(5 * len(names), max(4.0, 1.5 + 0.2 * len(jobs))), layout="constrained")
     epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in found}))
     heading = ", ".join([Path(jobs[0].corpus).name, *common])
     figure.suptitle(f"{heading}; each point is a run (epochs: {epochs})", fontsize="medium")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        for curve, look in zip(curves, looks, strict=True):
-            _draw(axes, [(point.seconds, point.scores[name]) for point in curve], *look)
-        axes.set(xscale="log", xlabel="seconds of the whole job")
+        curves = [[(p.seconds, p.scores[name]) for p in found if p.curve == job and _known(p, name)] for job in jobs]
+        _panel(axes, [(curve, *look) for curve, look in zip(curves, looks, strict=True) if curve])
         axes.set_title(name, fontsize="medium", loc="left")
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-        plain_numbers(axes.xaxis)
-        ends = [(curve[-1].seconds, statistics.mean(curve[-1].scores[name])) for curve in curves]
-        labeled = [(label, x, y) for label, (x, y) in zip(own, ends, strict=True)]
-        label_ends(axes, labeled, [color for _, color in looks], 0.045)
     save_figure(figure, path, 120)
+
+
+def _known(point: Point, name: str) -> bool:
+    """Return whether a score is known of every seed; a correlation is NaN if the vectors have too few of the words."""
+    return not any(map(math.isnan, point.scores[name]))
+
+
+def _panel(axes: Any, curves: Sequence[tuple[Sequence[tuple[float, Sequence[float]]], str, str, str]]) -> None:
+    """Draw curves with labels, and the range of each point.
+
+    curves: ([(seconds, scores of the seeds), ...], label, style, color) of each.
+    """
+    ends = []
+    for curve, label, style, color in curves:
+        seconds, means = [x for x, _ in curve], [statistics.mean(scores) for _, scores in curve]
+        low, high = [min(scores) for _, scores in curve], [max(scores) for _, scores in curve]
+        axes.plot(seconds, means, style, color=color, ms=4, lw=1.3)
+        axes.vlines(seconds, low, high, color=color, lw=0.8)
+        ends.append((label, seconds[-1], means[-1]))
+    axes.set(xscale="log", xlabel="seconds of the whole job")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    plain_numbers(axes.xaxis)
+    if ends:
+        label_ends(axes, ends, [color for _, _, _, color in curves], 0.045)
 
 
 def _styles(jobs: Sequence[Job]) -> list[str]:
@@ -140,10 +159,3 @@ def _styles(jobs: Sequence[Job]) -> list[str]:
     settings = [replace(job, system="", alpha=None, program=None) for job in jobs]
     order = list(dict.fromkeys(settings))
     return [STYLES[order.index(each) % len(STYLES)] for each in settings]
-
-
-def _draw(axes: Any, curve: Sequence[tuple[float, Sequence[float]]], style: str, color: str) -> None:
-    """Draw a curve, given as (seconds, scores of the seeds), with the range of each point."""
-    seconds = [x for x, _ in curve]
-    axes.plot(seconds, [statistics.mean(scores) for _, scores in curve], style, color=color, ms=4, lw=1.3)
-    axes.vlines(seconds, *zip(*((min(scores), max(scores)) for _, scores in curve), strict=True), color=color, lw=0.8)

@@ -102,9 +102,15 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
-        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png",
+        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png", "--within", "8,30.5",
     )  # fmt: skip
-    found = json.loads((tmp_path / "found.json").read_text())["measurements"]
+    written = json.loads((tmp_path / "found.json").read_text())
+    best = [(b["within"], b["job"]["system"], b["job"]["threads"], b["seconds"], b["mean"]) for b in written["best"]]
+    assert best == [(limit, name, 2, 10 / 1.3, 0.1) for limit in (8, 30.5) for name in ("w2vtrain", "pword2vec")], (
+        "of equal scores, the faster one"
+    )
+    assert "\n| 30.5     | skipgram" in done.stdout
+    found = written["measurements"]
     order = [(m["job"]["seed"], m["job"]["threads"], m["job"]["system"]) for m in found]
     assert order == [(s, t, name) for s in (1, 2) for t in (1, 2) for name in ("w2vtrain", "pword2vec")]
     assert [(m["cores"], m["round_trips"], m["wall_speed"]) for m in found[1:3]] == [

@@ -60,13 +60,14 @@ def points(measurements: Sequence[Measurement]) -> list[Point]:
 def best(found: Sequence[Point], limit: float) -> list[Point]:
     """Return the point with the highest mean score of each system, of those that took `limit` seconds at most.
 
-    Systems that have none are left out, and so are points with an unknown score.
+    Of equal scores, the faster one is the best. Systems that have none are left out, as are points with an unknown
+    score.
     """
     leaders: dict[str, Point] = {}
     for point in found:
         leader = leaders.get(point.job.system)
-        highest = leader.mean if leader else -math.inf
-        if point.seconds <= limit and point.mean > highest:  # NaN fails the comparison
+        to_beat = (leader.mean, -leader.seconds) if leader else (-math.inf, 0.0)
+        if point.seconds <= limit and (point.mean, -point.seconds) > to_beat:  # NaN fails the comparison
             leaders[point.job.system] = point
     return list(leaders.values())
 

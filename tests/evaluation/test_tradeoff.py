@@ -4,7 +4,7 @@ import pytest
 
 from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.systems import Job
-from w2vtrain.evaluation.tradeoff import STYLES, best, labels, picture, points, table, table_within
+from w2vtrain.evaluation.tradeoff import STYLES, best, equal_times, labels, picture, points, table, table_within
 
 
 def made(seconds, analogies, system="w2vtrain", seed=1, pairs=0.5, **settings):
@@ -35,6 +35,14 @@ def test_the_best_of_each_system_within_a_time_has_the_highest_mean_score():
     assert within(12) == [("w2vtrain", 1, 5)]
     assert within(38) == [("w2vtrain", 3, 5)], "not the longest one"
     assert within(90) == [("w2vtrain", 3, 5), ("gensim", 1, 5)]
+
+
+def test_the_best_in_the_time_of_another_system_is_a_line():
+    assert equal_times(points(FOUND)) == [
+        "in the 90.0 s of gensim skipgram neg, 5 noise words, 1 epoch, 1 thread (mean score 0.4000): w2vtrain skipgram"
+        " neg, 5 noise words, 3 epochs, 1 thread (0.4750, 32.0 s)"
+    ]
+    assert equal_times(points([made(1, 0.1, "gensim"), made(2, 0.2)])) == [], "w2vtrain takes longer"
 
 
 def test_tables_list_epochs_seconds_and_scores():

@@ -94,11 +94,12 @@ def _record(machine: dict[str, Any], results: list[Measurement], limits: list[fl
 def _report(results: list[Measurement], within: list[float], limits: Limits) -> None:
     """Print the tables, ratios and what limits this machine. within: limits of time, in seconds."""
     echo(markdown(table(results)))
-    if points := tradeoff.points(results):
+    points = tradeoff.points(results)
+    if points:
         echo(markdown(tradeoff.table(points)))
         echo("The highest mean score of each system within a time:\n")
         echo(markdown(tradeoff.table_within(points, within)))
-    for line in [*ratios(results), *scaling(results), *limiting(results, limits)]:
+    for line in [*tradeoff.equal_times(points), *ratios(results), *scaling(results), *limiting(results, limits)]:
         echo(line)
 
 

@@ -72,6 +72,19 @@ def best(found: Sequence[Point], limit: float) -> list[Point]:
     return list(leaders.values())
 
 
+def equal_times(found: Sequence[Point]) -> list[str]:
+    """Return one line per point of another system: the best of w2vtrain in the seconds of that point."""
+    lines = []
+    for point in found:
+        ours = [leader for leader in best(found, point.seconds) if leader.job.system == "w2vtrain"]
+        if point.job.system != "w2vtrain" and ours:
+            theirs = (
+                f"in the {point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
+            )
+            lines.append(f"{theirs}: w2vtrain {ours[0].job.name} ({ours[0].mean:.4f}, {ours[0].seconds:.1f} s)")
+    return lines
+
+
 def table(found: Sequence[Point]) -> list[list[str]]:
     """Return the cells of a table of all times and scores; the first row is its head."""
     return [_head(found[0]), *map(_row, found)]

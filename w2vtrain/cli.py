@@ -566,16 +566,35 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 @click.option("--objectives", default="neg,hs,nce", show_default=True, help="As for `fit`.")
 @click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
 @click.option("--seeds", type=COUNT, default=1, show_default=True, help="Training runs per job.")
-@click.option("--epochs", type=COUNT, default=1, show_default=True, help="Passes over the corpus.")
+@click.option(
+    "--epochs",
+    multiple=True,
+    metavar="[SYSTEM=]N,...",
+    help="Passes over the corpus, or several numbers, each a run of its own: 1,3,10, and gensim=1,3 for one system;"
+    " repeatable.  [default: 1]",
+)
+@click.option(
+    "--negative",
+    multiple=True,
+    metavar="[SYSTEM=]N,...",
+    help="Noise words, or several numbers, as with --epochs; repeatable.  [default: 5]",
+)
 @click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
 @click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
 @questions_option
 @pairs_option
+@click.option(
+    "--within",
+    metavar="SECONDS,...",
+    default="30,60,120,300",
+    show_default=True,
+    help="Times of the whole job for which the best setting of each system is printed.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
 @click.option(
     "--plot",
     metavar="FILE",
-    help="Also plot speed against accuracy on --questions to FILE; needs w2vtrain[plot].",
+    help="Also plot scores against the seconds of the whole job to FILE; needs w2vtrain[plot].",
 )
 @click.option(
     "--sweep",
@@ -587,8 +606,10 @@ def checked_name(words: tuple[str, ...]) -> str | None:
 def bench(corpus: str, **options: Any) -> None:
     """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
-    All jobs use window 5, 5 noise words, sample 1e-3 and min count 5. Each runs in its own process, and the systems
-    and numbers of threads take turns. GFLOP counts the floating-point operations of products and updates; the machine's
+    All jobs use window 5, sample 1e-3 and min count 5. Each runs in its own process, and systems and settings take
+    turns. With --questions or --pairs, the scores are listed beside the seconds of the whole job, from the text to
+    written vectors, and for each time of --within the setting of each system that has the highest mean of the scores,
+    of those that were measured. GFLOP counts the floating-point operations of products and updates; the machine's
     limits are printed first. Before and after each job with several threads, the round trip of a cache line between two
     cores is measured: cores are near if both take less than 100 ns. Last comes what limits each job of w2vtrain: the
     arithmetic, the rows that have to come from memory, or coherence, which is what threads lose to each other.

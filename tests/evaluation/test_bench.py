@@ -52,7 +52,7 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
         corpus, "--systems", "w2vtrain,gensim", "--models", "cbow", "--objectives", "hs", "--vector-size", 16,
         "--json", tmp_path / "found.json",
     )  # fmt: skip
-    head, _, ours, theirs = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    head, _, ours, theirs = [line for line in done.stdout.splitlines() if line.startswith("|")][:4]
     columns = [cell.strip() for cell in head.split("|")]
     ours, theirs = ([cell.strip() for cell in line.split("|")] for line in (ours, theirs))
     assert (ours[columns.index("system")], theirs[columns.index("system")]) == ("w2vtrain", "gensim")
@@ -65,7 +65,7 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
     assert (theirs[columns.index("ready s")], gensim["preparing"]) == ("-", None)
     whole = gensim["whole_wall"] / mine["whole_wall"]
     assert re.search(
-        rf"^cbow hs, 1 thread, compared with gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$",
+        rf"^cbow hs, 1 epoch, 1 thread, compared with gensim: words .*, whole job {whole:.1f}x, reading \d+\.\dx$",
         done.stdout,
         re.MULTILINE,
     )
@@ -102,27 +102,95 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
-        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png",
+        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png", "--within", "8,30.5",
     )  # fmt: skip
-    found = json.loads((tmp_path / "found.json").read_text())["measurements"]
+    written = json.loads((tmp_path / "found.json").read_text())
+    best = [(b["within"], b["job"]["system"], b["job"]["threads"], b["seconds"], b["mean"]) for b in written["best"]]
+    assert best == [(limit, name, 2, 10 / 1.3, 0.1) for limit in (8, 30.5) for name in ("w2vtrain", "pword2vec")], (
+        "of equal scores, the faster one"
+    )
+    assert "\n| 30.5     | skipgram" in done.stdout
+    found = written["measurements"]
     order = [(m["job"]["seed"], m["job"]["threads"], m["job"]["system"]) for m in found]
     assert order == [(s, t, name) for s in (1, 2) for t in (1, 2) for name in ("w2vtrain", "pword2vec")]
     assert [(m["cores"], m["round_trips"], m["wall_speed"]) for m in found[1:3]] == [
         (None, [None, None], 100), ("far", [2e-7, 1.2e-7], 130),
     ]  # fmt: skip
-    rows = [[cell.strip() for cell in line.split("|")[3:9]] for line in done.stdout.splitlines() if "|" in line]
-    assert rows[0] == ["system", "alpha", "threads", "words/CPU s", "words/s", "round trip ns"]
-    assert rows[4] == ["w2vtrain", "default", "2", "65", "130", "160"]
-    assert done.stdout.splitlines()[6:] == [
-        "skipgram neg, 1 thread, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
-        "skipgram neg, 2 threads, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
-        "skipgram neg: 2 threads 1.30x of one by wall time (far cores, 160 ns)",
-        "skipgram neg, 1 thread: arithmetic 20%, rows 40% of this machine's limits: limited by none of these alone;"
+    rows = [[cell.strip() for cell in line.split("|")[4:11]] for line in done.stdout.splitlines() if "|" in line]
+    assert rows[0] == ["system", "alpha", "threads", "epochs", "words/CPU s", "words/s", "round trip ns"]
+    assert rows[4] == ["w2vtrain", "default", "2", "1", "65", "130", "160"]
+    task = "skipgram neg, 5 noise words"
+    assert done.stdout.splitlines()[-5:] == [
+        f"{task}, 1 epoch, 1 thread, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
+        f"{task}, 1 epoch, 2 threads, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
+        f"{task}: 2 threads 1.30x of one by wall time (far cores, 160 ns)",
+        f"{task}, 1 thread: arithmetic 20%, rows 40% of this machine's limits: limited by none of these alone;"
         " the rest is drawing, finding windows and waiting",
-        "skipgram neg, 2 threads (far cores, 160 ns): arithmetic 13%, rows 26% of this machine's limits, 35% lost with"
+        f"{task}, 2 threads (far cores, 160 ns): arithmetic 13%, rows 26% of this machine's limits, 35% lost with"
         " 2 threads: limited by coherence",
     ]
     assert (tmp_path / "plot.png").exists()
+
+
+def combinations(jobs):
+    return [(job.system, job.objective, job.negative, job.epochs) for job in jobs]
+
+
+def test_numbers_of_epochs_and_noise_words_are_measured_in_turns(corpus, monkeypatch):
+    """Each system has its own numbers, and an objective without noise words is measured once per number of epochs."""
+    measured, warmed = [], []
+
+    def made_up(job, questions, pairs):
+        measured.append(job)
+        return Measurement(job, 1000, None, None, 1.0, 1.0, 1 << 20, {})
+
+    monkeypatch.setattr("w2vtrain.evaluation.bench.measure", made_up)
+    monkeypatch.setattr("w2vtrain.evaluation.bench.warm_up", lambda job, folder: warmed.append(job))
+    done = run(
+        corpus, "--systems", "w2vtrain", "--program", f"word2vec.c={sys.executable}", "--models", "cbow",
+        "--objectives", "neg,hs", "--epochs", "1,4,1", "--epochs", "word2vec.c=1", "--negative", "5,15",
+        "--negative", "word2vec.c=5",
+    )  # fmt: skip
+    assert combinations(measured) == [
+        ("w2vtrain", "neg", 5, 1), ("word2vec.c", "neg", 5, 1), ("w2vtrain", "neg", 5, 4), ("w2vtrain", "neg", 15, 1),
+        ("w2vtrain", "neg", 15, 4), ("w2vtrain", "hs", 0, 1), ("word2vec.c", "hs", 0, 1), ("w2vtrain", "hs", 0, 4),
+    ]  # fmt: skip
+    assert combinations(warmed) == [("w2vtrain", "neg", 5, 1), ("w2vtrain", "neg", 15, 1), ("w2vtrain", "hs", 0, 1)], (
+        "kernels do not depend on the epochs"
+    )
+    rows = [[cell.strip() for cell in line.split("|")[2:8]] for line in done.stdout.splitlines() if "|" in line]
+    assert rows[5] == ["neg", "15", "w2vtrain", "default", "1", "1"]
+    assert rows[7] == ["hs", "-", "w2vtrain", "default", "1", "1"]
+    assert "mean score" not in done.stdout, "nothing was scored"
+
+
+def test_w2vtrain_trains_with_the_noise_words_of_the_job(corpus, tmp_path, monkeypatch):
+    seen = []
+
+    def train(source, options, **settings):
+        seen.append((settings["objective"], options))
+        raise ConfigError("seen")
+
+    monkeypatch.setattr("w2vtrain.api.train", train)
+    for objective in ("neg", "bigram-nce", "hs"):
+        with pytest.raises(ConfigError, match="seen"):
+            SYSTEMS["w2vtrain"](Job("w2vtrain", "cbow", objective, str(corpus), negative=7), str(tmp_path / "vectors"))
+    assert seen == [("neg", {"negative": 7}), ("bigram-nce", {"negative": 7}), ("hs", {})]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epochs", "0"], "epochs: expected a whole number from 1 to 1,000,000,000, or several"),
+        (["--epochs", "gensim=1,x"], "epochs: expected a whole number from 1 to 1,000,000,000, or several"),
+        (["--negative", "5,"], "negative: expected a whole number from 1 to 1,000,000,000, or several"),
+        (["--negative", "genism=5"], "systems: 'genism' is not one of w2vtrain, gensim"),
+        (["--within", "30,nan"], "within: expected a number from 0.0 to 1,000,000,000.0, or several"),
+    ],
+)
+def test_invalid_numbers_are_refused_by_name(corpus, words, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run(corpus, "--systems", "w2vtrain", *words)
 
 
 @pytest.mark.parametrize("text", ["", "0", "1,,2", "two", "1,-2", "1.5"])
@@ -158,7 +226,7 @@ def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
     assert 0 < theirs["training_wall"] < theirs["whole_wall"]
     assert theirs["training_cpu"] > 0
     assert 1 << 20 < theirs["peak_memory"] < 60 << 20, "of the program, not of this process"
-    assert "cbow neg, 1 thread, compared with word2vec.c: " in done.stdout
+    assert "cbow neg, 5 noise words, 2 epochs, 1 thread, compared with word2vec.c: " in done.stdout
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -249,16 +317,18 @@ def test_fasttext_gets_the_settings_and_line_ends_are_not_words(tmp_path, monkey
     assert (given["model"], given["loss"], given["epoch"], given["lr"]) == ("cbow", "hs", 4, 0.05)
 
 
-def test_a_plot_without_questions_is_refused(corpus, tmp_path):
-    with pytest.raises(UsageError, match="add that option"):
+def test_a_plot_without_scores_is_refused(corpus, tmp_path):
+    with pytest.raises(UsageError, match="add --questions or --pairs"):
         run(corpus, "--plot", tmp_path / "plot.png")
 
 
 def test_a_sweep_refuses_options_that_it_would_ignore(corpus, tmp_path):
     ignored = (["--questions", corpus], ["--pairs", corpus], ["--alpha", "gensim=0.1"], ["--plot", "plot.png"])
+    several = (["--threads", "1,2"], ["--epochs", "1,2"], ["--negative", "5,15"], ["--epochs", "w2vtrain=2"])
     for words, message in (
-        *((more, "measures only speed") for more in ignored), (["--threads", "1,2"], "varies the threads itself"),
-    ):  # fmt: skip
+        *((more, "measures only speed") for more in ignored),
+        *((more, "varies one setting at a time") for more in several),
+    ):
         command = ["bench", str(corpus), "--sweep", str(tmp_path / "sweep.png"), *map(str, words)]
         with pytest.raises(UsageError, match=message):
             CliRunner().invoke(cli, command, catch_exceptions=False)

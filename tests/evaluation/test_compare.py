@@ -298,16 +298,6 @@ def test_ratios_are_called_unreliable_if_equal_work_takes_different_time(results
     assert (report.unreliable(results) is not None) == busy
 
 
-def test_labels_are_spread_without_changing_their_order():
-    assert curves.spread([0.5, 0.1, 0.9], 0.1) == pytest.approx([0.5, 0.1, 0.9])
-    assert curves.spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
-    assert curves.spread([0.05, 0.0, 0.02], 0.1) == pytest.approx([0.2, 0.0, 0.1]), "labels stay beside the plot"
-    assert curves.spread([0.95, 1.0, 0.98], 0.1) == pytest.approx([0.8, 1.0, 0.9])
-    assert curves.spread([0.5, 0.5, 0.5], 0.8) == pytest.approx([0.0, 0.8, 1.6])
-    placed = curves.spread([0.30, 0.31, 0.9, 0.29], 0.1)
-    assert placed == pytest.approx([0.3, 0.4, 0.9, 0.2])
-
-
 def job(tmp_path, objective, **more):
     """Return a short job on a small corpus, with the settings of a language model."""
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()

@@ -8,6 +8,7 @@ from w2vtrain.evaluation.roofline import Shares, limiting, scaling, shares
 from w2vtrain.evaluation.systems import Job
 
 LIMITS = Limits(flops=100.0, triad=1.0, rows=10.0)
+TASK = "skipgram neg, 5 noise words"
 NEAR, FAR = (3e-8, 3e-8), (1.6e-7, 1.6e-7)
 
 
@@ -22,11 +23,11 @@ def made(wall, threads=1, trips=(None, None), system="w2vtrain", cpu=None, needs
 def test_scaling_has_one_line_per_distance_of_the_cores():
     found = [made(9), made(10), made(14), made(5, 2, NEAR), made(8, 2, FAR), made(8, 2, FAR), made(5, 2, (3e-8, 2e-7))]
     assert scaling([*found, made(1, 2, NEAR, "gensim")]) == [
-        "skipgram neg: 2 threads 2.00x of one by wall time (near cores, 30 ns)",
-        "skipgram neg: 2 threads 1.25x of one by wall time (far cores, 160 ns)",
-        "skipgram neg: 2 threads 2.00x of one by wall time (mixed cores, 115 ns)",
+        f"{TASK}: 2 threads 2.00x of one by wall time (near cores, 30 ns)",
+        f"{TASK}: 2 threads 1.25x of one by wall time (far cores, 160 ns)",
+        f"{TASK}: 2 threads 2.00x of one by wall time (mixed cores, 115 ns)",
     ]
-    assert scaling([made(10), made(5, 2)]) == ["skipgram neg: 2 threads 2.00x of one by wall time"], "cores unknown"
+    assert scaling([made(10), made(5, 2)]) == [f"{TASK}: 2 threads 2.00x of one by wall time"], "cores unknown"
     assert scaling([made(5, 2, NEAR), made(3, 4, NEAR)]) == [], "one thread was not measured"
 
 
@@ -59,10 +60,10 @@ def test_the_largest_share_is_the_limit_if_it_is_large_enough(found, limit):
 def test_what_limits_a_job_is_one_line_per_number_of_threads_and_distance():
     found = [made(1.2), made(0.6, 2, NEAR), made(1.0, 2, FAR), made(1.0, 2, FAR, "gensim")]
     assert limiting(found, LIMITS) == [
-        "skipgram neg, 1 thread: arithmetic 100%, rows 200% of this machine's limits: limited by rows",
-        "skipgram neg, 2 threads (near cores, 30 ns): arithmetic 100%, rows 200% of this machine's limits, 0% lost with"
+        f"{TASK}, 1 thread: arithmetic 100%, rows 200% of this machine's limits: limited by rows",
+        f"{TASK}, 2 threads (near cores, 30 ns): arithmetic 100%, rows 200% of this machine's limits, 0% lost with"
         " 2 threads: limited by rows",
-        "skipgram neg, 2 threads (far cores, 160 ns): arithmetic 60%, rows 120% of this machine's limits, 40% lost with"
+        f"{TASK}, 2 threads (far cores, 160 ns): arithmetic 60%, rows 120% of this machine's limits, 40% lost with"
         " 2 threads: limited by rows",
     ]
     alone = limiting([made(1.0, 2, FAR)], LIMITS)

@@ -1,6 +1,6 @@
 """The command `bench`: print each measurement as it arrives, and a table at the end.
 
-The measurements are made in evaluation/bench.py and evaluation/sweep.py.
+The measurements are made in evaluation/bench.py and evaluation/sweep.py; evaluation/tradeoff.py compares their scores.
 """
 
 from dataclasses import asdict, replace
@@ -10,43 +10,45 @@ from typing import Any
 from w2vtrain.commands.inputs import check_different
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.evaluation import sweep as sweeping
-from w2vtrain.evaluation.bench import describe_machine, picture, ratios, side_by_side, table
+from w2vtrain.evaluation import tradeoff
+from w2vtrain.evaluation.bench import describe_machine, ratios, side_by_side, table
 from w2vtrain.evaluation.figures import check_picture
 from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.report import markdown
 from w2vtrain.evaluation.roofline import limiting, scaling
 from w2vtrain.evaluation.systems import SYSTEMS, Job, installed, program_path
-from w2vtrain.parsers import FASTEST, Real, Whole
+from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Number, Real, Whole
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
-THREADS, RATE = Whole(1, 1024), Real(0.0, FASTEST)
+THREADS, COUNT = Whole(1, 1024), Whole(1, MOST_WORDS)
+RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
 
 
 def bench(
     corpus: str, architectures: str, objectives: str, seeds: int, json_file: str | None, questions: str | None,
-    pairs: tuple[str, ...], sweep: str | None, plot: str | None, **options: Any,
+    pairs: tuple[str, ...], within: str, sweep: str | None, plot: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Measure, print each result as it arrives, and print the table.
+    """Measure, print each result as it arrives, and print the tables.
 
-    sweep: file for the plot of evaluation/sweep.py; plot: file for that of evaluation/bench.py; options: systems,
-    alphas and programs as on the command line, and settings of a Job.
+    within: limits of time, in seconds; sweep: file for the plot of evaluation/sweep.py; plot: file for that of
+    evaluation/tradeoff.py; options: systems, alphas, programs, threads, epochs and negative as on the command line, and
+    settings of a Job.
     """
     files = [file for file in (json_file, sweep, plot) if file]
     check_different(files, [file for file in (corpus, questions, *pairs) if file])
     for file in files:
         check_writable(file, force=True)
-    if sweep and (options["alphas"] or options["programs"] or questions or pairs or plot):
-        raise UsageError("--sweep measures only speed: remove --alpha, --program, --questions, --pairs and --plot")
-    if sweep and "," in options["threads"]:
-        raise UsageError("--sweep varies the threads itself: give --threads a single number, for the other settings")
-    if plot and not questions:
-        raise UsageError("--plot shows the accuracy on --questions: add that option")
+    if sweep:
+        _check_sweep(bool(options["alphas"] or options["programs"] or questions or pairs or plot), **options)
+    if plot and not (questions or pairs):
+        raise UsageError("--plot shows scores: add --questions or --pairs")
     for option, drawn in (("plot", plot), ("sweep", sweep)):
         if drawn:
             check_picture(drawn, option)
-    systems = _systems(corpus, **options)
+    limits, systems = _numbers("within", within, SECONDS), _systems(corpus, **options)
     machine, results = describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
     named = architectures.split(","), objectives.split(",")
@@ -55,35 +57,66 @@ def bench(
             base = replace(systems[0], system="w2vtrain", architecture=named[0][0], objective=named[1][0])
             _sweep(results, base, seeds, machine["limits"]["flops"], Path(sweep))
         else:
-            limits = Limits(**machine["limits"])
-            _side_by_side(results, limits, systems, *named, seeds, questions, pairs)
+            for m in side_by_side(systems, *named, seeds, questions, pairs):
+                results.append(m)
+                echo(_line(m), err=True)
     finally:  # a job that fails does not lose the measurements before it
         if json_file:
-            rows = {"machine": machine, "measurements": [_record(m) for m in results]}
             with atomic_write(json_file, force=True) as out:
-                out.write(json_text(rows, indent=True).encode() + b"\n")
-        if plot and results:
-            picture(results, Path(plot))
+                out.write(json_text(_record(machine, results, limits), indent=True).encode() + b"\n")
+        if not sweep:
+            _report(results, limits, Limits(**machine["limits"]))
+        if plot and (points := tradeoff.points(results)):
+            tradeoff.picture(points, Path(plot))
 
 
-def _record(m: Measurement) -> dict[str, Any]:
-    """Return a measurement for the JSON file, with the figures that classify it."""
-    return {**asdict(m), "wall_speed": m.wall_speed, "cores": m.cores}
+def _check_sweep(excess: bool, threads: str, epochs: tuple[str, ...], negative: tuple[str, ...], **_: Any) -> None:
+    """Raise UsageError for options that a sweep would ignore. excess: whether there are options of other systems."""
+    if excess:
+        raise UsageError("--sweep measures only speed: remove --alpha, --program, --questions, --pairs and --plot")
+    if any("," in text or "=" in text for text in (threads, *epochs, *negative)):
+        raise UsageError(
+            "--sweep varies one setting at a time: give --threads, --epochs and --negative one number each"
+        )
+
+
+def _record(machine: dict[str, Any], results: list[Measurement], limits: list[float]) -> dict[str, Any]:
+    """Return what the JSON file has: each measurement with the figures that classify it, and the best by time limit."""
+    points = tradeoff.points(results)
+    best = [
+        {"within": limit, "job": asdict(point.job), "seconds": point.seconds, "mean": point.mean}
+        for limit in limits for point in tradeoff.best(points, limit)
+    ]  # fmt: skip
+    measurements = [{**asdict(m), "wall_speed": m.wall_speed, "cores": m.cores} for m in results]
+    return {"machine": machine, "measurements": measurements, "best": best}
+
+
+def _report(results: list[Measurement], within: list[float], limits: Limits) -> None:
+    """Print the tables, ratios and what limits this machine. within: limits of time, in seconds."""
+    echo(markdown(table(results)))
+    points = tradeoff.points(results)
+    if points:
+        echo(markdown(tradeoff.table(points)))
+        echo("The highest mean score of each system within a time:\n")
+        echo(markdown(tradeoff.table_within(points, within)))
+    for line in [*tradeoff.equal_times(points), *ratios(results), *scaling(results), *limiting(results, limits)]:
+        echo(line)
 
 
 def _systems(
-    corpus: str, systems: str, threads: str, alphas: tuple[str, ...], programs: tuple[str, ...], **settings: Any
-) -> list[Job]:
-    """Return a job per number of threads and requested system that is installed.
+    corpus: str, systems: str, threads: str, alphas: tuple[str, ...], programs: tuple[str, ...],
+    epochs: tuple[str, ...], negative: tuple[str, ...], **settings: Any,
+) -> list[Job]:  # fmt: skip
+    """Return a job per number of threads, noise words and epochs and requested system that is installed.
 
     Raise ConfigError for an unknown system, or if none is installed.
     """
-    numbers = _threads(threads)
     if wrong := [text for text in programs if "=" not in text]:
         raise ConfigError(f"program: expected SYSTEM=PATH, got {wrong[0]!r}")
     paths = {name: program_path(name, path) for name, _, path in (text.partition("=") for text in programs)}
     rates, wanted = _rates(alphas), [*systems.split(","), *paths]
-    if unknown := [name for name in [*wanted, *rates] if name not in SYSTEMS]:
+    passes, noise = _by_system("epochs", ("1", *epochs)), _by_system("negative", ("5", *negative))
+    if unknown := [name for name in [*wanted, *rates, *passes, *noise] if name not in {*SYSTEMS, ""}]:
         raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(SYSTEMS)}")
     found = dict.fromkeys(installed(wanted, paths))
     if not found:
@@ -91,16 +124,26 @@ def _systems(
     if missing := [name for name in wanted if name not in found]:
         echo(f"warning: not installed, so not measured: {', '.join(missing)}", err=True)
     base = Job("w2vtrain", "skipgram", "neg", corpus, **settings)
-    jobs = [replace(base, system=name, alpha=rates.get(name), program=paths.get(name)) for name in found]
-    return [replace(job, threads=number) for number in numbers for job in jobs]
+    jobs = [
+        replace(base, system=name, alpha=rates.get(name), program=paths.get(name), threads=t, negative=k, epochs=n)
+        for t in _numbers("threads", threads, THREADS) for name in found
+        for k in noise.get(name, noise[""]) for n in passes.get(name, passes[""])
+    ]  # fmt: skip
+    return sorted(jobs, key=lambda job: (job.negative, job.epochs))  # systems with equal settings take turns
 
 
-def _threads(text: str) -> list[int]:
-    """Return the numbers of threads in a string such as `1,2`, each once."""
+def _numbers(option: str, text: str, parser: Number) -> list[Any]:
+    """Return the numbers in a text such as `1,2`, each once."""
     try:
-        return list(dict.fromkeys(THREADS.parse(number) for number in text.split(",")))
+        return list(dict.fromkeys(parser.parse(number) for number in text.split(",")))
     except ValueError as error:
-        raise ConfigError(f"threads: {error}, or several separated by commas, got {shown(text)}") from None
+        raise ConfigError(f"{option}: {error}, or several separated by commas, got {shown(text)}") from None
+
+
+def _by_system(option: str, texts: tuple[str, ...]) -> dict[str, list[int]]:
+    """Return numbers by system, from texts such as `gensim=1,3`, or `1,3` for all others, whose key is ""."""
+    pairs = (text.rpartition("=") for text in texts)
+    return {name: _numbers(option, numbers, COUNT) for name, _, numbers in pairs}
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
@@ -112,21 +155,6 @@ def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
     except ValueError:
         pass
     raise ConfigError(f"alpha: expected SYSTEM=NUMBER, with a positive number, got {', '.join(alphas)}")
-
-
-def _side_by_side(results: list[Measurement], limits: Limits, *what: Any) -> None:
-    """Measure and append to `results`; print each result, the table, ratios and what limits this machine.
-
-    what: the arguments of `side_by_side`.
-    """
-    try:
-        for m in side_by_side(*what):
-            results.append(m)
-            echo(_line(m), err=True)
-    finally:
-        echo(table(results))
-        for line in [*ratios(results), *scaling(results), *limiting(results, limits)]:
-            echo(line)
 
 
 def _line(m: Measurement) -> str:

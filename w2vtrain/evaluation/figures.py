@@ -1,11 +1,15 @@
-"""Create and write figures of Matplotlib, an optional package, and say what to do without it.
+"""Create, label and write figures of Matplotlib, an optional package, and say what to do without it.
 
 The callers decide what is drawn.
 """
 
+import statistics
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.system.files import atomic_write
@@ -37,6 +41,52 @@ def new_figure(**options: Any) -> Any:
     from matplotlib.figure import Figure  # takes most of a second to import
 
     return Figure(**options)
+
+
+def plain_numbers(axis: Any) -> None:
+    """Label an axis with plain numbers: 1, 2, 5, 10, ... or, where these are too far apart, more of them."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    subs = (1.0, 2.0, 5.0) if decades > 1 else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    axis.set_major_locator(LogLocator(subs=subs if decades <= 4 else (1.0,)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def label_ends(axes: Any, ends: Sequence[tuple[str, float, float]], colors: Sequence[str], gap: float) -> None:
+    """Write each curve's label to the right of the plot, at the height of its end, with a line from the end to it.
+
+    ends: (label, x, y) of each curve's end; gap: smallest distance of two labels, as a fraction of the plot's height.
+    """
+    axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())  # labels do not widen the plot
+    fractions = (axes.transScale + axes.transLimits).transform([(x, y) for _, x, y in ends])
+    for (label, x, y), height, color in zip(ends, spread(fractions[:, 1], gap), colors, strict=True):
+        axes.annotate(
+            label, (x, y), xytext=(1.02, height), textcoords="axes fraction", color=color, fontsize=8, va="center",
+            annotation_clip=False, arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "alpha": 0.6, "shrinkA": 0,
+                                               "shrinkB": 2, "relpos": (0, 0.5)},
+        )  # fmt: skip
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Return heights that are at least `gap` apart, in the same order and as near to the given ones as possible.
+
+    They are between 0 and 1, except that there may be too many labels for that: then the highest are above 1.
+    """
+    order = np.argsort(heights, kind="stable")
+    steps = np.asarray(heights, np.float64)[order] - gap * np.arange(len(heights))
+    blocks: list[list[float]] = []  # pool adjacent violators: means of groups of labels that touch
+    for step in steps:
+        blocks.append([step])
+        while len(blocks) > 1 and statistics.mean(blocks[-2]) > statistics.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    level = [statistics.mean(block) for block in blocks for _ in block]
+    placed = np.empty(len(heights))
+    placed[order] = np.clip(level, 0, max(0, 1 - gap * (len(heights) - 1))) + gap * np.arange(len(heights))
+    return [float(height) for height in placed]
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from w2vtrain.evaluation.limits import Limits
 from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.systems import counted
 
 LIMITING = 0.5
 """Share of the machine's arithmetic or row bandwidth from which it is called the limit."""
@@ -65,13 +66,13 @@ def limiting(measurements: Sequence[Measurement], limits: Limits) -> list[str]:
     Jobs whose operations are not known are left out.
     """
     lines = []
-    for groups in _jobs(measurements).values():
+    for job, groups in _jobs(measurements).items():
         one = groups.get((1, None), [])
         for (threads, _), group in groups.items():
             if (found := shares(group, one, limits)) is None:
                 continue
-            text = f"{group[0].job.name}{_cores(group)}: arithmetic {found.arithmetic:.0%}, rows {found.rows:.0%}"
-            text += " of this machine's limits"
+            text = f"{job}, {counted(threads, 'thread')}{_cores(group)}: arithmetic {found.arithmetic:.0%},"
+            text += f" rows {found.rows:.0%} of this machine's limits"
             if threads > 1 and one:
                 text += f", {found.lost:.0%} lost with {threads} threads"
             lines.append(f"{text}: {found.limit()}")
@@ -93,11 +94,11 @@ def shares(group: Sequence[Measurement], one: Sequence[Measurement], limits: Lim
 
 
 def _jobs(measurements: Sequence[Measurement]) -> dict[str, Groups]:
-    """Return the measurements of w2vtrain by architecture and objective."""
+    """Return the measurements of w2vtrain by task; the number of epochs does not change the speed."""
     found: dict[str, Groups] = {}
     for m in measurements:
         if m.job.system == "w2vtrain":
-            groups = found.setdefault(f"{m.job.architecture} {m.job.objective}", {})
+            groups = found.setdefault(m.job.task, {})
             groups.setdefault((m.job.threads, m.cores), []).append(m)
     return found
 

@@ -30,7 +30,8 @@ from w2vtrain.system.machine import peak_memory
 class Job:
     """One training run: a system, what it trains, and its settings.
 
-    alpha: the learning rate, None for the system's default; program: the path of the executable, if the system is one.
+    alpha: the learning rate, None for the system's default; negative: noise words, 0 if there are none; program: the
+    path of the executable, if the system is one.
     """
 
     system: str
@@ -50,9 +51,20 @@ class Job:
     program: str | None = None
 
     @property
+    def task(self) -> str:
+        """The architecture, the objective and the noise words."""
+        noise = f", {counted(self.negative, 'noise word')}" if self.negative else ""
+        return f"{self.architecture} {self.objective}{noise}"
+
+    @property
     def name(self) -> str:
-        """What is trained and with how many threads, in words."""
-        return f"{self.architecture} {self.objective}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        """The task and how it is trained, in words."""
+        return f"{self.task}, {counted(self.epochs, 'epoch')}, {counted(self.threads, 'thread')}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 class Clock:
@@ -74,7 +86,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.training.events import Events
 
     clocks: list[Clock] = []
-    options = {"negative": job.negative} if job.objective in ("neg", "nce") else {}
+    options = {"negative": job.negative} if has_noise(job.objective) else {}
     apart = ("system", "corpus", "negative", "program")
     settings = {k: v for k, v in asdict(job).items() if k not in apart and v is not None}
     events = Events(ready=lambda seconds: clocks.append(Clock()))
@@ -265,6 +277,13 @@ def supports(system: str, architecture: str, objective: str) -> bool:
     if system == "pword2vec":
         return (architecture, objective) == ("skipgram", "neg")
     return system == "w2vtrain" or (architecture, objective) in COMMON
+
+
+def has_noise(objective: str) -> bool:
+    """Return whether an objective takes a number of noise words."""
+    from w2vtrain.objectives import option_defaults
+
+    return "negative" in option_defaults(objective)
 
 
 def installed(systems: Iterable[str], programs: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,28 @@
+"""Labels of curves in pictures."""
+
+import pytest
+
+from w2vtrain.evaluation.figures import label_ends, new_figure, spread
+
+
+def test_labels_are_spread_without_changing_their_order():
+    assert spread([0.5, 0.1, 0.9], 0.1) == pytest.approx([0.5, 0.1, 0.9])
+    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    assert spread([0.05, 0.0, 0.02], 0.1) == pytest.approx([0.2, 0.0, 0.1]), "labels stay beside the plot"
+    assert spread([0.95, 1.0, 0.98], 0.1) == pytest.approx([0.8, 1.0, 0.9])
+    assert spread([0.5, 0.5, 0.5], 0.8) == pytest.approx([0.0, 0.8, 1.6])
+    placed = spread([0.30, 0.31, 0.9, 0.29], 0.1)
+    assert placed == pytest.approx([0.3, 0.4, 0.9, 0.2])
+
+
+def test_labels_stand_at_the_ends_of_their_curves_and_do_not_widen_the_plot():
+    pytest.importorskip("matplotlib")
+    axes = new_figure().subplots()
+    axes.set(xscale="log", xlim=(1, 100), ylim=(0, 2))
+    label_ends(axes, [("low", 10, 0.5), ("high", 100, 1.5), ("same", 1, 1.5)], ["r", "g", "b"], 0.1)
+    low, high, same = axes.texts
+    assert [text.get_text() for text in axes.texts] == ["low", "high", "same"]
+    assert low.xyann == pytest.approx((1.02, 0.25))
+    assert high.xyann[1] + same.xyann[1] == pytest.approx(1.5)
+    assert same.xyann[1] - high.xyann[1] == pytest.approx(0.1), "labels at one height are moved apart"
+    assert (axes.get_xlim(), axes.get_ylim()) == ((1, 100), (0, 2))

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, option
 from w2vtrain.architectures import architecture_class, architectures
-from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
 from w2vtrain.formats.vector_formats import formats
@@ -35,7 +34,7 @@ COMPUTED = re.compile(r"\s*\[default: (.+)\]")
 def pages() -> dict[str, str]:
     """Return the text of each page by its path in docs: its template, filled with tables."""
     parts = {
-        "settings": settings(), "aliases": aliases(), "objectives": every_objective(),
+        "settings": settings(), "objectives": every_objective(),
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
         "codes": exit_codes(), "advice": advice(), **yardstick.parts(),
     }  # fmt: skip
@@ -96,18 +95,12 @@ def settings() -> str:
     """Return an entry for each setting, under a heading that can be linked to."""
     text = ""
     for name, row in ROWS.items():
-        if name == "options" or name in ALIASES:
+        if name == "options":
             continue
         also = f" Also: {', '.join(code(f'--{option(other)}') for other in row.names)}." if row.names else ""
         text += f"## `--{option(name)}`\n\n{escaped(COMPUTED.sub('', row.text))}\n\n"
         text += f"*Values: {values_of(row)}. Default: {default_of(name)}.{also}*\n\n"
     return text
-
-
-def aliases() -> str:
-    """Return the table of the settings that are short for an architecture."""
-    rows = [[f"`--{option(name)}`", values_of(row), escaped(row.text)] for name, row in ALIASES.items()]
-    return table(["setting", "values", "meaning"], rows)
 
 
 def paragraphs(text: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ import numpy as np
 import zstandard
 from wordnet_files import write_wordnet
 
-from w2vtrain import aliases, config, parsers
+from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.embeddings import (
     analogies,
@@ -61,7 +61,7 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    aliases, analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
+    analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
     intervals, json_text, key_container, keyed_file, key_files, keyed_evaluation, keyed_storage, model, model_file,
     parsers,
     predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees, vector_rows,
@@ -370,8 +370,6 @@ def run_seeds(_):
     asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt")
     settings = {**vars(config.Settings()), "alpha": 0.025}
     yield json.dumps({"cwd": "/", "request": {**vars(asked)}, "settings": settings}).encode()
-    old = {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False}
-    yield json.dumps({"cwd": "/", "request": {**vars(asked)}, "settings": old}).encode()
     yield b'{"cwd": 3, "request": {"sources": []}, "settings": []}'
 
 

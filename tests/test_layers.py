@@ -17,7 +17,6 @@ ORDER = [
     "system",
     "parsers",
     "elsewhere",
-    "aliases",
     "config",
     "kernels",
     "formats",
@@ -114,7 +113,6 @@ def test_objectives_and_architectures_import_only_their_tools(folder):
     [
         "cli",
         "config",
-        "aliases",
         "elsewhere",
         "parsers",
         "registry",

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import ALIASES, check_gradient, overlaid, translated
 from w2vtrain.elsewhere import hint_for
 from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
@@ -47,7 +46,7 @@ class Settings:
         "skipgram", Text(words=tuple(members("architectures"))),
         "What predicts the target word: each context word (skipgram), their mean (cbow; cbow-corrected uses its exact"
         " gradient), their sum (cbow-sum), or their sum with a learned weight vector per position (vlbl). May also be a"
-        " file or module.",
+        " file or module.", "model",
     )  # fmt: skip
     objective: str = setting(
         "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."
@@ -133,7 +132,7 @@ class Settings:
 
 
 FIELDS = {f.name: f for f in dataclasses.fields(Settings)}
-ROWS: dict[str, Row] = {name: f.metadata["row"] for name, f in FIELDS.items()} | ALIASES
+ROWS: dict[str, Row] = {name: f.metadata["row"] for name, f in FIELDS.items()}
 SYNONYMS = {other: name for name, row in ROWS.items() for other in row.names}
 """The other names of settings, such as those of word2vec.c, gensim and fastText."""
 SHORT = ("negative", "ns_exponent", "learn_z", "tree")
@@ -177,12 +176,14 @@ def resolve(
         if more := layer.pop("options", {}):
             options |= more
             origins["options"] = origin("options")
-        values = overlaid(values, layer)
-        origins |= {"architecture" if name in ALIASES else name: origin(name) for name in layer}
-    settings = validated({**values, "options": options})
-    if "cbow_gradient" in flags:
-        check_gradient(settings.architecture)
-    return settings, origins
+        values |= layer
+        origins |= {name: origin(name) for name in layer}
+    return validated({**values, "options": options}), origins
+
+
+def option(name: str) -> str:
+    """Return the name of a setting's command-line option, without the leading hyphens."""
+    return name.replace("_", "-")
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -276,7 +277,7 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
 
 
 def validated(values: Mapping[str, Any]) -> Settings:
-    """Return settings with every value converted and checked and aliases translated; ConfigError names all problems."""
+    """Return settings with every value converted and checked; ConfigError names all problems."""
     values, _, problems = canonical(values)
     good = {}
     if unknown := [name for name in values if name not in ROWS]:
@@ -288,7 +289,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
         except ValueError as error:
             problems.append(f"{label(name)}: {error}, got {shown(value)}")
     try:
-        settings = Settings(**translated(good))
+        settings = Settings(**good)
         problems += broken_rules(settings)
     except ConfigError as error:
         problems.append(str(error))

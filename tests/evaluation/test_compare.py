@@ -108,26 +108,11 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
         compare.train_all(comparison(tmp_path), said.append)
 
 
-def test_results_of_an_older_version_are_reused(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job))
-    before = compare.train_all(comparison(tmp_path), lambda _: None)
-    for path in (tmp_path / "runs").iterdir():
-        result = json.loads(path.read_text())
-        del result["job"]["settings"]["architecture"]
-        result["job"]["settings"] |= {"model": "skipgram", "cbow_gradient": "word2vec", "context_weights": False}
-        path.write_text(json.dumps(result))
-    monkeypatch.delattr(compare, "_train_apart")
-    again = compare.train_all(comparison(tmp_path), lambda _: None)
-    assert [r["test"] for r in again] == [r["test"] for r in before]
-    with pytest.raises(ConfigError, match="belongs to another comparison"):
-        compare.train_all(comparison(tmp_path, settings=Settings(architecture="cbow")), lambda _: None)
-
-
 def test_a_contender_may_have_its_own_architecture(tmp_path):
-    named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(cbow-gradient=corrected)")
+    named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(model=cbow-corrected)")
     asked = comparison(tmp_path, contenders=named, seeds=1)
     found = [job.settings["architecture"] for job in compare.jobs(asked, {})]
-    assert found == ["skipgram", "cbow", "vlbl", "skipgram"]
+    assert found == ["skipgram", "cbow", "vlbl", "cbow-corrected"]
     asked = comparison(tmp_path, contenders=named, seeds=1, settings=Settings(architecture="cbow"))
     assert [job.settings["architecture"] for job in compare.jobs(asked, {})] == [
         "cbow",
@@ -481,18 +466,6 @@ def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, mon
     trial.train(found, lambda seconds: told.append(seconds > 0))
     assert told[:announced] == [True] * announced
     assert set(told[announced:]) == {"point"}
-
-
-def test_results_whose_seconds_were_wall_clock_time_are_not_reused(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job))
-    asked = comparison(tmp_path, settings=Settings(threads=1, seconds=5.0))
-    compare.train_all(asked, lambda _: None)
-    for path in (tmp_path / "runs").iterdir():
-        result = json.loads(path.read_text())
-        del result["job"]["clock"]
-        path.write_text(json.dumps(result))
-    with pytest.raises(ConfigError, match="belongs to another comparison"):
-        compare.train_all(asked, lambda _: None)
 
 
 def took(cpu, wall, threads=2):

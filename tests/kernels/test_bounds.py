@@ -50,8 +50,8 @@ for more in map(eval, sys.argv[3:]):
 """
 SMALL = [{}, {"model": "cbow"}]
 LARGE = [
-    {"model": "cbow", "cbow_gradient": "corrected", "max_sentence": 5, "shuffle": False},
-    {"model": "cbow", "context_weights": True, "context": "left", "sentence_end": True, "bias": True},
+    {"architecture": "cbow-corrected", "max_sentence": 5, "shuffle": False},
+    {"architecture": "vlbl", "context": "left", "sentence_end": True, "bias": True},
     {"bias": True, "weight_decay": 1e-6, "sentence_end": True, "context": "right"},
 ]
 

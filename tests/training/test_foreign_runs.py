@@ -82,57 +82,6 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-# run folders of older versions
-
-
-@pytest.fixture
-def older(stop):
-    """Return a run folder with the older settings that `architecture` has replaced, and without newer options."""
-    folder = stop("--architecture", "cbow-corrected")
-
-    def change(about):
-        assert about["settings"].pop("architecture") == "cbow-corrected"
-        about["settings"] |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": False}
-        del about["request"]["export"]
-
-    rewrite(folder, change)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["resume", "v.bin.run"],
-        ["fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow-corrected"],
-        ["fit", "text.txt", "-o", "v.bin", *SMALL, "--model", "cbow", "--cbow-gradient", "corrected"],
-    ],
-)
-def test_a_run_of_an_older_version_can_be_exported_and_resumed(w2vtrain, older, words):
-    assert w2vtrain("export", "v.bin.run", "-o", "x.txt")[0] == 0
-    code, said = w2vtrain(*words)
-    assert (code, "resumed     from a checkpoint in epoch 3" in said) == (0, True), said
-    settings = json.loads(Path("v.bin.json").read_text())["settings"]
-    assert (settings["architecture"], "model" in settings) == ("cbow-corrected", False)
-
-
-def test_a_run_of_an_older_version_whose_objective_lacked_an_option_resumes(w2vtrain, stop):
-    folder = stop("--objective", "nce")
-    rewrite(folder, lambda about: about["settings"]["options"].pop("z_table"))
-    code, said = w2vtrain("resume", "v.bin.run")
-    assert (code, "resumed     from a checkpoint in epoch 3" in said) == (0, True), said
-
-
-def test_the_architecture_of_an_older_run_is_compared(w2vtrain, older):
-    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--architecture", "cbow")
-    assert (code, "architecture 'cbow-corrected', not 'cbow'" in said) == (78, True), said
-
-
-def test_contradictory_settings_of_an_older_run_are_reported_as_damage(w2vtrain, older):
-    rewrite(older, lambda about: about["settings"].update(context_weights=True, model="skipgram"))
-    code, said = w2vtrain("resume", "v.bin.run")
-    assert (code, "is damaged: context-weights" in said) == (65, True), said
-
-
 # code
 
 

@@ -422,18 +422,6 @@ def test_model_predictor_follows_the_models_settings():
     assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
 
 
-def test_model_of_an_older_version_predicts_the_same():
-    """Older versions stored the settings that `architecture` has replaced."""
-    model = language_model()
-    old = {name: value for name, value in model.settings.items() if name != "architecture"}
-    old |= {"model": "cbow", "cbow_gradient": "corrected", "context_weights": True}
-    settings, _, found = model_predictor(replace(model, settings=old))
-    assert settings == model_predictor(model)[0]
-    assert found.layer.architecture.context_weights.shape == (2 * WINDOW, DIM)
-    with pytest.raises(DataError, match="skip-gram has no context positions"):
-        model_predictor(replace(model, settings={**old, "model": "skipgram"}))
-
-
 @pytest.mark.parametrize(
     "changes",
     [

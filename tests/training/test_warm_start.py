@@ -234,12 +234,6 @@ def test_a_model_without_settings_gives_its_words_and_input_vectors():
     assert start.copy_to(engine_of(settings), settings, WORDS)["parts"] == ["input"]
 
 
-def test_older_names_of_architectures_are_understood():
-    start = WarmStart.of(trained(settings_of(), settings={"model": "cbow", "context_weights": True}))
-    assert start.settings["architecture"] == "vlbl"
-    assert start.resolve({}, {})[0].architecture == "vlbl"
-
-
 def test_a_union_has_the_sums_of_both_counts_in_descending_order():
     mine = Vocabulary(["a", "b", "c"], np.array([9, 5, 0]))
     found = {"f": 1, "e": 4, "d": 7, "b": 6, "g": 4}

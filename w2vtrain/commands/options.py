@@ -8,15 +8,14 @@ from typing import Any, get_args
 
 import click
 
-from w2vtrain.aliases import ALIASES, option
 from w2vtrain.commands.request import Export
-from w2vtrain.config import FIELDS, ROWS
+from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import shown
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import MOST_WORDS, Number, Parser, Real, Truth, Whole
 
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
-TRAINING = ("architecture", *ALIASES, *(name for name in FIELDS if name not in ("architecture", "options")))
+TRAINING = tuple(name for name in FIELDS if name != "options")
 COMPARING = tuple(name for name in TRAINING if name not in ("objective", "seed"))
 
 

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import overlaid, translated
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, DataError, W2VError, spelled
 from w2vtrain.evaluation import report
@@ -75,7 +74,7 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
     base, own = asdict(comparison.settings), {**contender.settings, **more}
     shared = base.pop("options") if own["objective"] == base["objective"] else {}
     own["options"] = {**shared, **own.get("options", {})}
-    settings, _ = effective(validated(overlaid(base, own)))
+    settings, _ = effective(validated({**base, **own}))
     if settings.seconds is not None:  # no epoch is scored: see trial.Curve
         settings = replace(settings, patience=None)
     c = comparison
@@ -171,7 +170,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
-        if _job_of(kept) != asdict(job):
+        if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
         if not complete(kept):
             raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
@@ -200,15 +199,6 @@ def _described(found: dict[str, Any]) -> str:
     phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in found["seconds"].items())
     text = f"perplexity {_perplexity(found):,.2f}; {phases}; {report.cpu_seconds(found):.1f} CPU s of training"
     return f"{text}; {warning}" if (warning := report.busy([found])) else text
-
-
-def _job_of(kept: dict[str, Any]) -> Any:
-    """Return the job of a result read from a file as this version writes it."""
-    job = kept.get("job")
-    if not isinstance(job, dict) or not isinstance(job.get("settings"), dict):
-        return job
-    clock = "cpu" if job["settings"].get("seconds") is None else "wall"
-    return {"brief": False, "clock": clock, **job, "settings": translated(job["settings"])}
 
 
 def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:

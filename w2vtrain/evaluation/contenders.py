@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from w2vtrain.config import ROWS
+from w2vtrain.config import ROWS, SYNONYMS
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import checked_options, objectives, option_defaults
 
@@ -46,6 +46,7 @@ def _contender(objective: str, inside: str) -> Contender:
     for pair in filter(str.strip, re.split(r",(?=[^,]*=|\s*$)", inside)):  # a value may be a list: cutoffs=2000,20000
         key, equals, value = (part.strip() for part in pair.partition("="))
         key = key.replace("-", "_")
+        key = SYNONYMS.get(key, key)
         if not equals or (key not in known and key not in ROWS) or key == "options":
             raise ConfigError(
                 f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"

@@ -43,8 +43,7 @@ class Job:
     """One training run, as passed to its process.
 
     settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
-    brief: True if only the perplexity at the end matters, as when learning rates are tried; clock: what `seconds` in
-    the settings count, "cpu", or "wall" in results of earlier versions.
+    brief: True if only the perplexity at the end matters, as when learning rates are tried.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Job:
     questions: str | None = None
     pairs: list[str] = field(default_factory=list)
     brief: bool = False
-    clock: str = "cpu"
 
 
 def child(task: bytes) -> None:

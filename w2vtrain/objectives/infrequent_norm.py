@@ -65,8 +65,6 @@ class InfrequentNorm(RowObjective):
         cls, problem: Problem, *, gamma: float = 0.1, penalty: float = 0.1, likelihood: str = "unnormalized"
     ) -> "InfrequentNorm":
         """Start biases, if any, at the log-frequencies of the words plus the value that log Z converges to."""
-        if likelihood == "unnormalised":  # spelling in models of earlier versions
-            likelihood = "unnormalized"
         if likelihood not in LIKELIHOODS:
             raise ConfigError(
                 f"option likelihood of objective infrequent-norm: {likelihood!r} is not one of {', '.join(LIKELIHOODS)}"

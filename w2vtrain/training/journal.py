@@ -12,16 +12,11 @@ import json
 import os
 import secrets
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.aliases import translated
-from w2vtrain.config import FIELDS
-from w2vtrain.errors import ConfigError, DataError, ReadError, reason, shown, spelled
-from w2vtrain.objectives import checked_options
-from w2vtrain.registry import members
+from w2vtrain.errors import DataError, ReadError, reason, shown, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
@@ -179,29 +174,11 @@ def changes(
     free: settings that may differ; parts: fields of the request to compare, by default those that affect the result.
     """
     found = []
-    before, now = ({**about, "settings": _settings_of(about)} for about in (before, now))
     for part, names in (("settings", now["settings"]), ("request", DECIDING if parts is None else parts)):
         old, new = before.get(part), now.get(part)
         if not isinstance(old, dict) or not isinstance(new, dict):
             continue
         for name in names:
-            first = old.get(name, FIELDS[name].default if name in FIELDS else None)  # older runs lack some
-            if name not in free and first != new.get(name):
-                found.append(f"{name} {shown(first)}, not {shown(new.get(name))}")
+            if name not in free and old.get(name) != new.get(name):
+                found.append(f"{name} {shown(old.get(name))}, not {shown(new.get(name))}")
     return found
-
-
-def _settings_of(about: Mapping[str, Any]) -> Any:
-    """Return a description's settings with aliases translated and all options of the objective.
-
-    What fails is left as it is, since the description may be damaged. Objectives outside the package are not imported.
-    """
-    settings: Any = about.get("settings")
-    if not isinstance(settings, dict):
-        return settings
-    with suppress(ConfigError):
-        settings = translated(settings)
-    if settings.get("objective") in members("objectives"):
-        with suppress(AttributeError, ConfigError, KeyError, TypeError):  # older runs lack some options
-            settings = {**settings, "options": checked_options(settings["objective"], settings["options"])}
-    return settings

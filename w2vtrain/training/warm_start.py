@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.aliases import translated
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve, validated
@@ -96,7 +95,7 @@ class WarmStart:
         if self.model is None:
             return size
         try:
-            known, checked = translated(self.model.settings), validated(self.model.settings)
+            known, checked = self.model.settings, validated(self.model.settings)
         except ConfigError as error:
             raise DataError(f"{self.name}: the model's settings: {error}") from error
         found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in NEW}

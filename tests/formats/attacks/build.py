@@ -289,7 +289,7 @@ OTHERS = {
     "model/tree-codes.safetensors": scored("hs", {}, tree(codes=(0, 9))),
     "model/tree-names.safetensors": scored("hs", {"tree": "paths.txt", "vectors": "vectors.bin"}, tree()),
     "model/window.safetensors": scored(
-        arrays={"context_weights": np.ones((2, 2), "<f4")}, model="cbow", window=50, context_weights=True
+        arrays={"context_weights": np.ones((2, 2), "<f4")}, architecture="vlbl", window=50
     ),
     "model/no-end.safetensors": scored(sentence_end=True),
     "result/list.json": b"[]",

@@ -43,27 +43,26 @@ print(json.dumps([seconds, peak]))
 VECTORS = """
 import json, resource, sys, time
 import numpy as np
-system, what, folder, size = *sys.argv[1:4], int(sys.argv[4])
-started = time.monotonic()
+system, what, folder, size, width = *sys.argv[1:4], *map(int, sys.argv[4:6])
+started = time.process_time()
 if system == "gensim":
     from gensim.models import KeyedVectors, Word2Vec
 else:
     from w2vtrain import KeyedVectors, Word2Vec
-imported = time.monotonic() - started
+imported = time.process_time() - started
 saved = folder + ("/gensim.kv" if system == "gensim" else "/w2vtrain.kv")
 
 def timed(function, repeat=1):
     times = []
     for _ in range(repeat):
-        started = time.monotonic()
+        started = time.process_time()
         function()
-        times.append(time.monotonic() - started)
+        times.append(time.process_time() - started)
     return min(times)
 
 if what == "import":
     print(json.dumps(imported))
 elif what == "make":
-    width = 300
     vectors = KeyedVectors(width, count=0)
     rng = np.random.default_rng(1)
     words = ["w%d" % i for i in range(size)]
@@ -73,11 +72,11 @@ elif what == "make":
         vectors.save_word2vec_format(folder + "/vectors.bin", binary=True)
     print(json.dumps(0))
 elif what == "binary":
-    print(json.dumps(timed(lambda: KeyedVectors.load_word2vec_format(folder + "/vectors.bin", binary=True))))
+    print(json.dumps(timed(lambda: KeyedVectors.load_word2vec_format(folder + "/vectors.bin", binary=True), 3)))
 elif what == "load":
-    print(json.dumps(timed(lambda: KeyedVectors.load(saved))))
+    print(json.dumps(timed(lambda: KeyedVectors.load(saved), 3)))
 elif what == "mapped":
-    print(json.dumps(timed(lambda: KeyedVectors.load(saved, mmap="r"))))
+    print(json.dumps(timed(lambda: KeyedVectors.load(saved, mmap="r"), 3)))
 else:
     vectors = KeyedVectors.load(saved)
     vectors.fill_norms()
@@ -125,9 +124,9 @@ def training(corpus: str, epochs: int, workers: int, rounds: int) -> None:
             )
 
 
-def vectors(keys: int) -> None:
-    """Print the table of importing, loading and querying vectors of 300 dimensions."""
-    rows = {
+def vectors(keys: int, dim: int, rounds: int, rows: list[str]) -> None:
+    """Print the table of importing, loading and querying vectors: medians of CPU seconds of alternating processes."""
+    names = {
         "import": "importing the class",
         "binary": "`load_word2vec_format`, binary",
         "load": "`load` of what `save` wrote",
@@ -138,14 +137,15 @@ def vectors(keys: int) -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for system in ("gensim", "w2vtrain"):
-            measured(VECTORS, system, "make", folder, keys)
-        print(f"| {keys:,} x 300 | gensim | w2vtrain | ratio |\n|---|---|---|---|")
-        for what, name in rows.items():
-            found = {}
-            for system in ("gensim", "w2vtrain"):
-                found[system] = min(float(measured(VECTORS, system, what, folder, keys)) for _ in range(2))
-            ratio = found["gensim"] / found["w2vtrain"]
-            print(f"| {name} | {found['gensim']:.3f} s | {found['w2vtrain']:.3f} s | {ratio:.1f} |", flush=True)
+            measured(VECTORS, system, "make", folder, keys, dim)
+        print(f"| {keys:,} x {dim} | gensim | w2vtrain | ratio |\n|---|---|---|---|")
+        for what in rows or names:
+            runs = {"gensim": [], "w2vtrain": []}
+            for _ in range(rounds):
+                for system, found in runs.items():
+                    found.append(float(measured(VECTORS, system, what, folder, keys, dim)))
+            gensim, ours = (statistics.median(found) for found in runs.values())
+            print(f"| {names[what]} | {gensim:.3f} s | {ours:.3f} s | {gensim / ours:.2f} |", flush=True)
 
 
 def main() -> None:
@@ -157,7 +157,11 @@ def main() -> None:
     about.add_argument("--epochs", type=int, default=3)
     about.add_argument("--workers", type=int, default=2)
     about.add_argument("--rounds", type=int, default=1)
-    commands.add_parser("vectors").add_argument("--keys", type=int, default=1_000_000)
+    about = commands.add_parser("vectors")
+    about.add_argument("--keys", type=int, default=1_000_000)
+    about.add_argument("--dim", type=int, default=300)
+    about.add_argument("--rounds", type=int, default=5)
+    about.add_argument("--rows", nargs="*", default=[], help="such as load and query; by default, all")
     options = vars(parser.parse_args())
     run = {"training": training, "vectors": vectors}[options.pop("command")]
     run(**options)

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from word_vectors import put
 import w2vtrain
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import W2VError
-from w2vtrain.formats.safetensors import write_safetensors
+from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.training.warm_start import WarmStart
 
 KeyedVectors = w2vtrain.KeyedVectors
@@ -244,12 +246,31 @@ def test_a_damaged_file_of_keys_is_refused(tmp_path):
             with pytest.raises(ValueError, match="vectors") as caught:
                 KeyedVectors.load(written(**changed), mmap)
             assert isinstance(caught.value, W2VError)
+    with pytest.raises(W2VError, match="a key occurs twice"):
+        w2vtrain.read_vectors(written(keys=text(["a", "a"])))
     with pytest.raises(W2VError, match="mmap must be None"):
         KeyedVectors.load(written(), mmap="w+")
     data = written().read_bytes()
     (tmp_path / "vectors").write_bytes(data[:-1])
     with pytest.raises(ValueError, match="not a valid safetensors file"):
         KeyedVectors.load(tmp_path / "vectors", "r")
+
+
+def test_keys_that_only_a_lenient_parser_of_json_reads_are_kept(tmp_path):
+    """Integers beyond 64 bits, which others round, and unpaired surrogates, which others refuse."""
+    for keys in (["a", 7, 10**30], ["a", "\ud800", "c"]):
+        w2vtrain.KeyedVectors.of(keys, np.ones((3, 2), np.float32)).save(tmp_path / "keyed")
+        assert KeyedVectors.load(tmp_path / "keyed").index_to_key == keys
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not shrink a file that is mapped into memory")
+def test_a_file_that_shrinks_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "keyed"
+    w2vtrain.KeyedVectors.of(["a", "b"], np.ones((2, 50_000), np.float32)).save(path)
+    with open_safetensors(path) as box:
+        os.truncate(path, path.stat().st_size - 100_000)
+        with pytest.raises(W2VError, match="the file ends inside the tensor vectors"):
+            box.array("vectors")
 
 
 def test_commands_read_what_save_wrote(tmp_path, w2vtrain_here):

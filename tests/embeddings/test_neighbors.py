@@ -19,6 +19,23 @@ def test_largest_values_come_first_and_nan_last():
     assert largest(np.array([1, np.nan, 3, 2]), 9).tolist() == [2, 3, 0, 1]
 
 
+@pytest.mark.parametrize("count", [1, 12, 39, 40, 500])
+@pytest.mark.parametrize("kind", ["distinct", "equal", "often NaN", "infinite", "equal beyond the last"])
+def test_the_largest_of_many_values_are_those_of_a_partition_also_among_equal_ones(kind, count, rng):
+    """gensim partitions, and answers with equal cosines have its order."""
+    values = rng.permutation(10_137).astype(np.float32)
+    if kind == "equal":
+        values //= 7
+    elif kind == "often NaN":
+        values[rng.random(len(values)) < 0.5] = np.nan
+    elif kind == "infinite":
+        values[[5, 900, 10_130]] = np.inf, -np.inf, -np.inf
+    elif kind == "equal beyond the last":
+        values[values == np.sort(values)[-count - 1]] = np.sort(values)[-count]
+    partition = np.argpartition(-values, count)[:count]
+    assert largest(values, count).tolist() == partition[np.argsort(-values[partition])].tolist()
+
+
 @pytest.mark.parametrize("cosines", [1, 50, 1 << 22])
 def test_nearest_rows_do_not_depend_on_the_size_of_blocks(cosines, monkeypatch, rng):
     monkeypatch.setattr(neighbors, "COSINES", cosines)

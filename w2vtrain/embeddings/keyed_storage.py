@@ -20,7 +20,7 @@ from w2vtrain.embeddings.key_files import (
     read_key_file,
     write_key_file,
 )
-from w2vtrain.errors import InvalidValue
+from w2vtrain.errors import DataError, InvalidValue
 from w2vtrain.formats.keyed_file import save_keys
 from w2vtrain.system.packing import packed_write
 
@@ -62,7 +62,7 @@ class StoredVectors(ApproximateQueries):
             raise InvalidValue(f"a matrix of shape {list(matrix.shape)} for {len(words):,} keys: pass one row per key")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
         made.vectors, made.index_to_key = matrix, list(words)
-        made.key_to_index = {key: row for row, key in enumerate(made.index_to_key)}
+        made.key_to_index = dict(zip(made.index_to_key, range(len(words)), strict=True))
         if len(made.key_to_index) != len(made):
             twice = next(key for row, key in enumerate(made.index_to_key) if made.key_to_index[key] != row)
             raise InvalidValue(f"the key {twice!r} occurs twice: keys must be distinct")
@@ -147,7 +147,10 @@ class StoredVectors(ApproximateQueries):
         """
         with builtin_errors():
             keys, matrix, attributes = load_keys(fname, mmap)
-        made = cls.of(keys, matrix)
+            try:
+                made = cls.of(keys, matrix)
+            except InvalidValue as error:
+                raise DataError(f"{fname}: {error}") from error
         made.expandos.update(attributes)
         return made
 

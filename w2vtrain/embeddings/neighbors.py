@@ -15,6 +15,8 @@ from w2vtrain.formats.safetensors import row_blocks
 
 # Queries that are answered at a time, and cosines in memory at a time: 16 MiB of float32.
 QUERIES, COSINES = 256, 1 << 22
+GROUP = 256
+"""The number of values whose maximum `_distinct_largest` looks at first."""
 
 
 def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -40,11 +42,29 @@ def row_cosines(matrix: NDArray[Any], norms: NDArray[Any], unit: NDArray[Any]) -
 
 def largest(values: NDArray[Any], count: int) -> NDArray[np.int64]:
     """Return the indices of the `count` largest values, largest first; NaN comes last, ties are in gensim's order."""
+    if (distinct := _distinct_largest(values, count)) is not None:
+        return distinct
     smallest_first = -values
     if count >= len(values):
         return np.argsort(smallest_first)
     found = np.argpartition(smallest_first, count)[:count]
     return found[np.argsort(smallest_first[found])]
+
+
+def _distinct_largest(values: NDArray[Any], count: int) -> NDArray[np.int64] | None:
+    """Return what `largest` returns if the order is certain; None if values are few, equal or often NaN.
+
+    At least `count` values reach the count-th largest of the maxima of groups, and they are few. Partitioning all
+    values takes a fifth of the time of a query of 67,000 x 200 values, this a hundredth.
+    """
+    groups = len(values) // GROUP
+    if not 0 < count <= groups:
+        return None
+    maxima = values[: groups * GROUP].reshape(groups, GROUP).max(axis=1)
+    rows = np.flatnonzero(values >= np.partition(maxima, groups - count)[groups - count])
+    rows = rows[np.argsort(-values[rows])]
+    best = values[rows[: count + 1]]
+    return None if len(rows) < count or (best[1:] == best[:-1]).any() else rows[:count]
 
 
 def nearest_rows(

@@ -5,10 +5,12 @@ Keys and attributes that are objects are stored as JSON. Nothing is ever unpickl
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InvalidType
@@ -51,9 +53,11 @@ def _json(values: list[Any], path: str | Path) -> NDArray[np.uint8]:
 def parts(box: SafetensorsFile, mmap: str | None = None) -> Parts:
     """Return the keys, vectors and attributes of a file of this format. Raise DataError if they are invalid.
 
+    Keys that occur twice are for callers to find: a dictionary of the keys, which most of them need, shows it.
+
     mmap: None, or the mode in which vectors are mapped instead of read ("r", "r+" or "c").
     """
-    keys = _list(box, "keys")
+    keys = _keys(box)
     vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
     attributes = {}
     for name in box.names:
@@ -65,9 +69,18 @@ def parts(box: SafetensorsFile, mmap: str | None = None) -> Parts:
             objects[:] = values
     if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
         raise DataError(f"{box.path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")
-    if not all(type(key) in (str, int) for key in keys) or len(set(keys)) != len(keys):
-        raise DataError(f"{box.path}: the keys are not distinct strings and integers")
     return keys, vectors, attributes
+
+
+def _keys(box: SafetensorsFile) -> list[Any]:
+    with suppress(orjson.JSONDecodeError):  # it refuses what json accepts, such as unpaired surrogates
+        found = orjson.loads(box.array("keys", "U8", 1).data)
+        if isinstance(found, list) and set(map(type, found)) == {str}:
+            return found
+    found = _list(box, "keys")  # also for integers: orjson rounds those that do not fit in 64 bits
+    if not set(map(type, found)) <= {str, int}:
+        raise DataError(f"{box.path}: the keys are not all strings and integers")
+    return found
 
 
 def _list(box: SafetensorsFile, name: str) -> list[Any]:

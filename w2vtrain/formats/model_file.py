@@ -79,6 +79,8 @@ def _keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
     keys, vectors, attributes = parts(box)
     if not all(isinstance(key, str) for key in keys):
         raise DataError(f"{box.path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
+    if len(set(keys)) != len(keys):
+        raise DataError(f"{box.path}: a key occurs twice: keys must be distinct")
     if not len(keys) or not vectors.shape[1]:
         raise DataError(f"{box.path}: the file has no vectors")
     matrix = np.asarray(vectors, np.float32)

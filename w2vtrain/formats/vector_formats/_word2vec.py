@@ -15,7 +15,7 @@ from w2vtrain.formats.vector_formats.contract import Promise
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
 # Bytes that do not occur in text: all below space, except for white space.
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 
 
 def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
@@ -76,25 +76,25 @@ def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     return values if values is not None and len(values) == dim else None
 
 
-def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[bytes], int]:
+def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[memoryview], int]:
     """Split up to `most` complete binary rows of `width` bytes of values off `data`.
 
-    Returns the words, the offset of each word, the values of each word as bytes, and the number of bytes used.
+    Returns the words, the offset of each word, views of the values of each word, and the number of bytes used.
     """
     names: list[bytes] = []
     starts: list[int] = []
-    values: list[bytes] = []
-    at = 0
+    values: list[memoryview] = []
+    at, size, view = 0, len(data), memoryview(data)
     while len(names) < most:
         # word2vec.c ends each row with a newline, other programs do not. No word begins with a newline.
         begin = at
-        while data[begin : begin + 1] == b"\n":
+        while begin < size and data[begin] == NEWLINE:
             begin += 1
         space = data.find(b" ", begin, begin + MAX_WORD + 1)
-        if space < 0 or space + 1 + width > len(data):
+        if space < 0 or space + 1 + width > size:
             break
         names.append(data[begin:space])
         starts.append(begin)
         at = space + 1 + width
-        values.append(data[space + 1 : at])
+        values.append(view[space + 1 : at])
     return names, starts, values, at

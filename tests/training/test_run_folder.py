@@ -119,18 +119,6 @@ def test_run_overwrites_only_files_that_it_wrote(corpus, tmp_path):
     assert "exists: use --force" in run(words).stderr
 
 
-def test_run_of_an_older_version_that_lacks_a_setting_resumes(corpus, tmp_path):
-    folder, words = tmp_path / "v.bin.run", fit(corpus, tmp_path / "v.bin")
-    code, said = run_signaled(words, "3:SIGTERM")
-    assert code == 75, said
-    config = json.loads((folder / "config.json").read_text())
-    del config["settings"]["allow_nul"], config["request"]["on_full"]
-    (folder / "config.json").write_text(json.dumps(config))
-    done = run(words)
-    assert done.returncode == 0, done.stderr
-    assert "resumed" in done.stderr
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_full_disk_for_stderr_or_the_log_does_not_lose_training(corpus, tmp_path):
     """Training continues if stderr is on a full disk; if the log is, it continues with --on-full wait."""

@@ -227,8 +227,13 @@ class KernelCache(FunctionCache):
         return self._folder / f"{self._py_func.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.machine"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function from the cache; if it has none, return None and let it be announced."""
-        found = super().load_overload(sig, target_context)
+        """Return the compiled function from the cache; if it has none, return None and let it be announced.
+
+        Numba's own method first loads all that a compiler needs, which takes half a second, and which machine code does
+        not need. If nothing is in the cache, the compiler loads it.
+        """
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
         if found is None:
             _announce()
         return found

@@ -138,7 +138,7 @@ def by_set(models: list[Scores]) -> None:
 
 
 def by_text(models: list[dict[str, Any]]) -> None:
-    """Print for each text the mean difference of each candidate, and its lowest difference in a set."""
+    """Print for each text the mean difference of each candidate, and its lowest difference in a set or part."""
     texts = defaultdict(list)
     for model in models:
         texts[model["words"]].append(with_mean(model["scores"]))

@@ -6,12 +6,14 @@ import pytest
 from pages import SIDED, changed, without
 
 from w2vtrain import architectures
-from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.contract import Blend, Layout
 from w2vtrain.errors import ConfigError
 
 FIELD = "    sides: np.ndarray\n"
 FORWARD = "forward(self, w_in, window, example, hidden)"
 LAYOUT = Layout(3, 8, 8)
+LIKE = "    @staticmethod\n    def like"
+BLEND = "    @staticmethod\n    def blend():\n        return {}\n\n"
 BROKEN = {
     "no class": (changed(SIDED, ("ARCHITECTURE = SidedSkipGram", "")), "the module has no ARCHITECTURE"),
     "a number": (changed(SIDED, ("= SidedSkipGram\n", "= 7\n")), "expected a class, got 7"),
@@ -31,6 +33,14 @@ BROKEN = {
     "like vlbl": (
         changed(SIDED, ('return "skipgram"', 'return "vlbl"')),
         "returns 'vlbl' from like; choose one of skip",
+    ),
+    "a share above 1": (
+        changed(SIDED, ("import Layout", "import Blend, Layout"), (LIKE, BLEND.format("Blend(1.5, 9)") + LIKE)),
+        "returns Blend(share=1.5, words=9) from blend; it must be a Blend of share 0 to 1",
+    ),
+    "no Blend": (
+        changed(SIDED, (LIKE, BLEND.format("0.3") + LIKE)),
+        "returns 0.3 from blend; it must be a Blend of share 0 to 1",
     ),
     "no forward": (without(SIDED, "forward"), f"has no {FORWARD}"),
     "no backward": (without(SIDED, "backward"), "has no backward(self, w_in, window, example, gradient, step)"),
@@ -99,7 +109,13 @@ def test_methods_that_a_class_leaves_out_get_their_defaults(tmp_path):
     plain = without(without(SIDED, "pairs"), "like")
     (tmp_path / "plain").mkdir()
     cls = architectures.architecture_class(saved(tmp_path / "plain", plain))
-    assert (cls.pairs(), cls.like()) == (False, "cbow-corrected")
+    assert (cls.pairs(), cls.like(), cls.blend()) == (False, "cbow-corrected", Blend(0.2, 8_000_000))
+
+
+def test_blends_are_preferred_for_large_texts():
+    blend = Blend(share=0.2, words=1000)
+    assert [blend.preferred(True, words) for words in (0, 999, 1000)] == ["in", "in", "blend"]
+    assert blend.preferred(False, 10**12) == "in"
 
 
 @pytest.mark.parametrize("command", ["check", "fit"])

@@ -7,6 +7,7 @@ import pytest
 
 from w2vtrain import load_model, read_vectors, save_model, write_vectors
 from w2vtrain.embeddings.model import Model
+from w2vtrain.formats.transforms import exported
 
 WORDS = ["the", "of", "zyx", "été", "a", "b"]
 
@@ -69,6 +70,14 @@ def test_a_model_is_converted_to_the_vectors_that_fit_writes(folder, convert):
         _, matrix, said = convert("model", *more)
         np.testing.assert_array_equal(matrix, expected)
         assert said.endswith("dimensions, blends of input and output vectors\n")
+
+
+@pytest.mark.parametrize(("record", "share"), [({"blend_share": 0.1}, 0.1), ({}, 0.4), ({"blend_share": "0.1"}, 0.4)])
+def test_blends_have_the_share_that_the_record_names(folder, convert, record, share):
+    path, inputs, outputs = folder
+    save_model(path / "m", Model(WORDS, np.arange(6, 0, -1), inputs, outputs, record=record))
+    _, matrix, _ = convert("m", "--export", "blend")
+    np.testing.assert_array_equal(matrix, exported(inputs, outputs, "blend", share, "")[:])
 
 
 def test_all_changes_are_made_in_order(folder, convert):

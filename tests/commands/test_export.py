@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 from reference import first_lines
 
+from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import Blend
 from w2vtrain.cli import cli
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import Stopped
@@ -91,27 +93,38 @@ def test_export_writes_output_vectors_or_sums(stopped):
     folder = stopped()
     arrays = checkpoint.load(folder / "v.bin.run").arrays
     inputs, outputs = (arrays[name][:, :9] for name in ("input", "output"))
-    blended = exported(inputs, outputs, "blend", "")[:]
+    blended = exported(inputs, outputs, "blend", architecture_class("skipgram").blend().share, "")[:]
     for which, expected in (("in", inputs), ("out", outputs), ("in+out", inputs + outputs), ("blend", blended)):
         w2vtrain(0, folder, "export", "v.bin.run", "-o", f"{which}.txt", "--export", which)
         assert np.array_equal(read_vectors(str(folder / f"{which}.txt")).matrix, expected)
 
 
-@pytest.mark.parametrize(("objective", "which"), [("neg", "blend"), ("nce", "blend"), ("sampled-softmax", "in")])
-def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, objective, which):
-    monkeypatch.setattr("w2vtrain.formats.transforms.LARGE", 1000)
-    folder = stopped("--objective", objective, "--max-vocab", "50", "--save-model", "m.safetensors")
+@pytest.mark.parametrize(
+    ("objective", "architecture", "which"),
+    [
+        ("neg", "skipgram", "blend"),
+        ("neg", "cbow", "blend"),
+        ("nce", "skipgram", "blend"),
+        ("nce", "cbow", "in"),
+        ("sampled-softmax", "skipgram", "in"),
+    ],
+)
+def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, objective, architecture, which):
+    share = 0.3
+    monkeypatch.setattr(architecture_class(architecture), "blend", staticmethod(lambda: Blend(share, words=1000)))
+    asked = ["--objective", objective, "--architecture", architecture]
+    folder = stopped(*asked, "--max-vocab", "50", "--save-model", "m.safetensors")
     arrays = checkpoint.load(folder / "v.bin.run").arrays
     outputs = arrays.get("output", arrays.get("learned.output"))
     done = CliRunner().invoke(cli, ["export", "v.bin.run", "-o", "so-far.bin"])
     assert done.exit_code == 0, done.output
-    expected = exported(arrays["input"][:, :9], outputs[:, :9], which, "")[:]
+    expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
     assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
     monkeypatch.setattr("w2vtrain.commands.fit.train", pipeline_fit)
     done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
     assert done.exit_code == 0, done.output
     model = load_model("m.safetensors")
-    assert model.record["vectors"] == which
+    assert (model.record["vectors"], model.record["blend_share"]) == (which, share)
     found = read_vectors("v.bin").matrix
     assert np.array_equal(found, model.vectors(which))
     assert np.array_equal(found, model.vectors())

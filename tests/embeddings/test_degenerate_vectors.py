@@ -112,7 +112,7 @@ def test_no_transformation_warns(name):
             transform(matrix.copy(), "file", center, top, normalize)
     for kind in ("in+out", "blend"):
         with suppress(W2VError):
-            exported(matrix.copy(), matrix.copy(), kind, "file")[:]
+            exported(matrix.copy(), matrix.copy(), kind, 0.4, "file")[:]
 
 
 @pytest.mark.parametrize("name", list(MATRICES))

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
-from w2vtrain.formats.transforms import LARGE, SHARE, check_components, exported, preferred, transform
+from w2vtrain.formats.transforms import check_components, exported, transform
 from w2vtrain.formats.vectors import write_vectors
 
 VALUES = st.floats(-100, 100, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
@@ -141,21 +141,21 @@ def test_all_steps_need_little_memory_besides_the_matrix(rng, monkeypatch):
 def test_input_output_or_their_sum_is_exported(rng):
     padded = rng.normal(size=(4, 8)).astype(np.float32)
     a, b = padded[:, :3], padded[:, 4:7]
-    assert exported(a, b, "in", "v.txt") is a
-    assert exported(a, b, "out", "v.txt") is b
-    found = exported(a, b, "in+out", "v.txt")
+    assert exported(a, b, "in", 0.4, "v.txt") is a
+    assert exported(a, b, "out", 0.4, "v.txt") is b
+    found = exported(a, b, "in+out", 0.4, "v.txt")
     np.testing.assert_array_equal(found[:], a + b)
     np.testing.assert_array_equal(found[1:3], (a + b)[1:3])
     assert (len(found), found.shape, found.size) == (4, (4, 3), 12)
 
 
-@given(MATRICES, st.data())
-def test_a_blend_adds_a_share_of_the_output_vectors(a, data):
+@given(MATRICES, st.floats(0, 1), st.data())
+def test_a_blend_adds_a_share_of_the_output_vectors(a, share, data):
     b = data.draw(arrays(np.float32, a.shape, elements=VALUES))
     x, y = centered(a), centered(b)
     length = np.sqrt((y**2).sum())
-    weight = SHARE * np.sqrt((x**2).sum()) / length if length > 1e-3 else 0
-    found = exported(a, b, "blend", "v.txt")[:]
+    weight = share * np.sqrt((x**2).sum()) / length if length > 1e-3 else 0
+    found = exported(a, b, "blend", share, "v.txt")[:]
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, x + weight * y, atol=2e-3)
 
@@ -163,31 +163,26 @@ def test_a_blend_adds_a_share_of_the_output_vectors(a, data):
 def test_output_vectors_that_are_all_equal_add_nothing(rng):
     a = rng.normal(size=(9, 3)).astype(np.float32)
     for b in (np.zeros_like(a), np.ones_like(a)):
-        np.testing.assert_allclose(exported(a, b, "blend", "v.txt")[:], centered(a), atol=1e-6)
+        np.testing.assert_allclose(exported(a, b, "blend", 0.4, "v.txt")[:], centered(a), atol=1e-6)
 
 
 @pytest.mark.parametrize("which", ["out", "in+out", "blend"])
 def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
     words, nodes = np.ones((4, 2), np.float32), np.ones((3, 2), np.float32)
     with pytest.raises(DataError, match=r"m\.safetensors: the model has 4 words and 3 output vectors"):
-        exported(words, nodes, which, "m.safetensors")
-    assert exported(words, nodes, "in", "m.safetensors") is words
-
-
-def test_blends_are_preferred_for_large_texts():
-    assert [preferred(True, words) for words in (0, LARGE - 1, LARGE)] == ["in", "in", "blend"]
-    assert preferred(False, 10**12) == "in"
+        exported(words, nodes, which, 0.4, "m.safetensors")
+    assert exported(words, nodes, "in", 0.4, "m.safetensors") is words
 
 
 def test_an_unknown_choice_is_refused():
     with pytest.raises(UsageError, match=r"m: 'input' is not one of in, out, in\+out, blend"):
-        exported(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32), "input", "m")
+        exported(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32), "input", 0.4, "m")
 
 
 def test_a_sum_too_large_for_float32_is_not_written(tmp_path):
     largest = np.full((2, 2), np.finfo(np.float32).max)
     for which in ("in+out", "blend"):
-        rows = exported(largest, np.eye(2, dtype=np.float32) * largest, which, "v.txt")
+        rows = exported(largest, np.eye(2, dtype=np.float32) * largest, which, 0.4, "v.txt")
         if which == "in+out":
             with pytest.raises(DataError, match="not finite"):
                 write_vectors(tmp_path / "v.txt", ["a", "b"], rows)
@@ -199,7 +194,7 @@ def test_a_blend_takes_no_memory(rng, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 1 << 12)
     a, b = (rng.normal(size=(40_000, 20)).astype(np.float32) for _ in range(2))
     tracemalloc.start()
-    rows = exported(a, b, "blend", "v.txt")
+    rows = exported(a, b, "blend", 0.4, "v.txt")
     for part in row_blocks(rows):
         assert rows[part].shape[1] == 20
     peak = tracemalloc.get_traced_memory()[1]

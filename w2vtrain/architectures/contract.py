@@ -33,6 +33,24 @@ class Layout(NamedTuple):
     words: Sequence[str] = ()
 
 
+class Blend(NamedTuple):
+    """How word vectors are made from input and output vectors, if the objective's `blends` returns True.
+
+    share: the length of the centered output vectors as a fraction of that of the centered input vectors, from 0 to 1,
+    see formats.transforms; words: the number of words of text from which blends are better than input vectors.
+    """
+
+    share: float
+    words: int
+
+    def preferred(self, blends: bool, words: int) -> str:
+        """Return which vectors to write by default, "blend" or "in".
+
+        blends: what the objective's `blends` returns; words: the number of words of text in the vocabulary.
+        """
+        return "blend" if blends and words >= self.words else "in"
+
+
 class Architecture(Protocol):
     """The interface of an architecture: a NamedTuple of arrays and numbers, whose type decides what Numba compiles."""
 
@@ -63,6 +81,11 @@ class Architecture(Protocol):
     def like() -> str:
         """Return the shipped architecture whose defaults are used if an objective has no defaults for this one."""
         return "cbow-corrected"
+
+    @staticmethod
+    def blend() -> Blend:
+        """Return how input and output vectors are blended. Default: as measured for CBOW in docs/performance.md."""
+        return Blend(share=0.2, words=8_000_000)
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
@@ -144,6 +167,11 @@ def verify(module: Any, what: str) -> None:
     if cls.like() not in ARCHITECTURES:
         raise ConfigError(
             f"{described(cls, what)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"
+        )
+    blend = cls.blend()
+    if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:
+        raise ConfigError(
+            f"{described(cls, what)} returns {shown(blend)} from blend; it must be a Blend of share 0 to 1"
         )
 
 

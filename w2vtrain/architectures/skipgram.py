@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.contract import Blend, Layout
 from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.rows import add_to_rows, sum_rows
 
@@ -35,6 +35,11 @@ class SkipGram(NamedTuple):
     def like() -> str:
         """Return its own name."""
         return "skipgram"
+
+    @staticmethod
+    def blend() -> Blend:
+        """Return a smaller share than CBOW's: larger ones lower the scores of inflections and verbs."""
+        return Blend(share=0.1, words=2_000_000)
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "SkipGram":

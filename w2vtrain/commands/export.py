@@ -12,12 +12,13 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.preflight import check_export
 from w2vtrain.commands.request import Export
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, DataError, InputMissing
-from w2vtrain.formats.transforms import Combined, exported, preferred
+from w2vtrain.formats.transforms import Combined, exported
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.objectives import objective_class
 from w2vtrain.permission import Named, placed, require
@@ -59,11 +60,12 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
     if vocabulary_checksum(vocabulary) != identity:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
     rows: NDArray[np.float32] | Combined = _vectors(found, bool(best), settings, vocabulary.words)
+    blend = architecture_class(settings.architecture).blend()
     if which == "auto":
-        blends = not own and objective_class(settings.objective).blends()
-        which = cast("Export", preferred(blends, int(vocabulary.counts.sum())))
+        blends = not own and objective_class(settings.objective).blends(settings.architecture)
+        which = cast("Export", blend.preferred(blends, int(vocabulary.counts.sum())))
     if which != "in":
-        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), which, folder)
+        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), which, blend.share, folder)
     write_vectors(output, vocabulary.words, rows, format_, force)
     for why in found.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)

@@ -72,8 +72,9 @@ export_option: Any = click.option(
     default="auto",
     show_default=True,
     help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
-    " share of the centered output vectors. `auto` is `blend` for neg and nce on 8 million words or more, otherwise"
-    " `in`; for a model or a run folder, it is what `fit` chose.",
+    " share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
+    " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for a"
+    " model or a run folder, it is what `fit` chose.",
 )
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 pairs_option: Any = click.option(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model_file import FIXED, settings_and_record, which_vectors
+from w2vtrain.formats.model_file import FIXED, recorded_share, settings_and_record, which_vectors
 from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
@@ -101,7 +101,8 @@ class Model:
         return KeyedVectors.of(self.words, self._exported("auto"), self.counts)
 
     def _exported(self, export: str) -> NDArray[np.float32]:
-        return exported(self.input, self.output, which_vectors(self.record, export), "model")[:]
+        which = which_vectors(self.record, export)
+        return exported(self.input, self.output, which, recorded_share(self.record), "model")[:]
 
     def most_similar(
         self,
@@ -221,7 +222,8 @@ class Model:
         ----------
         export : str, default "auto"
             "in", "out", "in+out" or "blend", as for ``fit --export``; "auto" is the choice that the record names. By
-            default, that is "blend" for neg and nce on texts of 8 million words or more, otherwise "in".
+            default, that is "blend" for skip-gram with neg or nce on texts of 2 million words or more, and for other
+            architectures with neg on 8 million or more, otherwise "in".
 
         Returns
         -------

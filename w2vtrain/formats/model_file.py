@@ -24,6 +24,9 @@ from w2vtrain.system.json_text import json_object
 FIXED = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
 
+UNRECORDED = 0.4
+"""The share in the blends of models whose record does not name one, which are older than shares by architecture."""
+
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a model's settings and record, after checking the format number, on which their meaning depends."""
@@ -37,6 +40,12 @@ def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
     if export != "auto":
         return export
     return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
+
+
+def recorded_share(record: dict[str, Any]) -> float:
+    """Return the share of the output vectors in a model's blends; UNRECORDED if its record does not say."""
+    found = record.get("blend_share")
+    return float(found) if isinstance(found, int | float) and 0 <= found <= 1 else UNRECORDED
 
 
 def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
@@ -55,7 +64,8 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     with open_safetensors(path) as box:
         if box.metadata.get("kind") == KIND:
             return _keyed(box, limit)
-        which = which_vectors(settings_and_record(box)[1])
+        record = settings_and_record(box)[1]
+        which = which_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
@@ -67,7 +77,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     for name, matrix in zip(("input", "output"), matrices, strict=False):
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite: the file is damaged; train the model again")
-    vectors = exported(matrices[0], matrices[-1], which, path)[:limit]
+    vectors = exported(matrices[0], matrices[-1], which, recorded_share(record), path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])

@@ -17,14 +17,6 @@ from w2vtrain.formats.safetensors import row_blocks
 EXPORTS = ("in", "out", "in+out", "blend")
 """The choices of `exported`."""
 
-SHARE = 0.4
-"""Length of the output vectors in a blend, as a fraction of the length of the input vectors. From 0.3 to 0.6, scores on
-enwiki8 move by less than a point: docs/performance.md has them."""
-
-LARGE = 8_000_000
-"""Number of words of text from which blends score higher. With fewer, output vectors are less accurate, and analogies
-or SimLex-999 lose more than half a point: docs/performance.md has the scores."""
-
 LARGEST_DIM = 4096
 """Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
 
@@ -59,7 +51,7 @@ class Combined:
 
 
 def exported(
-    input: NDArray[np.float32], output: NDArray[np.float32], which: str, where: str | Path
+    input: NDArray[np.float32], output: NDArray[np.float32], which: str, share: float, where: str | Path
 ) -> NDArray[np.float32] | Combined:
     """Return the requested vectors of a model, one row per word, without a copy.
 
@@ -70,6 +62,8 @@ def exported(
     which : str
         "in" for the input vectors; "out" for the output vectors; "in+out" for their sums, which Pennington et al.
         (2014) publish, because both matrices represent the same words; "blend" for `blend`.
+    share : float
+        What `blend` takes; nothing else needs it.
     where : str or Path
         The file that error messages name.
 
@@ -92,25 +86,18 @@ def exported(
         )
     if which == "out":
         return output
-    return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output)
+    return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output, share)
 
 
-def preferred(blends: bool, words: int) -> str:
-    """Return which vectors to write by default: "blend" or "in".
+def blend(input: NDArray[np.float32], output: NDArray[np.float32], share: float) -> Combined:
+    """Return centered input vectors plus centered output vectors, which are first scaled to `share` of their length.
 
-    blends: what the objective's `blends` returns; words: the number of words of text in the vocabulary.
-    """
-    return "blend" if blends and words >= LARGE else "in"
-
-
-def blend(input: NDArray[np.float32], output: NDArray[np.float32]) -> Combined:
-    """Return centered input vectors plus centered output vectors, which are first scaled to SHARE of their length.
-
-    The lengths are root mean squares over all words. The mean of the output vectors is long, because most scores of
-    noise words are negative; it says nothing about single words.
+    The lengths are root mean squares over all words; each architecture has its share (architectures.contract).
+    The mean of the output vectors is long, because most scores of noise words are negative; it
+    says nothing about single words.
     """
     means, lengths = zip(*(_moments(matrix) for matrix in (input, output)), strict=True)
-    weight = SHARE * lengths[0] / lengths[1] if lengths[1] > 0 else 0.0
+    weight = share * lengths[0] / lengths[1] if lengths[1] > 0 else 0.0
     return Combined(input, output, weight, means[0] + weight * means[1])
 
 

@@ -89,10 +89,10 @@ class Objective(Protocol):
     """Class method (options): read the files that options name; raise InputMissing or DataError if that fails."""
 
     @staticmethod
-    def blends() -> bool:
+    def blends(architecture: str) -> bool:
         """Return True if blends of input and output vectors are better word vectors, trained on a large text.
 
-        See formats.transforms, `blend` and `LARGE`. There must be one output row per word.
+        architecture: its name. See architectures.contract, `Blend`. There must be one output row per word.
         """
         return False
 
@@ -308,7 +308,7 @@ def verify(module: Any, what: str) -> None:
     if engine not in tuple(CONTRACTS):
         raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, what)
-    if cls.blends() and not has_word_rows(cls):
+    if any(map(cls.blends, ARCHITECTURES)) and not has_word_rows(cls):
         raise ConfigError(f"{described(cls, what)} returns True from blends, but does not have one output row per word")
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):

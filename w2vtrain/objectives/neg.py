@@ -50,7 +50,7 @@ class Negative(NamedTuple):
     negative: int
 
     @staticmethod
-    def blends() -> bool:
+    def blends(architecture: str) -> bool:
         """Return True: with large texts, blends score higher on analogies and word similarity."""
         return True
 

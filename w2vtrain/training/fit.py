@@ -17,7 +17,6 @@ from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
-from w2vtrain.formats.transforms import preferred
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
@@ -355,7 +354,8 @@ class _Learner:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         parameters, best_epoch = output_parameters(self.objective, weights), self.early_stopping.best_epoch()
-        vectors = preferred(self.objective.blends(), int(vocabulary.counts.sum()))
+        blend = self.architecture.blend()
+        vectors = blend.preferred(self.objective.blends(self.settings.architecture), int(vocabulary.counts.sum()))
         return Model(
             words=vocabulary.words,
             counts=vocabulary.counts,
@@ -363,7 +363,7 @@ class _Learner:
             output=weights.output,
             arrays=weights.arrays,
             settings=asdict(self.settings),
-            record=self.record.finished(self.ids, self.state, parameters, vectors, best_epoch),
+            record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )
 
 

@@ -32,12 +32,12 @@ class Record:
         self.epochs = list(bounded([*self.epochs, about]))
 
     def finished(
-        self, ids: EncodedCorpus, state: State, parameters: int, vectors: str, best_epoch: int | None
+        self, ids: EncodedCorpus, state: State, parameters: int, vectors: str, share: float, best_epoch: int | None
     ) -> dict[str, Any]:
         """Return the record of a run that ended in `state`, as JSON types.
 
-        parameters: the number of output parameters; vectors: "blend" or "in", see `Model.vectors`; best_epoch: counted
-        from 1, None without held-out text.
+        parameters: the number of output parameters; vectors: "blend" or "in", see `Model.vectors`; share: of the
+        output vectors in a blend; best_epoch: counted from 1, None without held-out text.
         """
         record = {
             "corpus": asdict(ids.stats),
@@ -48,6 +48,7 @@ class Record:
             "words_per_cpu_second": state.timed / state.cpu if state.cpu else None,
             "output_parameters": parameters,
             "vectors": vectors,
+            "blend_share": share,
             "peak_memory_bytes": peak_memory(),
             "versions": versions(),
         }

@@ -25,7 +25,7 @@ FIXED = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
 
 UNRECORDED = 0.4
-"""The share in the blends of models whose record does not name one, which are older than shares by architecture."""
+"""The share of output vectors in the blends of a model whose record does not name one."""
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -162,8 +162,8 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
         yield run_ranks(2, cycle)[0]
 
 
-BYTES, COPYING = 3.35e6, 17e-3
-"""Bytes of an exchange (100 dimensions, 68,000 words), and seconds that one core takes to copy, quantize and add it."""
+BYTES, COPYING = 3.33e6, 17e-3
+"""What `exchange` prints for enwiki8: bytes of an exchange, and seconds that one core takes for it at most."""
 HOSTS = (1, 2, 4, 8, 16, 32, 64)
 
 

@@ -28,10 +28,13 @@ ROWS, WIDTH, ROUND = 80, 6, 1000
 def test_only_scores_that_are_log_probabilities_without_biases_have_a_limit_of_their_own(name, bias, expected):
     text = np.array([0, 1, 2, 0, -1, 3, 0, 1, -1], np.int32)
     problem = problem_of([40, 20, 20, 10, 5, 5], tokens=text, bias=bias)
-    engine = SimpleNamespace(problem=problem, objective=build(name, problem, option_defaults(name)))
+    pairs = SimpleNamespace(pairs=lambda: True)
+    engine = SimpleNamespace(problem=problem, objective=build(name, problem, option_defaults(name)), architecture=pairs)
     known = {"input": np.ones(6), "output": np.ones(6)}
     assert shares_direction(engine, known) is expected
     assert not shares_direction(engine, {"output": np.ones(6)})
+    engine.architecture = SimpleNamespace(pairs=lambda: False)
+    assert not shares_direction(engine, known)
 
 
 def test_mean_row_is_a_unit_vector_and_its_square():
@@ -57,7 +60,7 @@ def test_only_the_part_along_the_direction_is_scaled(rng):
 class Engine:
     """Two matrices whose rows share the directions `input` and `output`, with nce and the given biases."""
 
-    architecture = SimpleNamespace(learned=dict)
+    architecture = SimpleNamespace(learned=dict, pairs=lambda: True)
 
     def __init__(self, bias=False):
         self.schedule, self.problem = SimpleNamespace(threads=1), SimpleNamespace(width=WIDTH, bias=bias)

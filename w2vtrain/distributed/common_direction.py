@@ -18,8 +18,11 @@ from w2vtrain.kernels.jit import kernel
 
 
 def shares_direction(engine: Any, updates: dict[str, np.ndarray]) -> bool:
-    """Return whether the scores are log-probabilities without biases, and both matrices have known updates per row."""
-    if not {"input", "output"} <= updates.keys() or engine.problem.bias:
+    """Return whether single input rows are scored, the scores are log-probabilities, and there are no biases.
+
+    A step of one of several context words moves the scores less. False also if updates per row are not known.
+    """
+    if not {"input", "output"} <= updates.keys() or engine.problem.bias or not engine.architecture.pairs():
         return False
     return engine.objective.initial_bias(engine.problem) is not None
 

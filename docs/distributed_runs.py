@@ -1,13 +1,14 @@
-"""Measure what docs/distributed.md shows: accuracy by the number of ranks, and speed on one host and on two.
+"""Measure what docs/distributed.md shows: accuracy by the number of ranks, speed on one host and on two, and exchanges.
 
     python docs/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
     python docs/distributed_runs.py speed enwiki8.txt
+    python docs/distributed_runs.py exchange enwiki8.txt
     python docs/distributed_runs.py model docs/distributed.png
 
-The first two print one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
+All but the last print one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
 only on what they learn between two synchronizations, not on how they communicate, so a machine with few cores can
 measure many ranks. Speed needs a machine on which nothing else runs; for two hosts, which are network namespaces, it
-needs root.
+needs root. The bytes of an exchange follow from the vocabulary, and its CPU time is that of one rank, without MPI.
 """
 
 import argparse
@@ -16,7 +17,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,15 +32,20 @@ from w2vtrain.distributed.job import Listener
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.simulated import Simulated, run_ranks
+from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.distributed.trainer import Trainer
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.fit import Execution, effective, fit
-from w2vtrain.training.inputs import Inputs, corpus_of
+from w2vtrain.training.inputs import Inputs, corpus_of, text_of
+from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
+from w2vtrain.training.trainer import make_engine
 
 ROOT = Path(__file__).parent.parent
 EVALUATION = ROOT / "data/eval"
@@ -122,8 +130,40 @@ def timed(launcher: list[str], corpus: str, options: list[str]) -> dict[str, Any
     return {"words_per_second": round(record["words_per_second"]), **{name: about.get(name) for name in names}}
 
 
-BYTES, COPYING = 3.35e6, 17e-3
-"""Bytes of an exchange (100 dimensions, 68,000 words), and seconds that one core takes to copy, quantize and add it."""
+def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[dict[str, Any]]:
+    """Exchange the rows of one cycle between two ranks that learn nothing, and yield what an exchange takes on average.
+
+    bytes: of a rank's changes; cpu_seconds: of a rank, to copy, quantize and add its changes.
+    """
+    own, _ = effective(resolve({"threads": "1", **settings}, {}, None)[0])
+    ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
+    text, windows = text_of(ids, own), windows_of(own, ids.vocabulary)
+    schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
+    problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1)
+    pace.begin(len(text.words) * own.epochs)
+    words = round(pace.least * text.words.mean())
+
+    def cycle(team: Simulated) -> dict[str, Any]:
+        objective = build(own.objective, problem, own.options)
+        architecture = architecture_of(own, ids.vocabulary.words)
+        engine = make_engine(architecture, objective, problem, text, windows, schedule)
+        synchronizer = Synchronizer(team, engine, expected_updates(engine, text, schedule), words)
+        rounds, seconds, ended = 0, 0.0, False
+        while not ended:
+            for array in engine.state().values():
+                array += np.random.default_rng(team.rank).normal(0, 0.01, array.shape).astype(array.dtype)
+            began = time.thread_time()
+            ended = synchronizer.synchronize(words)
+            rounds, seconds = rounds + 1, seconds + time.thread_time() - began
+        facts = {"bytes": round(synchronizer.bytes / rounds), "cpu_seconds": round(seconds / rounds, 4)}
+        return {"words": words, "exchanges": rounds, **facts}
+
+    for _ in range(repeat):
+        yield run_ranks(2, cycle)[0]
+
+
+BYTES, COPYING = 3.33e6, 17e-3
+"""What `exchange` prints for enwiki8: bytes of an exchange, and seconds that one core takes for it at most."""
 HOSTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -162,7 +202,7 @@ def model(path: Path) -> None:
 def main() -> None:
     """Run one of the measurements, or draw the model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["accuracy", "speed", "model"])
+    parser.add_argument("what", choices=["accuracy", "speed", "exchange", "model"])
     parser.add_argument("corpus", help="the text; for the model, the picture to write")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
@@ -177,6 +217,8 @@ def main() -> None:
     settings = dict(pair.split("=", 1) for pair in given.set)
     if given.what == "accuracy":
         found = accuracy(given.corpus, given.ranks, given.seeds, given.rule, given.words, settings)
+    elif given.what == "exchange":
+        found = exchanges(given.corpus, settings, given.repeat)
     else:
         options = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
         found = speed(given.corpus, options, given.repeat)

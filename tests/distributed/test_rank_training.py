@@ -132,6 +132,16 @@ def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text):
     assert model.words == alone.words
 
 
+def test_log_probabilities_without_biases_are_learned_by_four_ranks_as_by_one(ranks):
+    """Without limits of their own for changes that all rows share, the loss ends 0.5 higher."""
+    loss = {}
+    for count in (1, 4):
+        run = ranks(str(count), objective="nce", max_vocab=2000, vector_size=32)
+        run(count)
+        loss[count] = run.epochs[-1][1].loss
+    assert loss[4] < loss[1] + 0.1
+
+
 def test_all_replicas_are_equal_at_the_end_and_all_ranks_take_part(ranks):
     run, seen = ranks(), set()
     run.act = lambda rank, *_: seen.add(rank)

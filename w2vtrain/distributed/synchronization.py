@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
+from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
@@ -90,8 +91,11 @@ class Part:
 
     limit: the number of updates that are summed in full; words: what all ranks together learn in a round of the
     shortest automatic interval; base: rows that are exchanged after every round; since: (R,) float64, the words that
-    all ranks had learned at each row's last exchange.
+    all ranks had learned at each row's last exchange; other: the matrix whose mean row has limits of its own in this
+    one, or None: see common_direction.py.
     """
+
+    other: "Part | None" = None
 
     def __init__(self, rows: Rows, limit: float, words: float) -> None:
         self.rows, self.limit = rows, limit
@@ -101,6 +105,10 @@ class Part:
     def due(self, number: int) -> int:
         """Return how many rows are due after a round of a cycle, counted from 1."""
         return min(self.base * (number & -number), len(self.since))
+
+    def frequent(self) -> np.ndarray:
+        """Return the common values (base, columns) of the rows that are exchanged after every round."""
+        return np.asarray(self.rows.common[self.rows.order[: self.base]])
 
 
 class Synchronizer:
@@ -117,7 +125,7 @@ class Synchronizer:
         self.team, self.pool, self.bytes = team, pool, 0
         self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(team, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
-        self.parts: list[Part] = []
+        named: dict[str, Part] = {}
         padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
         for name, array in engine.state().items():
             team.broadcast(array)
@@ -126,7 +134,10 @@ class Synchronizer:
                 columns = engine.problem.width if name in padded else matrix.shape[1]
                 rates = updates.get(name, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
-                self.parts.append(Part(rows_of(matrix, rates, columns), limit, words))
+                named[name] = Part(rows_of(matrix, rates, columns), limit, words)
+        self.parts = [*named.values()]
+        if shares_direction(engine, updates):
+            named["input"].other, named["output"].other = named["output"], named["input"]
         longest = max((part.rows.common.shape[1] for part in self.parts), default=0)
         self._values = np.empty(max(PIECE, longest), np.float32)  # of a message; new memory each time would be slow
 
@@ -147,7 +158,12 @@ class Synchronizer:
     def _combine(self, part: Part, count: int) -> None:
         """Combine the first `count` rows of an array, one message after another."""
         rows, columns = part.rows, part.rows.common.shape[1]
-        share = shares(rows.updates[:count], self._words - part.since[:count], self.team.size, part.limit)
+        updates, words = rows.updates[:count], self._words - part.since[:count]
+        share = shares(updates, words, self.team.size, part.limit)
+        direction, scale = None, share
+        if part.other:
+            direction, square = mean_row(part.other.frequent())
+            scale = shares(updates, words, self.team.size, part.limit / max(1.0, square)) / share
         part.since[:count] = self._words
         step = max(1, PIECE // columns)
         for first in range(0, count, step):
@@ -155,6 +171,8 @@ class Synchronizer:
             total = self._values[: (some.stop - first) * columns].reshape(-1, columns)
             self._spread(partial(take_changes, rows.array, rows.common), rows.order[some], total)
             self.bytes += self._sum(total)
+            if direction is not None:
+                self._spread(partial(scale_along, direction), total, scale[some], np.empty(len(total), np.float32))
             self._spread(partial(apply_changes, rows.array, rows.common), rows.order[some], total, share[some])
 
     def _sum(self, values: np.ndarray) -> int:

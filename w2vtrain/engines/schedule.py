@@ -86,8 +86,7 @@ class State:
     epoch: the number of completed epochs. chunks: the number of chunks completed in the current epoch, in its order;
     loss, examples and seconds are the totals of these chunks. epochs: records of the completed epochs, at most
     MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs. cpu:
-    the CPU seconds that all threads spent on learning so far, without waiting and scoring, for `timed` words; a
-    checkpoint of an earlier version has neither.
+    the CPU seconds that all threads spent on learning so far, without waiting and scoring, for `timed` words.
     """
 
     epoch: int = 0

@@ -92,9 +92,8 @@ class CharSoftmax(CharScorer):
     the matrix product rather than before, so that each step needs only one product. Feeding h into every step was tried
     and did not help.
 
-    cell: gru or lstm; a number, as in older models, means that many gated units. units: the number of units. char_dim:
-    dimensions of a letter. net_rate: AdaGrad's learning rate for the network, as a multiple of the learning rate (its
-    sums of squared gradients are in `state`).
+    cell: gru or lstm. units: the number of units. char_dim: dimensions of a letter. net_rate: AdaGrad's learning rate
+    for the network, as a multiple of the learning rate (its sums of squared gradients are in `state`).
 
     P is normalized over all strings, so strings outside the vocabulary have some of the probability. `log_prob` does
     not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one
@@ -118,8 +117,7 @@ class CharSoftmax(CharScorer):
     ) -> "CharSoftmax":
         """Start the weights of h near 0, so that the network first learns to spell words in general."""
         cls.check({"cell": cell, "units": units, "char_dim": char_dim, "net_rate": net_rate})
-        kind, units = _cell(cell, units)
-        unit, spelling = UNITS[kind], spell(problem.words)
+        unit, spelling = UNITS[cell], spell(problem.words)
         rng = np.random.default_rng([problem.seed, 1])
         inverse_root = units**-0.5
         deviations = {
@@ -139,8 +137,11 @@ class CharSoftmax(CharScorer):
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
         """Raise ConfigError for an option that is out of range."""
-        _, units = _cell(options["cell"], options["units"])
-        check_ranges("char-softmax", units=(units, 1, 4096), char_dim=(options["char_dim"], 1, 4096))
+        if (cell := options["cell"]) not in UNITS:
+            raise ConfigError(
+                f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(cell)}"
+            )
+        check_ranges("char-softmax", units=(options["units"], 1, 4096), char_dim=(options["char_dim"], 1, 4096))
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -162,12 +163,12 @@ class CharSoftmax(CharScorer):
     ) -> CharScorer:
         """Return a scorer for a trained model. Raise DataError if its arrays do not fit its options and words."""
         theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
-        spelling, (kind, units) = spell(problem.words), _cell(options["cell"], options["units"])
-        expected = shapes(UNITS[kind], units, problem.width, options["char_dim"], spelling.size - END)
+        spelling, unit = spell(problem.words), UNITS[options["cell"]]
+        expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
         found = {name: array.shape for name, array in theta.items()}
         if found != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
             raise DataError("the model's network does not fit its options: the file is damaged; train the model again")
-        return CharScorer(Speller(UNITS[kind], theta, spelling))
+        return CharScorer(Speller(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
@@ -183,19 +184,6 @@ class CharSoftmax(CharScorer):
     ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
         """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name."""
         return self.network.gradients(H, targets, work)
-
-
-def _cell(cell: str | int, units: int) -> tuple[str, int]:
-    """Return the kind of the recurrent units and their number. In older models, `cell` is a number of gated units.
-
-    Raise ConfigError if there is no such unit.
-    """
-    text = str(cell)
-    if text.isdecimal() and len(text) < 10:
-        return "gru", int(text)
-    if text not in UNITS:
-        raise ConfigError(f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(text)}")
-    return text, units
 
 
 OBJECTIVE = CharSoftmax

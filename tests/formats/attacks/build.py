@@ -263,9 +263,9 @@ OTHERS = {
     "model/cnn-filters.safetensors": scored("cnn-softmax", {"filters": 10**9}),
     "model/cnn-widths.safetensors": scored("cnn-softmax", {"widths": "17"}),
     "model/norm-penalty.safetensors": scored("infrequent-norm", {"penalty": 0}),
-    "model/char-cell.safetensors": scored("char-softmax", {"cell": 4096, "char_dim": 4096}, network(2, 2, 3)),
-    "model/char-letters.safetensors": scored("char-softmax", {"cell": 2, "char_dim": 2}, network(2, 2, 2)),
-    "model/char-lacking.safetensors": scored("char-softmax", {"cell": 2}),
+    "model/char-cell.safetensors": scored("char-softmax", {"units": 4096, "char_dim": 4096}, network(2, 2, 3)),
+    "model/char-letters.safetensors": scored("char-softmax", {"units": 2, "char_dim": 2}, network(2, 2, 2)),
+    "model/char-lacking.safetensors": scored("char-softmax", {"units": 2}),
     "model/bands-many.safetensors": scored(
         "dsoftmax", {"bands": ",".join(["1:1"] * 100)}, {"bands.0": np.zeros((2, 2), "<f4")}
     ),

@@ -93,7 +93,7 @@ def test_long_commands_parse(command):
     if program == "python":
         assert (ROOT / words[0]).is_file()
         return
-    assert program in ("w2vtrain", "head", "tail")
+    assert program in ("w2vtrain", "head", "tail", "split")
     parser: click.Command = cli
     while program == "w2vtrain" and isinstance(parser, click.Group):
         name, *words = words

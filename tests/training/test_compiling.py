@@ -18,7 +18,6 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels import jit
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.logistic import no_losses
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.text import counting
 from w2vtrain.training import fit
@@ -58,7 +57,7 @@ class Engine:
 
     def compile(self):
         ints, floats = np.zeros(32, np.int32), np.zeros(32, np.float32)
-        found, lines = Candidates(ints, floats, floats.copy(), 6, no_losses()), np.zeros((1, 32), np.float32)
+        found, lines = Candidates(ints, floats, floats.copy(), 6), np.zeros((1, 32), np.float32)
         _window(*self.parts, lines, ints, np.zeros(2, np.uint64), Window(ints, 1, 0), found, lines.copy(), lines.copy())
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicate
-from w2vtrain.kernels.logistic import no_losses
 from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 
 
@@ -20,7 +19,6 @@ class Scratch(NamedTuple):
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
-    losses: np.ndarray  # (3, lanes) float32: see kernels.logistic, `no_losses`
     logits: np.ndarray  # (context words that are learned together + padding, candidates + padding) float32
     at_once: int | None  # the most context words that are learned together; None: all of a window
     hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
@@ -72,7 +70,6 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        losses=no_losses(),
         logits=apart_zeros((min(contexts, (extent.together or contexts) + ROW), width), np.float32),
         at_once=extent.together,
         hidden=padded_rows(1, w_in.shape[1]),

@@ -26,7 +26,6 @@ from w2vtrain.kernels.hot_rows import (
     synchronize,
 )
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.logistic import take_losses
 from w2vtrain.kernels.rows import padded_rows, prefetch
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.problem import Problem
@@ -62,7 +61,7 @@ def learn_sentence(architecture, objective, matrices, length, windows, lr, scrat
         if scratch.hot_inputs.size > 0:  # otherwise, the copy would take 3% of the time of a CBOW window
             replicas_of(scratch.hot_inputs, context, n, scratch.inputs)
         if n > 0 and m > 0:
-            found = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m, scratch.losses)
+            found = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
             loss += learn(architecture, objective, matrices, Window(context, n, left), found, lr, scratch)
             seen += examples_of(architecture, n)
     return loss, seen
@@ -98,7 +97,6 @@ def train_chunks(
             part, count = learn_sentence(architecture, objective, matrices, length, windows, lr, scratch)
             loss += part
             seen += count
-        loss += take_losses(scratch.losses)
         if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
             synchronize(scratch.replicas)
     return loss, seen

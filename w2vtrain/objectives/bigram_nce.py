@@ -115,7 +115,7 @@ class BigramNoiseContrastive(NamedTuple):
 
     def errors(self, logits, window, candidates, lr):
         """Compute the coefficients g = D - σ(s - log N)."""
-        return logistic_errors(logits, candidates, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 OBJECTIVE = BigramNoiseContrastive

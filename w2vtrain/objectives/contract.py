@@ -64,15 +64,13 @@ class Candidates(NamedTuple):
     """The m output rows that one target is scored against, as `candidates` wrote them. All arrays are longer than m.
 
     rows int32: row indices. labels float32: usually 1 for the target and 0 for a noise word. shifts float32: what
-    `errors` subtracts from each logit; zeros unless `candidates` sets them. losses: where compiled code of
-    kernels.logistic collects losses.
+    `errors` subtracts from each logit; zeros unless `candidates` sets them.
     """
 
     rows: np.ndarray
     labels: np.ndarray
     shifts: np.ndarray
     m: int
-    losses: np.ndarray | None = None
 
 
 class Objective(Protocol):

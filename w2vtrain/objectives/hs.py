@@ -183,7 +183,7 @@ class Hierarchical(NamedTuple):
 
     def errors(self, logits, window, candidates, lr):
         """Compute the coefficients g_n = 1 - c_n - σ(s_n)."""
-        return logistic_errors(logits, candidates, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 class TreeScorer(NormalizedScorer):

@@ -126,7 +126,7 @@ class HierarchicalNegative(NamedTuple):
 
     def errors(self, logits, window, candidates, lr):
         """Compute the coefficients of both losses, g = label - σ(s); the label of a node is 1 - c_n."""
-        return logistic_errors(logits, candidates, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 OBJECTIVE = HierarchicalNegative

@@ -231,7 +231,7 @@ class NoiseContrastive(NamedTuple):
                 log_z = log_z_of(self.log_z, self.hashed, context, i * size, size)
                 for j in range(m):
                     logits[i, j] -= log_z
-        loss = logistic_errors(logits, candidates, lr)
+        loss = logistic_errors(logits, n, m, candidates.labels, candidates.shifts, lr)
         if self.learn_z:
             for i in range(n):
                 step = float32(0)

@@ -119,7 +119,7 @@ class Negative(NamedTuple):
 
     def errors(self, logits, window, candidates, lr):
         """Compute the coefficients g = label - σ(s)."""
-        return logistic_errors(logits, candidates, lr)
+        return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
 OBJECTIVE = Negative

@@ -288,19 +288,15 @@ def validated(values: Mapping[str, Any]) -> Settings:
                 good[name] = _parsed(name, value)
         except ValueError as error:
             problems.append(f"{label(name)}: {error}, got {shown(value)}")
-    try:
-        settings = Settings(**good)
-        problems += broken_rules(settings)
-    except ConfigError as error:
-        problems.append(str(error))
-    if problems:
+    settings = Settings(**good)
+    if problems := [*problems, *broken_rules(settings)]:
         raise ConfigError("; ".join(problems))
     return settings
 
 
 def _parsed(name: str, value: Any) -> Any:
     """Return one value converted to its type; ValueError says what was expected."""
-    if value is None and name in FIELDS and FIELDS[name].default is None:
+    if value is None and FIELDS[name].default is None:
         return None
     return ROWS[name].parser.parse(value)
 

@@ -110,7 +110,7 @@ def setting_options(*names: str) -> Decorator:
 
 def setting_option(name: str) -> Decorator:
     """Return the option of one setting; its help shows the possible values and the default."""
-    row, default = ROWS[name], FIELDS[name].default if name in FIELDS else None
+    row, default = ROWS[name], FIELDS[name].default
     flag, text = f"--{option(name)}", row.text
     if isinstance(row.parser, Truth):
         if default is not None:

@@ -6,22 +6,22 @@ Nothing here reads text. A file is believed only if its owner, identity, checksu
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from w2vtrain.distributed.parts import Part
+from w2vtrain.errors import DataError
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_text
+from w2vtrain.system.json_text import json_text, record
 from w2vtrain.system.trust import Trusted, read_trusted
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats
 from w2vtrain.text.word_table import Int64, Table
 
 _COUNT = np.dtype("<i8")
-_NAMES = [field.name for field in fields(CorpusStats)]
 
 
 class PartCounts(NamedTuple):
@@ -70,9 +70,9 @@ def saved(folder: Path, number: int, part: Part, trusted: Trusted) -> PartCounts
         if about["identity"] != part.identity:
             return None
         words, counts = _parted(rest)
-        found = PartCounts(words, counts, _stats(about["stats"]))
+        found = PartCounts(words, counts, record(about["stats"], CorpusStats, "stats"))
         return found if _is_valid(found) else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, DataError):
         return None
 
 
@@ -97,13 +97,6 @@ def _listed(words: bytes, counts: Int64) -> Table:
     return word_table.listed(words.split(b"\n") if words else [], counts)
 
 
-def _stats(about: dict[str, Any]) -> CorpusStats:
-    """Return the statistics. Raise ValueError for a value that is not a count."""
-    if sorted(about) != sorted(_NAMES) or not all(type(value) is int and value >= 0 for value in about.values()):
-        raise ValueError("not statistics")
-    return CorpusStats(**about)
-
-
 def _is_valid(found: PartCounts) -> bool:
     """Return whether the words have no white space and are as many as the counts, which add up.
 
@@ -118,4 +111,5 @@ def _is_valid(found: PartCounts) -> bool:
         and len(words) == counts.size == found.stats.types
         and bool(np.all(counts > 0))
         and int(counts.sum()) == found.stats.tokens
+        and min(astuple(found.stats)) >= 0
     )

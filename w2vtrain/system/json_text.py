@@ -6,11 +6,14 @@ This module opens no files and does not know the fields of any object; its calle
 import hashlib
 import json
 import math
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
+import msgspec
 import orjson
 
 from w2vtrain.errors import DataError
+
+T = TypeVar("T")
 
 
 def json_text(about: Any, indent: bool = False) -> str:
@@ -45,6 +48,20 @@ def json_object(text: bytes | str, what: str, remedy: str = "") -> dict[str, Any
         raise DataError(f"{what} not JSON: {error}{remedy}") from error
     if not isinstance(found, dict):
         raise DataError(f"{what} not a JSON object{remedy}")
+    return found
+
+
+def record(values: Any, kind: type[T], what: str, remedy: str = "") -> T:
+    """Return parsed JSON as a `kind`, a dataclass; raise DataError, which names the field that does not fit.
+
+    what: the beginning of the error message, such as "FILE: damaged"; remedy: its end.
+    """
+    try:
+        found = msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{what}: {error}{remedy}") from error
+    if unknown := values.keys() - get_type_hints(kind).keys():
+        raise DataError(f"{what}: unknown field `{min(unknown)}`{remedy}")
     return found
 
 

@@ -28,12 +28,10 @@ import numpy as np
 
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.job import Listener
 from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.session import Session
+from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
-from w2vtrain.distributed.trainer import Trainer
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -42,7 +40,7 @@ from w2vtrain.errors import Diverged
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
-from w2vtrain.training.fit import Execution, effective, fit
+from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs, corpus_of, text_of
 from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
 from w2vtrain.training.trainer import make_engine
@@ -71,16 +69,15 @@ def accuracy(
             inputs, interval = Inputs([corpus], encoded=ids), words
 
             def train(team: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
-                pace = Pace(team.size, 1, interval)
-                pace.adapt = lambda *_: None  # type: ignore[method-assign]  # threads do not communicate as ranks do
-                trainer = Trainer(Session(team), pace, Listener())
-                model = fit(inputs, own, execution=Execution(train=trainer))
-                trainer.session.end()
-                return model if team.rank == 0 else None, trainer.facts()
+                ranks = Ranks(team, interval)
+                model = fit(inputs, own, team=ranks)
+                ranks.session.end()
+                return model if team.rank == 0 else None, ranks.facts()
 
             about = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
             try:
-                with patch.object(synchronization, "shares", RULES[rule]):
+                still = patch.object(Pace, "adapt", lambda *_: None)  # threads do not communicate as ranks do
+                with patch.object(synchronization, "shares", RULES[rule]), still:
                     model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
             except Diverged as error:
                 yield {**about, "failed": str(error)}

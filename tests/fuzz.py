@@ -215,9 +215,9 @@ def read_run(path):
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
-    if about := refused(run_folder.stored, folder):
-        refused(resume.asked_before, folder, about)
-    refused(run_folder.Run(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
+    if journal := refused(run_folder.stored, folder):
+        refused(resume.asked_before, folder, journal.about)
+    refused(run_folder.RunFolder(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
 
 
 def read_result(path):

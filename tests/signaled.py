@@ -14,7 +14,7 @@ from w2vtrain.training import run_folder
 
 receiver = {"itself": os.getpid(), "parent": os.getppid(), "nobody": None}[sys.argv[1]]
 steps = {int(slice): signal.Signals[name] for slice, name in (step.split(":") for step in sys.argv[2].split(","))}
-slices, due = itertools.count(1), run_folder.Run.due
+slices, due = itertools.count(1), run_folder.RunFolder.due
 
 
 def signaled(self):
@@ -26,12 +26,13 @@ def signaled(self):
             time.sleep(0.001)
         if receiver:
             os.kill(receiver, number)
-        while not (self.saving if number == signal.SIGUSR1 else self.stopping):  # until the main thread has handled it
+        # Wait until the main thread has handled it.
+        while not (self.save_requested if number == signal.SIGUSR1 else self.stop_requested):
             time.sleep(0.001)
     return due(self)
 
 
-run_folder.Run.due = signaled  # called after each slice; every epoch has at least 8
+run_folder.RunFolder.due = signaled  # called after each slice; every epoch has at least 8
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """

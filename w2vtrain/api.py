@@ -9,7 +9,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import DataError, NoSentences
+from w2vtrain.errors import NoSentences
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
 from w2vtrain.progress_bar import progress_bar
@@ -85,7 +85,7 @@ def train(
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
     resolved, _ = effective(checked)
     if vocabulary is not None:
-        vocabulary = cut_vocabulary(vocabulary, resolved.min_count, resolved.max_vocab)
+        vocabulary = vocabulary.cut(resolved.min_count, resolved.max_vocab)
     return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
 
 
@@ -158,18 +158,3 @@ def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bo
     events = events or Events()
     with progress_bar(events) if progress else nullcontext(events) as reported:
         return fit(inputs, settings, events=reported)
-
-
-def cut_vocabulary(vocabulary: Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
-    """Return the words that occur at least `min_count` times, and of these only the `max_vocab` most frequent.
-
-    Raise DataError if fewer than 2 words are left.
-    """
-    kept = int((vocabulary.counts >= min_count).sum())  # counts are in descending order
-    kept = kept if max_vocab is None else min(kept, max_vocab)
-    if kept < 2:
-        raise DataError(
-            f"min_count {min_count:,} keeps {kept} of the vocabulary's {len(vocabulary):,} words;"
-            f" training needs at least 2 (the highest count is {vocabulary.counts[0]:,})"
-        )
-    return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])

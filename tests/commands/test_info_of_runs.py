@@ -9,7 +9,7 @@ from reference import first_lines
 
 from w2vtrain.system.locks import Lock, holder
 from w2vtrain.system.trust import new_files_in
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import RunFolder
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vector-size", 5, "--min-count", 2, "-q"]
 
@@ -18,14 +18,14 @@ FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vecto
 def stopped(tmp_path, w2vtrain_here, monkeypatch):
     """Return a folder with a run that was stopped after two of its four epochs."""
     first_lines(300, tmp_path / "text.txt")
-    pause = Run.pause
+    pause = RunFolder.pause
 
     def stop(self, arrays, about, milestone=False):
-        self.stopping = about()["state"]["epoch"] == 2
+        self.stop_requested = about()["state"]["epoch"] == 2
         pause(self, arrays, about, milestone)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "pause", stop)
+        patch.setattr(RunFolder, "pause", stop)
         assert w2vtrain_here(FIT, tmp_path)[0] == 75
     return tmp_path
 

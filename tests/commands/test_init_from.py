@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import load_model, read_vectors, save_model
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import RunFolder
 
 SMALL = ["--vector-size", "8", "--min-count", "2", "--sample", "0"]
 MORE = ["--threads", "1", "--epochs", "2"]
@@ -69,14 +69,14 @@ def test_vectors_give_input_rows_and_the_corpus_the_words(folder, w2vtrain_here)
 
 def stopped_after(slices, monkeypatch, run):
     """Let `run` save a checkpoint and stop after this many slices."""
-    calls, due = itertools.count(1), Run.due
+    calls, due = itertools.count(1), RunFolder.due
 
     def stopping(self):
-        self.stopping = self.stopping or next(calls) == slices
+        self.stop_requested = self.stop_requested or next(calls) == slices
         return due(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "due", stopping)
+        patch.setattr(RunFolder, "due", stopping)
         code, _, said = run()
     assert code == 75, said
 

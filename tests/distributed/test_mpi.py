@@ -22,7 +22,7 @@ from reference import first_lines
 from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
-from w2vtrain.training.run_folder import STOPPED_EARLY
+from w2vtrain.training.run import STOPPED_EARLY
 
 WORDS = [
     "fit", "c.txt", "-o", "v.txt", "--distributed", "mpi", "--vector-size", "16", "--max-vocab", "200", "--epochs", "4",

@@ -11,15 +11,16 @@ from reference import first_lines
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.job import Job, Listener
+from w2vtrain.distributed.ranks import Ranks as TeamOfRanks
 from w2vtrain.distributed.simulated import run_ranks
-from w2vtrain.distributed.trainer import _Training
+from w2vtrain.distributed.trainer import RankTraining
 from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run import Run
+from w2vtrain.training.run_folder import RunFolder
 
 WORDS = 2000
 """Words per rank between two synchronizations: 2 chunks."""
@@ -57,19 +58,18 @@ class Ranks:
         return run_ranks(count, lambda team: self.rank(team, every))
 
     def rank(self, team, every):
-        job, run, found, kept = Job(team, WORDS), None, None, {}
+        ranks, run, kept = TeamOfRanks(team, WORDS), Run(), {}
         if team.rank == 0:
-            job.signals = run = Run(self.folder, every)
-            found = run.begin(self.settings, {"cwd": "", "request": {}})
-        (self.folder / "corpus").mkdir(exist_ok=True)
-        job.share_folder(self.folder / "corpus")
+            run = RunFolder(self.folder, every)
+            run.begin(self.settings, {"cwd": "", "request": {}})
+        ranks.begin(run)
 
         def prepare(engine):
             learn, calls = engine.learn, iter(range(1, 1 << 30))
 
             def watched(chunks, rates, epoch, thread):
                 if len(chunks):  # compiling learns none
-                    self.act(team.rank, next(calls), engine, job.signals)
+                    self.act(team.rank, next(calls), engine, ranks.run)
                 self.learned += [(epoch, int(chunk)) for chunk in chunks]
                 return learn(chunks, rates, epoch, thread)
 
@@ -78,12 +78,10 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((team.rank, epoch)))
-            model = fit(
-                inputs, self.settings, events=events, run=run, found=found, prepare=prepare, execution=job.execution()
-            )
-            job.session.end()
+            model = fit(inputs, self.settings, events=events, run=run, prepare=prepare, team=ranks)
+            ranks.finish(model)
         except W2VError as error:
-            told = job.tell(error)
+            told = ranks.tell(error)
             if not told:
                 raise AssertionError(f"the other ranks do not know: {error}") from error
             raise
@@ -113,7 +111,7 @@ def stop(rank, call):
 
     def act(here, number, _, signals):
         if (here, number) == (rank, call):
-            signals.stopping = True
+            signals.stop_requested = True
 
     return act
 
@@ -167,7 +165,7 @@ def test_run_that_a_signal_stops_on_any_rank_continues_to_the_same_bytes(ranks, 
 
 def test_number_and_time_of_checkpoints_do_not_change_the_result(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(Run, "_save_in_background", lambda self, *_: self.save())
+    monkeypatch.setattr(RunFolder, "_save_in_background", lambda self, *_: self.save())
     assert same(run(2, every=0)[0][1], ranks("b")(2)[0][1])
     assert checkpoint.numbers(run.folder)[-1] > run.settings.epochs
 
@@ -184,14 +182,14 @@ def test_ledger_is_exact_when_a_stopped_run_continues_with_other_numbers_of_rank
 
 
 def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monkeypatch):
-    run, pause = ranks(), Run.pause
+    run, pause = ranks(), RunFolder.pause
 
     def stopped(self, arrays, about, milestone=False):
-        self.stopping = self.stopping or about()["state"]["epoch"] == 3
+        self.stop_requested = self.stop_requested or about()["state"]["epoch"] == 3
         pause(self, arrays, about, milestone)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "pause", stopped)
+        patch.setattr(RunFolder, "pause", stopped)
         with pytest.raises(Stopped):
             run(2)
     assert run.every_chunk_once()
@@ -200,15 +198,15 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
 
 
 def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monkeypatch):
-    run, pause = ranks(epochs=100_000, seconds=0.2), Run.pause
+    run, pause = ranks(epochs=100_000, seconds=0.2), RunFolder.pause
 
     def stopped(self, arrays, about, milestone=False):
         state = about()["state"]
-        self.stopping = self.stopping or (state["chunks"] == 0 and state["spent"] >= 0.2)
+        self.stop_requested = self.stop_requested or (state["chunks"] == 0 and state["spent"] >= 0.2)
         pause(self, arrays, about, milestone)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "pause", stopped)
+        patch.setattr(RunFolder, "pause", stopped)
         with pytest.raises(Stopped):
             run(2)
     learned = len(run.learned)
@@ -218,7 +216,7 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
 
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(Run, "_save_in_background", lambda self, *_: self.save())
+    monkeypatch.setattr(RunFolder, "_save_in_background", lambda self, *_: self.save())
 
     def act(rank, call, engine, _):
         if (rank, call) == (1, 15):
@@ -255,7 +253,7 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
 
 def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
-    training, released = object.__new__(_Training), threading.Event()
+    training, released = object.__new__(RankTraining), threading.Event()
     training.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
     training.learn = lambda order, part, thread: released.wait(20) if thread == 2 else None
     with ThreadPoolExecutor(3) as training.pool:
@@ -266,7 +264,8 @@ def test_thread_of_a_rank_that_stalls_is_named():
 
 def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(Listener, "__init__", lambda self: vars(self).update(stopping=True, saving=False))
+    before = Run.__init__
+    monkeypatch.setattr(Run, "__init__", lambda self: (before(self), vars(self).update(stop_requested=True))[0])
     with pytest.raises(Stopped, match="before training"):
         run(3)
     assert not run.learned

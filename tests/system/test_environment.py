@@ -17,7 +17,7 @@ from signaled import signaled
 import w2vtrain
 from w2vtrain.errors import Stopped, WriteError
 from w2vtrain.training import checkpoint, run_folder
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.writer import Writer
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
@@ -31,7 +31,7 @@ from w2vtrain.training import run_folder
 from w2vtrain.training import writer
 
 writer.SLOW = 0.2
-sync, due, slices = os.fsync, run_folder.Run.due, itertools.count(1)
+sync, due, slices = os.fsync, run_folder.RunFolder.due, itertools.count(1)
 warned, synced = threading.Event(), threading.Event()
 
 
@@ -50,13 +50,13 @@ def hurry(self):
     if next(slices) == 12:
         warned.wait()
         os.kill(os.getpid(), signal.SIGTERM)
-        while not self.stopping:
+        while not self.stop_requested:
             time.sleep(0.001)
         synced.set()
     return due(self)
 
 
-os.fsync, run_folder.Run.due, run_folder.Writer = slow, hurry, Writer
+os.fsync, run_folder.RunFolder.due, run_folder.Writer = slow, hurry, Writer
 cli.main()
 """
 
@@ -66,7 +66,7 @@ import os, sys
 from w2vtrain import cli
 from w2vtrain.training import run_folder
 
-gone, due = sys.argv.pop(1), run_folder.Run.due
+gone, due = sys.argv.pop(1), run_folder.RunFolder.due
 
 
 def deleted(self):
@@ -75,7 +75,7 @@ def deleted(self):
     return due(self)
 
 
-run_folder.Run.due = deleted
+run_folder.RunFolder.due = deleted
 cli.main()
 """
 
@@ -202,7 +202,7 @@ def arrays():
 
 
 def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch):
-    run, let, given = Run(tmp_path, every=0.0), [], []
+    run, let, given = RunFolder(tmp_path, every=0.0), [], []
     changing = arrays()
     monkeypatch.setattr(
         checkpoint,
@@ -219,7 +219,7 @@ def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch)
     ((number, found, about),) = given
     assert (number, about, found["input"].max()) == (1, {"n": 1}, 0)
     assert run.due()
-    run.stopping = True
+    run.stop_requested = True
     with pytest.raises(Stopped):
         run.pause(lambda: changing, lambda: {"n": 3})
     assert [(number, about["n"], found["input"].max()) for number, found, about in given] == [(1, 1, 0), (2, 3, 1)]
@@ -232,7 +232,7 @@ def wait_for(let):
 
 def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
-    run, mine = Run(tmp_path, every=0.0), arrays()
+    run, mine = RunFolder(tmp_path, every=0.0), arrays()
     run.pause(lambda: mine, lambda: {"n": 1})
     assert not run.writer.busy
     assert checkpoint.numbers(tmp_path) == [1]
@@ -247,8 +247,8 @@ def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
         raise WriteError("disk full")
 
     monkeypatch.setattr(checkpoint, "save", fails)
-    run = Run(tmp_path, every=1000.0)
-    run.saving = True
+    run = RunFolder(tmp_path, every=1000.0)
+    run.save_requested = True
     run.pause(arrays, dict)
     while run.writer.busy:
         time.sleep(0.01)
@@ -269,7 +269,7 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
         save(*about)
 
     monkeypatch.setattr(checkpoint, "save", fails_once)
-    run = Run(tmp_path, every=0.0)
+    run = RunFolder(tmp_path, every=0.0)
     run.pause(arrays, lambda: {"n": 1})
     run.save()
     assert checkpoint.load(tmp_path).about == {"n": 1}

@@ -32,7 +32,7 @@ def broken(self, order, part, mine):
 
 trainer.Training.learn = broken
 # Save after each epoch instead of after each slice, so that all threads get slices.
-run_folder.Run.due = lambda self: False
+run_folder.RunFolder.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]
 cli.main()
 """

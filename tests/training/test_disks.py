@@ -278,7 +278,7 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder
 
 filler, freed = pathlib.Path(sys.argv[1]), sys.argv[2] == "freed"
-slices, due = itertools.count(1), run_folder.Run.due
+slices, due = itertools.count(1), run_folder.RunFolder.due
 
 
 def fill():
@@ -297,12 +297,12 @@ def full(self):
         fill()
     if here == 9 and freed:
         os.kill(os.getpid(), signal.SIGTERM)
-        while not self.stopping:
+        while not self.stop_requested:
             time.sleep(0.001)
     return due(self)
 
 
-run_folder.Run.due = full
+run_folder.RunFolder.due = full
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """

@@ -16,7 +16,7 @@ from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import RunFolder
 
 
 def weights(value):
@@ -104,7 +104,7 @@ def test_missing_facts_and_facts_of_the_wrong_type_are_refused(name):
             stopping().restore(bad, {})
 
 
-class Recorder(Run):
+class Recorder(RunFolder):
     """A run that writes nothing, and records in memory what it would save."""
 
     def pause(self, arrays, about, milestone=False):
@@ -123,7 +123,9 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
     assert model.record["best_epoch"] == learned - 1
-    again = fit(Inputs(text, text), settings, run=Recorder(tmp_path), found=run.kept)
+    resumed = Recorder(tmp_path)
+    resumed.checkpoint = run.kept
+    again = fit(Inputs(text, text), settings, run=resumed)
     assert again.record["epochs"] == model.record["epochs"]
     assert again.record["best_epoch"] == learned - 1
     np.testing.assert_array_equal(again.input, model.input)

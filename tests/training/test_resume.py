@@ -11,7 +11,7 @@ from w2vtrain.training import inputs
 from w2vtrain.training.checkpoint import locked
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run_folder import RunFolder
 
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
@@ -31,7 +31,7 @@ MODELS = {
 STOPS = (1, 3, 8)
 
 
-class StopsAt(Run):
+class StopsAt(RunFolder):
     """A run that is asked to stop at the n-th call of `due`."""
 
     def __init__(self, folder, n):
@@ -40,8 +40,8 @@ class StopsAt(Run):
 
     def due(self):
         self.left -= 1
-        self.stopping = self.stopping or self.left == 0
-        return self.stopping
+        self.stop_requested = self.stop_requested or self.left == 0
+        return self.stop_requested
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +70,15 @@ def learned(model):
 
 
 def check_resumed(text, folder, settings, whole, stop):
-    """Stop at call `stop` of `due`, resume in a new `Run` as a new process would, and compare the result to `whole`."""
+    """Stop at call `stop` of `due`, resume as a new process would, and compare the result to `whole`."""
     with locked(folder):
         run = StopsAt(folder, stop)
         run.begin(settings, {"request": {}})
         with pytest.raises(Stopped):
             fit(Inputs([text]), settings, run=run)
-        again = Run(folder)
-        found = again.begin(settings, {"request": {}})
-        model = fit(Inputs([text]), settings, run=again, found=found)
+        again = RunFolder(folder)
+        again.begin(settings, {"request": {}})
+        model = fit(Inputs([text]), settings, run=again)
         again.finish()
     for name, array in learned(model).items():
         np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)

@@ -21,7 +21,8 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import STOPPED_EARLY, Run
+from w2vtrain.training.run import STOPPED_EARLY, Run
+from w2vtrain.training.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
@@ -314,8 +315,10 @@ def test_early_stopping_and_the_best_epoch_survive_stops(corpus, tmp_path):
 @pytest.mark.parametrize("about", [{}, {"corpus": []}])
 def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
     settings, _ = effective(Settings(vector_size=16, threads=1))
+    run = Run()
+    run.checkpoint = checkpoint.Checkpoint(1, {}, about, [])
     with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
-        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, found=checkpoint.Checkpoint(1, {}, about, []))
+        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, run=run)
 
 
 def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
@@ -323,18 +326,19 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
     settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
     text = [str(corpus / "short.txt")]
     with checkpoint.locked(tmp_path):
-        stopped = Run(tmp_path, every=0.0)
+        stopped = RunFolder(tmp_path, every=0.0)
         stopped.begin(settings, {})
-        events = Events(epoch=lambda epoch, score: setattr(stopped, "stopping", epoch.epoch == 1))
+        events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
             pipeline_fit(Inputs(text, text), settings, run=stopped, events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
-                found = checkpoint.load(tmp_path)
-                array = found.arrays.pop(name)
-                found.arrays.update({name: change(array)} if change else {})
+                run = RunFolder(tmp_path)
+                run.checkpoint = checkpoint.load(tmp_path)
+                array = run.checkpoint.arrays.pop(name)
+                run.checkpoint.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
-                    pipeline_fit(Inputs(text, text), settings, run=Run(tmp_path), found=found)
+                    pipeline_fit(Inputs(text, text), settings, run=run)
 
 
 def test_run_that_writes_to_a_pipe_leaves_no_folder(corpus, tmp_path):

@@ -28,7 +28,8 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import Journal
-from w2vtrain.training.run_folder import Run, listening
+from w2vtrain.training.run import Phase
+from w2vtrain.training.run_folder import RunFolder, listening
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -237,23 +238,23 @@ def test_sighup_saves_and_stops_like_sigterm(folder, monkeypatch):
 def test_sighup_stays_ignored_under_nohup(tmp_path, ignored):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
-        held = Run(tmp_path)
-        held.learning = True
+        held = RunFolder(tmp_path)
+        held.enter(Phase.TRAINING)
         with listening(held):
             os.kill(os.getpid(), signal.SIGHUP)
-        assert held.stopping is not ignored
+        assert held.stop_requested is not ignored
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
 def test_signal_in_a_compiler_callback_is_not_lost_and_shows_no_traceback(tmp_path, capfd):
     """An exception cannot leave such a callback, so the request to stop is remembered instead."""
-    held = Run(tmp_path)
-    held.prepare()
+    held = RunFolder(tmp_path)
+    held.enter(Phase.PREPARING)
     callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
     with listening(held):
         callback()
-    assert held.stopping
+    assert held.stop_requested
     assert capfd.readouterr().err == ""
 
 
@@ -334,25 +335,25 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
     place = folder / "run"
     for stop in (1, 2, 3):
         with checkpoint.locked(place):
-            stopped = Run(place, every=1e9)
-            found = stopped.begin(settings, {})
+            stopped = RunFolder(place, every=1e9)
+            stopped.begin(settings, {})
             scored = []
 
             def scoring(done, total, stopped=stopped, scored=scored, stop=stop):
                 scored.append(done)
-                stopped.stopping = stopped.stopping or done == 1
+                stopped.stop_requested = stopped.stop_requested or done == 1
 
             finished = []
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
-                fit(Inputs(text, text), settings, run=stopped, found=found, events=events)
+                fit(Inputs(text, text), settings, run=stopped, events=events)
             state = checkpoint.load(place).about
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with checkpoint.locked(place):
-        last = Run(place)
-        found = last.begin(settings, {})
-        model = fit(Inputs(text, text), settings, run=last, found=found)
+        last = RunFolder(place)
+        last.begin(settings, {})
+        model = fit(Inputs(text, text), settings, run=last)
     assert model.input.tobytes() == whole.input.tobytes()
     seconds = model.record["seconds"]
     assert seconds["scoring"] > 0
@@ -374,7 +375,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 
     monkeypatch.setattr(early_stopping, "score", scored)
     with checkpoint.locked(place):
-        held = Run(place, every=1e9)
+        held = RunFolder(place, every=1e9)
         held.begin(settings, {})
         fit(Inputs(text, text), settings, run=held)
     assert seen == [1, 2, 3]

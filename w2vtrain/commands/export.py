@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.commands.preflight import check_export
+from w2vtrain.commands.plan import check_export
 from w2vtrain.commands.request import Export
 from w2vtrain.config import Settings, validated
 from w2vtrain.engines.schedule import State
@@ -26,9 +26,9 @@ from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.journal import CONFIG, Journal
+from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
 from w2vtrain.training.predictor import architecture_of
-from w2vtrain.training.run_folder import VOCABULARY, kept_vocabulary, stored
+from w2vtrain.training.run_folder import kept_vocabulary, stored
 
 
 def export(run: str, output: str, format_: str | None, which: Export, force: bool, named: Named) -> None:

@@ -1,6 +1,6 @@
-"""The command `fit`: resolve the settings, check inputs and outputs, run the training, and write log and results.
+"""The command `fit`: train as planned, with a log, and write the results.
 
-Training is in training/fit.py, the checks before it in preflight.py, and the writing of results in outputs.py.
+plan.py decides what to do, training/fit.py trains, and outputs.py writes.
 """
 
 import json
@@ -8,34 +8,28 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from w2vtrain.api import cut_vocabulary
 from w2vtrain.commands.console import Console, Log, json_lines, warn
 from w2vtrain.commands.outputs import locked_outputs, write_results
-from w2vtrain.commands.preflight import check_apart, check_begun, check_folders, preflight
-from w2vtrain.commands.ranks import Ranks, agreed, joined, tidy
-from w2vtrain.commands.request import FitRequest, all_outputs, cache_folder, is_stream, run_folder
+from w2vtrain.commands.plan import Plan, check_begun, check_outputs, plan
+from w2vtrain.commands.ranks import joined
+from w2vtrain.commands.request import FitRequest, is_stream
 from w2vtrain.commands.shell import explained
-from w2vtrain.config import Settings, check_rules, resolve
-from w2vtrain.errors import ConfigError, DataError, InputMissing, Stopped, UsageError, W2VError
-from w2vtrain.objectives import engine_of, stated_options
+from w2vtrain.config import Settings
+from w2vtrain.errors import InputMissing, Stopped, W2VError
+from w2vtrain.objectives import stated_options
 from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
-from w2vtrain.text.vocab import Vocabulary
-from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
-from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as train
-from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.run_folder import Run, listening
-from w2vtrain.training.warm_start import WarmStart
-from w2vtrain.training.writer import SLOW
+from w2vtrain.training.run import Run
+from w2vtrain.training.team import Team
 
 NOBODY = Named()
 
@@ -48,167 +42,81 @@ def fit(
     named: the objective and the architecture that the command line names, whose code may run; resumed: the request
     comes from a run folder, not from the command line.
     """
-    with joined(request) as ranks:
+    with joined(request) as team:
         named.allow()
-        _fit_agreed(request, environment, resumed, ranks)
-
-
-def _fit_agreed(request: FitRequest, environment: Mapping[str, str], resumed: bool, ranks: Ranks | None) -> None:
-    """Resolve the settings, the same on all ranks, and run `fit` as this rank."""
-    start = WarmStart.load(request.init_from) if request.init_from else None
-    asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
-    for name, why in without_effect(asked).items():
-        if origins[name] == "command line":
-            raise ConfigError(why)
-    if request.read_vocab and origins["min_count"] == "default":
-        asked = replace(asked, min_count=1)
-        origins["min_count"] = "--read-vocab"
-    request = replace(request, raw=origins["tokenizer"] == "default")
-    check_rules(asked, heldout=bool(request.heldout))
-    settings, reason = effective(asked)
-    check_start(request, settings, start)
-    if request.print_config:
-        print_settings(asked, settings, origins)
-        return
-    if ranks:
-        settings, reason = agreed(ranks, request, settings, asked)
-    if ranks and not ranks.leads:
-        ranks.follow(request, settings, start)
-    else:
-        _fit(request, settings, reason, start, resumed, ranks)
-
-
-def _fit(
-    request: FitRequest, settings: Settings, reason: str, start: WarmStart | None, resumed: bool, ranks: Ranks | None
-) -> None:
-    """Lock the run folder and the outputs, train, and write the results."""
-    check_folders(request)
-    folder = run_folder(request)
-    check_apart(request, folder)
-    if folder is None:
-        _fit_locked(request, settings, reason, None, start)
-        return
-    run = Run(folder, request.checkpoint_every * 60, request.on_full == "wait")
-    with listening(run), locked(folder):  # from here on, every signal stops or saves the run
-        try:
-            _fit_locked(request, settings, reason, run, start, resumed, ranks)
-            tidy(run, request)
-            run.finish()
-        except Exception:
-            run.settle(SLOW)
-            raise
-        finally:
-            run.tidy()
-
-
-def without_effect(settings: Settings) -> dict[str, str]:
-    """Return the settings that have no effect with this objective, each with the error message for its use."""
-    if engine_of(settings.objective) == "windows":
-        return {
-            "block": f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
-        }
-    return {}
-
-
-def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
-    """Raise UsageError or ConfigError if the run cannot start from what --init-from names."""
-    if start is None:
-        if request.grow_vocabulary is not None:
-            raise UsageError("grow-vocabulary: has no effect without --init-from")
-        return
-    if start.model and request.read_vocab:
-        raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
-    start.check(settings, bool(request.grow_vocabulary))
-
-
-def _fit_locked(
-    request: FitRequest, settings: Settings, reason: str, run: Run | None, start: WarmStart | None,
-    resumed: bool = False, ranks: Ranks | None = None,
-) -> None:  # fmt: skip
-    """Begin or continue a run: determine its outputs, lock them, train with a log, and write the results."""
-    found = None
-    if run:
-        about = {"cwd": working_folder(), "request": asdict(request)}
-        found = run.begin(settings, about, anew=request.force)
-        if resumed:
-            check_begun(request, run.journal)
-    name = run.journal.run if run else ""
-    files = preflight(request, settings, run.journal.owns if run else lambda _: False)
-    complete = run is not None and run.is_complete(files)
-    with locked_outputs(request, name, run.is_needed if run else lambda: False) as locks, ExitStack() as stack:
-        if run:
-            run.journal.locks, run.journal.complete = locks, complete
-            run.journal.save()
-        log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
-        log = stack.enter_context(json_lines(log_file, request.on_full == "wait", log_opener(request, run)))
-        console = Console(request.quiet, request.progress_every, log, ranks.note if ranks else None)
-        if run:
-            run.warn = lambda line: console.say(f"warning     {line}")
-            run.alarm = lambda line: warn(f"warning     {line}")
-        try:
-            with reported(log):
-                console.start(settings, headline(settings, reason), all_outputs(request), name)
-                if warning := crowded(settings.threads):
-                    console.say(warning)
-                for why in found.skipped if found else []:
-                    console.say(f"warning     {why}; resuming from the checkpoint before it")
-                if complete:
-                    console.complete(files)
-                    if ranks:
-                        ranks.job.share_folder(None)
-                else:
-                    _train(request, settings, console, files, run, found, start, ranks)
-        except DataError:
-            if run:
-                tidy(run, request)
-            raise
-        finally:
-            console.close()
-
-
-def _train(
-    request: FitRequest, settings: Settings, console: Console, files: list[str], run: Run | None,
-    found: Checkpoint | None, start: WarmStart | None, ranks: Ranks | None,
-) -> None:  # fmt: skip
-    vocabulary = None
-    if request.read_vocab:
-        vocabulary = cut_vocabulary(Vocabulary.load(request.read_vocab), settings.min_count, settings.max_vocab)
-    execution = None
-    if run and ranks:
-        ranks.begin(run, request)
-        execution = ranks.job.execution()
-    elif run:
-        run.prepare()
-    cache = Path(request.cache_dir) if request.cache_dir else cache_folder(request.output)
-    grow = bool(request.grow_vocabulary)
-    inputs = Inputs(request.sources, request.heldout, vocabulary, cache, start=start, grow=grow, raw=request.raw)
-    events = ranks.events(console.events()) if ranks else console.events()
-    model = train(
-        inputs, settings, events=events, run=run, found=found, allow_changed=request.allow_changed, execution=execution
-    )
-    if ranks:
-        model = ranks.ended(model)
-    started = time.monotonic()
-    with rescued(run):
-        if run:
-            journal = run.journal
-            write_results(request, model, journal.owns, journal.claim, run.await_disk_space, journal.run)
-            run.journal.complete = True
-            with suppress(W2VError):  # needed only if the run is killed during cleanup
-                run.journal.save()
+        planned = plan(request, environment, team)
+        if request.print_config:
+            print_settings(planned)
+        elif team.leads:
+            lead(planned, team, resumed)
         else:
-            write_results(request, model)
-    console.summary(model, files, time.monotonic() - started)
+            follow(planned, team)
 
 
-def log_opener(request: FitRequest, run: Run | None) -> Callable[[str], TextIO]:
+def follow(planned: Plan, team: Team) -> None:
+    """Train as a rank other than 0: without held-out text, outputs and console."""
+    inputs, run = replace(planned.inputs(), heldout=(), folder=None), team.run
+    if team.begin(run):
+        team.finish(train(inputs, replace(planned.settings, patience=None), run=run, team=team))
+
+
+def lead(planned: Plan, team: Team, resumed: bool) -> None:
+    """Lock the run folder and the outputs, train with a log, and write the results."""
+    request, run = planned.request, planned.run()
+    with run.held():  # from here on, every signal stops or saves the run
+        about = {"cwd": working_folder(), "request": asdict(request)} if run.saves else {}
+        run.begin(planned.settings, about, anew=request.force)
+        if resumed:
+            check_begun(request, run)
+        check_outputs(request, run.owns)
+        complete = run.is_complete(request.results)
+        log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
+        with (
+            locked_outputs(request, run, complete),
+            json_lines(log_file, request.on_full == "wait", log_opener(request, run)) as log,
+            closing(Console(request.quiet, request.progress_every, log, team.note)) as console,
+            reported(log),
+        ):
+            start(planned, run, console)
+            if complete:
+                console.complete(request.results)
+                team.skip()
+            else:
+                train_and_write(planned, run, team, console)
+
+
+def start(planned: Plan, run: Run, console: Console) -> None:
+    """Report what will be done, and what is odd about it."""
+    settings = planned.settings
+    run.warn = lambda line: console.say(f"warning     {line}")
+    run.alarm = lambda line: warn(f"warning     {line}")
+    console.start(settings, headline(settings, planned.reason), planned.request.files, run.id)
+    if warning := crowded(settings.threads):
+        console.say(warning)
+    for why in run.checkpoint.skipped if run.checkpoint else []:
+        console.say(f"warning     {why}; resuming from the checkpoint before it")
+
+
+def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> None:
+    """Train, write the results and report them. If they cannot be written, what was learned is saved."""
+    inputs = planned.inputs()
+    team.begin(run)
+    model = train(inputs, planned.settings, events=team.watch(console.events()), run=run, team=team)
+    model = team.finish(model)
+    started = time.monotonic()
+    with run.rescued():
+        write_results(planned.request, model, run)
+    console.summary(model, planned.request.results, time.monotonic() - started)
+
+
+def log_opener(request: FitRequest, run: Run) -> Callable[[str], TextIO]:
     """Return a function that opens the log. It appends to the run's own log; any other existing file needs --force."""
 
     def open_log(path: str) -> TextIO:
         if is_stream(path):
             return Path(path).open("w", encoding="utf-8", newline="\n")
-        if not run or not run.journal.owns(path):
-            with atomic_write(path, request.force, claim=run.journal.claim_log if run else None):
+        if not run.owns(path):
+            with atomic_write(path, request.force, claim=run.claim_log):
                 pass
         log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
         if _is_cut(path):
@@ -255,24 +163,6 @@ def working_folder() -> str:
         raise InputMissing("the working directory was deleted: change to one that exists") from None
 
 
-@contextmanager
-def rescued(run: Run | None) -> Iterator[None]:
-    """If the results cannot be written, save what was learned and say in the error how to resume."""
-    try:
-        yield
-    except W2VError as error:
-        if run is None:
-            raise
-        try:
-            run.save()
-            what, does = "what was learned is saved", "writes the results once this is fixed"
-        except W2VError:
-            what, does = "the last checkpoint is kept", "continues from it"
-        if not numbers(run.folder):
-            raise
-        raise type(error)(f"{error}; {what}: w2vtrain resume {run.folder} {does}") from error
-
-
 def headline(settings: Settings, reason: str) -> str:
     """Return a line with the most important settings, including those chosen automatically."""
     chosen = stated_options(settings.objective, settings.options)
@@ -294,9 +184,9 @@ def crowded(threads: int | str) -> str | None:
     return f"warning     {threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
 
 
-def print_settings(asked: Settings, settings: Settings, origins: dict[str, str]) -> None:
+def print_settings(planned: Plan) -> None:
     """Print the effective settings as TOML that --config accepts, each with its origin."""
-    before = asdict(asked)
+    before, settings, origins = asdict(planned.asked), planned.settings, planned.origins
     for name, value in asdict(settings).items():
         origin = "chosen automatically" if before[name] != value else origins[name]
         if value is None:
@@ -305,7 +195,7 @@ def print_settings(asked: Settings, settings: Settings, origins: dict[str, str])
             echo(toml_line(name, value, origin))
     echo("\n[options]")
     for name, value in settings.options.items():
-        echo(toml_line(name, value, origins["options"] if name in asked.options else "default"))
+        echo(toml_line(name, value, origins["options"] if name in planned.asked.options else "default"))
 
 
 def toml_line(name: str, value: Any, origin: str) -> str:

@@ -1,6 +1,6 @@
 """The outputs of `fit`: lock them while it runs, and write them when training is done.
 
-request.py lists these files; preflight.py checks whether they may be written.
+request.py lists these files; plan.py checks whether they may be written.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from w2vtrain.commands.request import FitRequest, all_outputs, is_stream, lock_path, record_file, regular
+from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.errors import OutputError, W2VError, WriteError
+from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.model_file import recorded_share, which_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import write_vectors
@@ -19,52 +19,45 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.run import Run
 
 
 @contextmanager
-def locked_outputs(
-    request: FitRequest, run: str, needed: Callable[[], bool] = lambda: False
-) -> Iterator[dict[str, int]]:
-    """Hold a lock beside each output, so that two runs never write the same file; yield their paths and inodes.
+def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[None]:
+    """Hold a lock beside each output, so that two runs never write the same file, and record them in the run.
 
-    The lock files contain the id of the run. If the block fails and the run folder is still `needed`, they stay as
+    The lock files contain the id of the run. If the block fails and the run folder is still needed, they stay as
     evidence that this run began these outputs. OutputError names the process that already writes one.
     """
     held: list[Lock] = []
     done = False
     try:
-        for file in regular(all_outputs(request)):
-            path = lock_path(file)
-            held.append(Lock(path, file, new_files_in(path.parent), run))
-        yield {str(lock.path): lock.inode for lock in held}
+        for file in request.files:
+            if not is_stream(file):
+                path = lock_path(file)
+                held.append(Lock(path, file, new_files_in(path.parent), run.id))
+        run.begin_outputs({str(lock.path): lock.inode for lock in held}, complete)
+        yield
         done = True
     finally:
-        remove = done or not needed()
+        remove = done or not run.is_needed()
         for lock in held:
             lock.release(remove)
 
 
-def write_results(
-    request: FitRequest,
-    model: Model,
-    owned: Callable[[str], bool] = lambda _: False,
-    claim: Claim | None = None,
-    again: Callable[[W2VError], bool] = lambda error: False,
-    run: str = "",
-) -> None:
+def write_results(request: FitRequest, model: Model, run: Run) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
-    owned: returns whether a file is the run's own, which may be overwritten without --force; claim: see
-    `files.atomic_write`; again: called with an error, returns whether to retry; run: the run's id, for the record.
+    If the disk is full and the run waits for space, try again.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     export, share = which_vectors(model.record, request.export), recorded_share(model.record)
     model = replace(model, record={**model.record, "vectors": export})
     about: dict[str, Any] = {"settings": model.settings, "record": model.record}
-    if run:  # `supervise` recognizes by it that this run has finished
-        about = {"run": run, **about}
-    kind = request.format_
+    if run.id:  # `supervise` recognizes by it that this run has finished
+        about = {"run": run.id, **about}
+    kind, claim = request.format_, run.claim
     counted = Vocabulary(model.words, model.counts)
 
     def write_output(file: str, force: bool) -> None:
@@ -76,17 +69,18 @@ def write_results(
         (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
-        (record_file(request), lambda file, force: write_json(file, about, force, claim)),
+        (request.record, lambda file, force: write_json(file, about, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:
             try:
-                write(file, request.force or owned(file))
+                write(file, request.force or run.owns(file))
             except (WriteError, OutputError) as error:
-                if is_stream(file) or not again(error):
+                if is_stream(file) or not run.await_disk_space(error):
                     raise
             else:
                 break
+    run.end_outputs()
 
 
 def write_json(path: str, about: dict[str, Any], force: bool, claim: Claim | None = None) -> None:

@@ -31,8 +31,7 @@ RANGES: dict[str, Number] = {
 class FitRequest:
     """The arguments of a `fit` command.
 
-    flags: settings as text; output: may be empty only with print_config; raw: whether no source of settings chose a
-    tokenizer.
+    flags: settings as text; output: may be empty only with print_config.
     """
 
     sources: Sequence[str]
@@ -61,18 +60,39 @@ class FitRequest:
     distributed: str | None = None
     sync_words: int | None = None
     sync_timeout: float = 300.0
-    raw: bool = False
 
+    @property
+    def record(self) -> str | None:
+        """The JSON file of settings and record, beside the vectors; None if these go to a stream."""
+        return None if is_stream(self.output) else f"{self.output}.json"
 
-def outputs(request: FitRequest) -> list[str]:
-    """Return the names of all results, ending with the JSON record beside the vectors."""
-    named = [request.output, request.save_output_vectors, request.save_model, request.save_vocab, record_file(request)]
-    return [file for file in named if file]
+    @property
+    def results(self) -> list[str]:
+        """The names of all results, ending with the JSON record beside the vectors."""
+        named = [self.output, self.save_output_vectors, self.save_model, self.save_vocab, self.record]
+        return [file for file in named if file]
 
+    @property
+    def files(self) -> list[str]:
+        """The names of the results, and of the log if there is one."""
+        return [*self.results, *filter(None, [self.log_json])]
 
-def record_file(request: FitRequest) -> str | None:
-    """Return the name of the JSON file of settings and record, beside the vectors; None if these go to a stream."""
-    return None if is_stream(request.output) else f"{request.output}.json"
+    @property
+    def run_folder(self) -> Path | None:
+        """The folder for checkpoints: the requested one, else beside the vectors; None if they go to a stream."""
+        if self.run:
+            return Path(self.run)
+        return None if is_stream(self.output) else Path(f"{self.output}.run")
+
+    @property
+    def encoding_folder(self) -> Path | None:
+        """The folder of the encoded corpus, by default the vectors', whose disk must hold the results anyway.
+
+        None is the system's folder for temporary files.
+        """
+        if self.cache_dir:
+            return Path(self.cache_dir)
+        return None if is_stream(self.output) else Path(self.output).resolve().parent
 
 
 def is_stream(output: str) -> bool:
@@ -84,16 +104,6 @@ def is_stream(output: str) -> bool:
         return False
 
 
-def all_outputs(request: FitRequest) -> list[str]:
-    """Return the names of the results, and of the log if there is one."""
-    return [*outputs(request), *filter(None, [request.log_json])]
-
-
-def regular(files: Sequence[str]) -> list[str]:
-    """Return the outputs that are or will be regular files, without standard output, pipes and devices."""
-    return [file for file in files if not is_stream(file)]
-
-
 def lock_path(output: str) -> Path:
     """Return the path of the lock file beside an output, with symbolic links resolved."""
     target = Path(os.path.realpath(output))
@@ -102,15 +112,3 @@ def lock_path(output: str) -> Path:
         start = name[:LONGEST_NAME].decode("utf-8", "ignore")
         return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
     return target.parent / f".{target.name}.lock"
-
-
-def run_folder(request: FitRequest) -> Path | None:
-    """Return the folder for checkpoints: the requested one, else beside the vectors; None if they go to a stream."""
-    if request.run:
-        return Path(request.run)
-    return None if is_stream(request.output) else Path(f"{request.output}.run")
-
-
-def cache_folder(output: str) -> Path | None:
-    """Return the output's folder, whose disk must hold the results anyway; None (system default) for a stream."""
-    return None if is_stream(output) else Path(output).resolve().parent

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.commands.fit import fit, without_effect
+from w2vtrain.commands.fit import fit
+from w2vtrain.commands.plan import without_effect
 from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown

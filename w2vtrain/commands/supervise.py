@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from w2vtrain.commands.request import FitRequest, is_stream, record_file, run_folder
+from w2vtrain.commands.request import FitRequest, is_stream
 from w2vtrain.distributed.supervisor import Limits, Supervisor
 from w2vtrain.distributed.traces import Traces
 from w2vtrain.errors import UsageError
@@ -26,7 +26,7 @@ def supervise(command: Sequence[str], request: FitRequest, limits: Limits) -> No
         raise UsageError("supervise: --print-config trains nothing: run the command itself")
     if not request.output:
         raise UsageError("supervise: the fit command has no -o FILE, beside which the record of a finished run appears")
-    folder, record = run_folder(request), record_file(request)
+    folder, record = request.run_folder, request.record
     if record is None or folder is None:
         raise UsageError(f"supervise: -o {request.output} is no regular file: a restart would write to it again")
     if STDOUT in request.sources:

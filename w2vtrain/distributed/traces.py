@@ -13,10 +13,8 @@ from w2vtrain.errors import DataError, W2VError
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, LARGEST, Journal
+from w2vtrain.training.journal import CONFIG, HEARTBEAT, LARGEST, Journal
 
-HEARTBEAT = "heartbeat"
-"""File in the run folder that rank 0 rewrites every few seconds."""
 PARTS = "counts-*"
 """Names of the files that hold the counts of one part of the corpus, in the run or cache folder or one below."""
 

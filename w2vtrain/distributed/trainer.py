@@ -1,17 +1,16 @@
 """Train on all ranks: deal chunks, learn them, combine the replicas, and keep the ledger.
 
 The ledger is the number of chunks of the epoch's order that are done, as on one machine: in every round, the ranks
-learn the next chunks together. States, and so checkpoints, are the same as those of training.trainer.train, which this
-replaces; any number of ranks can continue from them.
+learn the next chunks together. States, and so checkpoints, are the same as those of training.trainer.train; any number
+of ranks can continue from them.
 """
 
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +19,11 @@ from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
 from w2vtrain.errors import Stalled
-from w2vtrain.training.events import Events
+from w2vtrain.training.run import Run
 from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Training
 
 LONGEST = 1.0
 """Seconds between two looks at the threads that learn."""
-
-
-class Signals(Protocol):
-    """What signals ask for. A Run has this attribute.
-
-    stopping: whether the run should end after it is saved.
-    """
-
-    stopping: bool
 
 
 @dataclass
@@ -61,76 +51,39 @@ class Traffic:
         self.learning, self.waiting = self.learning + other.learning, self.waiting + other.waiting
         self.chunks, self.rounds = self.chunks + other.chunks, self.rounds + other.rounds
 
-
-class Trainer:
-    """Train as one of several ranks, in place of training.trainer.train.
-
-    signals: what signals ask of this rank; those on any rank set `stopping` on all.
-    """
-
-    def __init__(self, session: Session, pace: Pace, signals: Signals) -> None:
-        self.session, self.pace, self.signals = session, pace, signals
-        self.traffic, self.words_per_chunk = Traffic(session.team.size), 0.0
-
-    def __call__(
-        self, engine: Engine, text: Text, schedule: Schedule, events: Events | None = None, state: State | None = None,
-        pause: Callable[[], bool] = lambda: False,
-    ) -> Iterator[State]:  # fmt: skip
-        """Train, and yield the state after each epoch, and after a cycle if any rank's `pause` requests it.
-
-        The weights and the state of rank 0 are those to continue from. Raise Left if another rank has left because of
-        an error, and the errors of training.trainer.train.
-        """
-        told = self.session.team.gather(json.dumps(asdict(state or State())).encode())
-        self.words_per_chunk = float(text.words.mean())
-        self.pace.begin(len(text.words) * schedule.epochs)
-        training = _Training(self, engine, text, schedule, State.read(json.loads(told[0])), pause)
-        self.session.together = True
-        if self.session.team.rank and training.has_ended():
-            yield training.state  # which the caller on rank 0 knows from the checkpoint
-        try:
-            while not training.has_ended():
-                training.advance((events or Events()).training)
-                yield training.state
-                if not self.session.wait():
-                    return
-        finally:
-            training.close_pool()
-
-    def facts(self) -> dict[str, Any]:
+    def facts(self, words_per_chunk: float) -> dict[str, Any]:
         """Return what the ranks have done, as JSON types, for the run's record.
 
         words_per_second: of learning, by rank; communication: the share of the time that the ranks spent in
         communication, which includes waiting for slower ranks; bytes_per_synchronization: of each rank's changes, on
         average; words_per_synchronization: the last interval, per rank. Only complete cycles count.
         """
-        traffic, total = self.traffic, float((self.traffic.learning + self.traffic.waiting).sum())
-        speeds = traffic.chunks * self.words_per_chunk / np.maximum(traffic.learning, 1e-9)
+        total = float((self.learning + self.waiting).sum())
+        speeds = self.chunks * words_per_chunk / np.maximum(self.learning, 1e-9)
         return {
-            "ranks": traffic.ranks,
+            "ranks": self.ranks,
             "words_per_second": [round(speed) for speed in speeds.tolist()],
-            "communication": float(traffic.waiting.sum()) / max(total, 1e-9),
-            "synchronizations": traffic.rounds,
-            "bytes_per_synchronization": round(traffic.bytes / max(1, traffic.rounds)),
-            "words_per_synchronization": round(traffic.interval * self.words_per_chunk),
+            "communication": float(self.waiting.sum()) / max(total, 1e-9),
+            "synchronizations": self.rounds,
+            "bytes_per_synchronization": round(self.bytes / max(1, self.rounds)),
+            "words_per_synchronization": round(self.interval * words_per_chunk),
         }
 
 
-class _Training(Training):
-    """The state of one call of a Trainer."""
+class RankTraining(Training):
+    """Training as one of several ranks. A signal on any rank sets `run.stop_requested` on all."""
 
     def __init__(
-        self, trainer: Trainer, engine: Any, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]
-    ) -> None:
+        self, session: Session, pace: Pace, run: Run, traffic: Traffic, engine: Engine, text: Text, schedule: Schedule,
+        state: State, pause: Callable[[], bool],
+    ) -> None:  # fmt: skip
         super().__init__(engine, text, schedule, state, pause)
-        self.session, self.pace, self.signals, self.traffic = (
-            trainer.session, trainer.pace, trainer.signals, trainer.traffic
-        )  # fmt: skip
-        self.rank, ranks = self.session.team.rank, self.session.team.size
+        self.session, self.pace, self.run, self.traffic = session, pace, run, traffic
+        self.rank, ranks = session.team.rank, session.team.size
         updates = expected_updates(engine, text, schedule)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
-        shortest = ranks * self.pace.least * trainer.words_per_chunk
-        self.synchronizer = Synchronizer(self.session.team, engine, updates, shortest, self.pool)
+        shortest = ranks * pace.least * float(text.words.mean())
+        self.synchronizer = Synchronizer(session.team, engine, updates, shortest, self.pool)
         self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
@@ -167,12 +120,12 @@ class _Training(Training):
         mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
-            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.signals.stopping, save=self.pause(),
+            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=self.pause(),
             elapsed=0 if self.rank else self.spent + now - self.started,
         )  # fmt: skip
         found, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
         self.waited, self.clock = time.monotonic() - now, found.elapsed
-        self.signals.stopping = self.signals.stopping or found.stop > 0
+        self.run.stop_requested = self.run.stop_requested or found.stop > 0
         self.cycle.learning += learning
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)

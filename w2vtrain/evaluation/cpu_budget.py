@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 
 from w2vtrain.engines.schedule import Schedule, State, Text
 from w2vtrain.training.events import Events
+from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import Engine, Order, Slice, Training
 
 
-class CpuBudget:
-    """Trains in place of training.trainer.train; the schedule's `seconds` are CPU seconds of all learning threads.
+class CpuBudget(Team):
+    """This process alone; the schedule's `seconds` are CPU seconds of all learning threads.
 
     cpu: the CPU seconds of learning so far, without waiting and scoring; also counted if there is no limit.
     """
@@ -20,13 +21,12 @@ class CpuBudget:
     cpu = 0.0
 
     def train(
-        self, engine: Engine, text: Text, schedule: Schedule, events: Events | None = None, state: State | None = None,
-        pause: Callable[[], bool] = lambda: False,
-    ) -> Iterator[State]:  # fmt: skip
+        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+    ) -> Iterator[State]:
         """Train; the parameters and what is yielded are those of training.trainer.train."""
-        training = _Training(self, engine, text, schedule, state or State(), pause)
+        training = _Training(self, engine, text, schedule, state, pause)
         while not training.has_ended():
-            training.advance((events or Events()).training)
+            training.advance(events.training)
             yield training.state
 
 

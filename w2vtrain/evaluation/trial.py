@@ -25,7 +25,7 @@ from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system.children import tell
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import Execution, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.fit import perplexity as measure
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, score
@@ -151,7 +151,7 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
     timed, threads = settings.seconds is not None, int(settings.threads)
     curve = Curve(settings, job, announce)
     inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
-    model = fit(inputs, settings, events=events, probe=curve, execution=Execution(train=curve.budget.train))
+    model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
     found, coverage = measure(model, [job.test or job.heldout], threads)
     if timed:

@@ -62,6 +62,20 @@ class Vocabulary:
         words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
         return Vocabulary(words, np.insert(self.counts, place, sentences)), place
 
+    def cut(self, min_count: int, max_vocab: int | None) -> "Vocabulary":
+        """Return the words that occur at least `min_count` times, and of these only the `max_vocab` most frequent.
+
+        Raise DataError if fewer than 2 words are left.
+        """
+        kept = int((self.counts >= min_count).sum())
+        kept = kept if max_vocab is None else min(kept, max_vocab)
+        if kept < 2:
+            raise DataError(
+                f"min_count {min_count:,} keeps {kept} of the vocabulary's {len(self):,} words;"
+                f" training needs at least 2 (the highest count is {self.counts[0]:,})"
+            )
+        return Vocabulary(self.words[:kept], self.counts[:kept])
+
     def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
         """Write a line "word count" for each word, as word2vec's -save-vocab does.
 

@@ -4,9 +4,9 @@ This module writes no results and prints nothing; the command line and the Pytho
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.system.machine import threads_of
-from w2vtrain.text.encoded import EncodedCorpus, encode, read
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
+from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
@@ -42,9 +43,10 @@ from w2vtrain.training.predictor import (
 from w2vtrain.training.preflight import check_memory, position_rows, replicas
 from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
-from w2vtrain.training.run_folder import Run
+from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
-from w2vtrain.training.trainer import Engine, check_finite, make_engine, train
+from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Engine, check_finite, make_engine
 from w2vtrain.training.units import Interrupted, Watch
 from w2vtrain.training.warm_start import WarmStart
 
@@ -77,60 +79,44 @@ def fit(
     *,
     events: Events | None = None,
     run: Run | None = None,
-    found: Checkpoint | None = None,
-    allow_changed: bool = False,
+    team: Team | None = None,
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
-    execution: "Execution | None" = None,
 ) -> Model:
     """Train a model on text, with settings from `effective`.
 
     With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
     it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
-    With `run`, checkpoints are saved in the run folder, and training resumes from the checkpoint `found`. If the corpus
-    has changed since then, training starts over if `allow_changed` is true; otherwise CorpusChanged is raised. With
-    held-out text, the model has the weights of the epoch that predicts it best. A `probe` looks at the weights during
-    epochs. `execution` replaces the functions that read the text and train. The model's record says what was read and
-    learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
-    raises; DataError is raised if there is no example to learn from.
+    `run` saves checkpoints, and training resumes from `run.checkpoint`. With held-out text, the model has the weights
+    of the epoch that predicts it best. A `probe` looks at the weights during epochs. `team`: the processes that read
+    the text and train, by default this one alone. The model's record says what was read and learned, and how long it
+    took. All errors are subclasses of W2VError, except those that an iterable in `inputs` raises; DataError is raised
+    if there is no example to learn from.
     """
-    events, record, execution = events or Events(), Record(), execution or Execution()
+    events, record, team, run = events or Events(), Record(), team or Team(), run or Run()
     check_rules(settings, heldout=bool(inputs.heldout))
     if inputs.start:
         inputs.start.check(settings, inputs.grow)
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
-    corpus, ids = _read(inputs, settings, events, record, execution)
-    words, width = len(ids.vocabulary), settings.vector_size + settings.bias
-    has_blocks = engine_of(settings.objective) == "blocks"
-    once = (0 if has_blocks else replicas(words, int(settings.threads))) + position_rows(settings)
-    # The best weights and the initial model are kept, too.
-    copies = 1 + bool(inputs.heldout) + bool(inputs.start) + execution.copies
-    check_memory(words, width, copies, once=once)
-    architecture = architecture_of(settings, ids.vocabulary.words)
-    if composes(architecture):
-        check_memory(words, width, copies, architecture.input_rows(words), once)
-    if run:
-        run.check_disk_space(words, width)
+    corpus, ids = _read(inputs, settings, events, record, team)
+    _check_space(inputs, settings, ids.vocabulary, run, team.copies)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
-    with one_thread() if has_blocks or inputs.heldout or probe else nullcontext(), on_compilation(compiling):
-        learner = _Learner(inputs, settings, ids, events, record, run, probe, execution)
+    is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
+    with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
+        learner = _Learner(inputs, settings, ids, events, record, run, team, probe)
         if inputs.start:
             learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
-        if run:
-            learner.identity |= fingerprint(corpus, ids)
-        if found:
-            learner.resume(found, allow_changed)
-        if run:
-            run.keep(ids.vocabulary)
+        learner.resume(corpus)
+        run.keep(ids.vocabulary)
         learner.train()
     return learner.model()
 
 
 def _read(
-    inputs: Inputs, settings: Settings, events: Events, record: Record, execution: "Execution"
+    inputs: Inputs, settings: Settings, events: Events, record: Record, team: Team
 ) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
@@ -141,7 +127,7 @@ def _read(
         events.reading(done, total, tokens)
 
     with on_compilation(compiling):
-        ids = inputs.encoded or execution.read(inputs, corpus, settings, replace(events, reading=progress))
+        ids = inputs.encoded or team.read(inputs, corpus, settings, replace(events, reading=progress))
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -152,58 +138,32 @@ def _read(
     return corpus, ids
 
 
-def _encoded(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
-    """Encode the corpus with the given words, those of the model that the run starts from, or its own."""
-    if inputs.grow:
-        return _grown(inputs, corpus, settings, events)
-    return encode(
-        corpus,
-        min_count=settings.min_count,
-        max_vocab=settings.max_vocab,
-        vocabulary=inputs.vocabulary or (inputs.start.vocabulary() if inputs.start else None),
-        max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end,
-        threads=int(settings.threads),
-        folder=inputs.folder,
-        progress=events.reading,
-    )
-
-
-def _grown(inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
-    """Encode the corpus with the words of the model that the run starts from, and the corpus's frequent new words."""
-    assert inputs.start
-    end = settings.sentence_end
-    with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
-        words = inputs.start.grown(counted, settings)
-        return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
-
-
-@dataclass(frozen=True)
-class Execution:
-    """The functions that read the text and train; by default, those that do it in this process alone.
-
-    read: counts and encodes the corpus; train: has the parameters of training.trainer.train; copies: of the weights
-    that it keeps in memory besides those of the engine.
-    """
-
-    read: Callable[[Inputs, Source, Settings, Events], EncodedCorpus] = _encoded
-    train: Callable[..., Iterator[State]] = train
-    copies: int = 0
+def _check_space(inputs: Inputs, settings: Settings, vocabulary: Vocabulary, run: Run, more: int) -> None:
+    """Raise ResourceError or WriteError if memory or disk are too small. more: copies of the weights for the team."""
+    words, width = len(vocabulary), settings.vector_size + settings.bias
+    has_replicas = engine_of(settings.objective) == "windows"
+    once = (replicas(words, int(settings.threads)) if has_replicas else 0) + position_rows(settings)
+    # The best weights and the initial model are kept, too.
+    copies = 1 + bool(inputs.heldout) + bool(inputs.start) + more
+    check_memory(words, width, copies, once=once)
+    architecture = architecture_of(settings, vocabulary.words)
+    if composes(architecture):
+        check_memory(words, width, copies, architecture.input_rows(words), once)
+    run.check_disk_space(words, width)
 
 
 class _Learner:
-    """One training run on an encoded corpus: its engine, held-out text, record and run folder.
+    """One training run on an encoded corpus: its engine, held-out text, record and run.
 
     state: the state at the end of the last complete epoch; identity: the corpus's fingerprint, for checkpoints.
     """
 
     def __init__(
-        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run | None,
-        probe: Probe | None, execution: Execution,
+        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run,
+        team: Team, probe: Probe | None,
     ) -> None:  # fmt: skip
-        self.execution = execution
-        self.settings, self.ids, self.events, self.record, self.run = settings, ids, events, record, run
-        self.probe = probe
+        self.team, self.settings, self.ids, self.events = team, settings, ids, events
+        self.record, self.run, self.probe = record, run, probe
         self.started = time.monotonic()
         self.state, self.identity = State(), {}  # type: State, dict[str, Any]
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
@@ -229,7 +189,7 @@ class _Learner:
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
-        states = self.execution.train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due)
+        states = self.team.train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due)
         for reached in states:
             state = reached if reached.chunks else self.end_epoch(reached)
             self.save(state)
@@ -258,14 +218,13 @@ class _Learner:
 
     def is_pause_due(self) -> bool:
         """Return whether training should pause before the next slice. Called by any thread."""
-        return bool((self.run and self.run.due()) or (self.probe and self.probe.due()))
+        return self.run.due() or bool(self.probe and self.probe.due())
 
     def get_ready(self) -> None:
         """Report that everything is compiled. From now on, signals take effect when training pauses."""
         self.record.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.record.seconds["preparing"])
-        if self.run:
-            self.run.learning = True
+        self.run.enter(Phase.TRAINING)
 
     def end_epoch(self, state: State) -> State:
         """Save a checkpoint, score the held-out text and keep the best weights.
@@ -276,7 +235,7 @@ class _Learner:
         if self.early_stopping.text:
             self.save(state, milestone=True)
         try:
-            found = self.early_stopping.score(epoch, weights, lambda: self.run is not None and self.run.stopping)
+            found = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
         except Interrupted:
             self.save(state)  # raises Stopped
             raise
@@ -287,9 +246,7 @@ class _Learner:
 
     def give_up(self) -> None:
         """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
-        if self.run:
-            self.run.settle()
-            self.run.forget()
+        self.run.start_over()
         raise NothingLearned(
             f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent words,"
             f" a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
@@ -297,8 +254,7 @@ class _Learner:
 
     def save(self, state: State, milestone: bool = False) -> None:
         """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
-        if self.run:
-            self.run.pause(self.arrays, lambda: self.facts(state), milestone)
+        self.run.pause(self.arrays, lambda: self.facts(state), milestone)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays to save in a checkpoint."""
@@ -309,44 +265,50 @@ class _Learner:
         run = {"state": asdict(state), "corpus": self.identity, "epochs": list(self.record.epochs)}
         return {**run, **self.early_stopping.facts()}
 
-    def resume(self, found: Checkpoint, allow_changed: bool) -> None:
-        """Restore a checkpoint. If the corpus has changed, start over if `allow_changed`, else raise CorpusChanged.
+    def resume(self, corpus: Source) -> None:
+        """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
         Raise DataError if the checkpoint does not fit this run.
         """
+        if self.run.saves:
+            self.identity |= fingerprint(corpus, self.ids)
+        checkpoint = self.run.checkpoint
+        if checkpoint is None:
+            return
         try:
-            self._restore(found)
+            self._restore(checkpoint)
         except CorpusChanged as error:
-            if not self.run or not allow_changed:
+            if not self.run.allow_changed:
                 raise CorpusChanged(
                     f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
                 ) from None
-            self.run.warn(f"{error}; the run starts over")
-            self.run.forget()
+            self.run.start_over(f"{error}; the run starts over")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
+            raise DataError(
+                f"checkpoint {checkpoint.number}: its description of the run is invalid: {error!r}"
+            ) from error
         else:
             self.events.resumed(self.state)
 
-    def _restore(self, found: Checkpoint) -> None:
-        about, mine = found.about, self.engine.state()
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        about, mine = checkpoint.about, self.engine.state()
         check_fingerprint(about["corpus"], self.identity)
         best = best_arrays(self.engine.weights()) if about["best"] else {}
         for name, array in (mine | best).items():
-            theirs = found.arrays.get(name)
+            theirs = checkpoint.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
                 raise DataError(
-                    f"checkpoint {found.number}: its array {name} does not fit this run;"
+                    f"checkpoint {checkpoint.number}: its array {name} does not fit this run;"
                     " remove the run folder to start over"
                 )
         for name, array in mine.items():
-            array[...] = found.arrays[name]
+            array[...] = checkpoint.arrays[name]
         self.state, self.record.epochs = State.read(about["state"]), about["epochs"]
         if self.state.chunks > len(self.text.words) or self.state.epoch > self.schedule.epochs:
             raise ValueError("the state is beyond the end of the run")
         if not isinstance(self.record.epochs, list):
             raise ValueError("epochs is not a list")
-        self.early_stopping.restore(about, {name: found.arrays[name] for name in best})
+        self.early_stopping.restore(about, {name: checkpoint.arrays[name] for name in best})
         if self.early_stopping.finished < self.state.epoch and not self.state.epochs:
             raise ValueError("an epoch has no record")
 

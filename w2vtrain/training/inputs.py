@@ -17,7 +17,7 @@ from w2vtrain.engines.schedule import Text
 from w2vtrain.engines.windows import MODEST
 from w2vtrain.errors import TokenError, shown
 from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import EncodedCorpus, encode
+from w2vtrain.text.encoded import EncodedCorpus, OnRead, encode, read
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.vocab import Vocabulary
@@ -55,6 +55,10 @@ class Inputs:
     grow: bool = False
     raw: bool = False
 
+    def known_words(self) -> Vocabulary | None:
+        """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
+        return self.vocabulary or (self.start.vocabulary() if self.start else None)
+
 
 def sources_of(texts: Texts) -> Sources:
     """Return what to read for a path, a sequence of paths, an iterable of lists of words, or a source.
@@ -84,6 +88,30 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
     if isinstance(sources, Source):
         return sources
     return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
+
+
+def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: OnRead) -> EncodedCorpus:
+    """Encode the corpus with the given words, those of the model that the run starts from, or its own.
+
+    With `inputs.grow`, the corpus's frequent new words join those of the model.
+    """
+    threads, end = int(settings.threads), settings.sentence_end
+    if inputs.grow:
+        assert inputs.start
+        with read(corpus, threads=threads, folder=inputs.folder, progress=progress) as counted:
+            words = inputs.start.grown(counted, settings)
+            return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
+    return encode(
+        corpus,
+        min_count=settings.min_count,
+        max_vocab=settings.max_vocab,
+        vocabulary=inputs.known_words(),
+        max_sentence=settings.max_sentence,
+        sentence_end=end,
+        threads=threads,
+        folder=inputs.folder,
+        progress=progress,
+    )
 
 
 def text_of(ids: EncodedCorpus, settings: Settings) -> Text:

@@ -1,6 +1,6 @@
 """Read and write RUN/config.json: the run's request and settings, with a digest, and the files that it wrote.
 
-This module decides nothing: run_folder.py uses it to decide whether a run may continue, and commands/preflight.py
+This module decides nothing: run_folder.py uses it to decide whether a run may continue, and commands/plan.py
 whether a file may be overwritten.
 
 A file belongs to a run if the run recorded the file's inode number and checksum before the file got its name. A name
@@ -22,7 +22,8 @@ from w2vtrain.system.json_text import json_digest, json_object
 from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
 
-CONFIG = "config.json"
+CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
+"""Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
 SCHEMA = 2
 LARGEST = 16 << 20
 """Maximum size of config.json, in bytes."""

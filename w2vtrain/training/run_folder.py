@@ -1,4 +1,4 @@
-"""Manage the run folder during training: which run it belongs to, when to save, and what signals do.
+"""Manage the run folder: which run it belongs to, when to save, and what signals do.
 
 This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
 files of a checkpoint, and journal.py the record of the run in config.json.
@@ -33,54 +33,69 @@ from w2vtrain.errors import (
     shown,
     spelled,
 )
-from w2vtrain.system.files import atomic_write, disk_is_full
+from w2vtrain.system.files import Claim, atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
-from w2vtrain.system.storage import remove_file
+from w2vtrain.system.stopping import NAME
+from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.journal import CONFIG, FREE, Journal, OtherSchema, changes
+from w2vtrain.training.journal import CONFIG, CORPUS, FREE, HEARTBEAT, VOCABULARY, Journal, OtherSchema, changes
 from w2vtrain.training.preflight import check_disk
-from w2vtrain.training.writer import Writer
-
-VOCABULARY = "vocab.txt"
+from w2vtrain.training.run import Arrays, Facts, Phase, Run
+from w2vtrain.training.writer import SLOW, Writer
 
 RETRY, LONGEST_RETRY = 5.0, 60.0
 """Seconds between attempts to write results to a full disk: RETRY more each time, up to LONGEST_RETRY."""
 
-Arrays = Callable[[], Mapping[str, np.ndarray]]
-About = Callable[[], dict[str, Any]]
-STOPPED_EARLY = (
-    "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
-)
-"""The message of Stopped for a signal that arrives before training."""
 
+class RunFolder(Run):
+    """A run with a folder for its checkpoints.
 
-class Run:
-    """The folder of one run. The caller holds its lock.
-
-    every: seconds between checkpoints; wait_for_disk: on a full disk, warn and continue without a checkpoint; warn:
-    called with lines about storage problems; alarm: called with a line when results have to wait for disk space.
+    every: seconds between checkpoints; wait_for_disk: on a full disk, warn and continue without a checkpoint; cache:
+    the folder in which ranks share the encoded corpus, by default the run folder.
 
     Checkpoints are written in the background, one at a time, from copies of the arrays. If there is not enough memory
     for copies, training waits until the checkpoint is written.
     """
 
-    def __init__(self, folder: Path, every: float = 600.0, wait_for_disk: bool = False) -> None:
+    saves = True
+
+    def __init__(
+        self, folder: Path, every: float = 600.0, wait_for_disk: bool = False, cache: Path | None = None,
+        allow_changed: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
         self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
-        self.stopping = self.saving = self.preparing = self.learning = False
+        self.cache, self.allow_changed = cache, allow_changed
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
         self.is_new = False  # set by `begin`: the folder had no config.json
-        self.shared: Path | None = None  # a folder of the caller's that makes the run folder worth keeping
-        self.unsaved: tuple[Arrays, About] | None = None
-        self.behind: tuple[Arrays, About] | None = None  # being written in the background, or failed
-        self.warn: Callable[[str], None] = lambda _: None
-        self.alarm: Callable[[str], None] = lambda _: None
+        self.unsaved: tuple[Arrays, Facts] | None = None
+        self.behind: tuple[Arrays, Facts] | None = None  # being written in the background, or failed
         self.writer = Writer(
             lambda line: self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
         )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder's lock, and let signals stop or save the run. Delete the folder when the block has ended.
+
+        If the block raises an exception, keep the folder if it is needed.
+        """
+        with listening(self), checkpoint.locked(self.folder):
+            try:
+                yield
+                self.remove_shared()
+                self.finish()
+            except Exception as error:
+                self.settle(SLOW)
+                if isinstance(error, DataError) and self._journal:
+                    self.remove_shared()
+                raise
+            finally:
+                self.tidy()
 
     @property
     def journal(self) -> Journal:
@@ -89,11 +104,35 @@ class Run:
         return self._journal
 
     @property
+    def id(self) -> str:  # type: ignore[override]
+        """The run's id."""
+        return self.journal.run
+
+    @property
+    def claim(self) -> Claim:  # type: ignore[override]
+        """See Journal."""
+        return self.journal.claim
+
+    @property
+    def claim_log(self) -> Claim:  # type: ignore[override]
+        """See Journal."""
+        return self.journal.claim_log
+
+    def owns(self, path: str) -> bool:
+        """Return whether the run has written this file: see Journal."""
+        return self.journal.owns(path)
+
+    @property
     def _about(self) -> Mapping[str, Any]:
         """The run's request and settings, to be stored in checkpoints."""
         return self._journal.about if self._journal else {}
 
-    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> checkpoint.Checkpoint | None:
+    @property
+    def shared(self) -> Path:
+        """The folder in which the ranks of a job share the encoded corpus."""
+        return self.cache.resolve() / f"{NAME}-{self.journal.run}" if self.cache else self.folder.resolve() / CORPUS
+
+    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
         """Record which run the folder belongs to, and load the checkpoint to resume from, if there is one.
 
         If it has checkpoints or results of a run with other settings, start over if `anew`, else raise ConfigError.
@@ -106,45 +145,68 @@ class Run:
             if not anew:
                 raise
             before = None
-            self.forget()
+            self.start_over()
         self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
         if before:
-            self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
-            newest = checkpoint.described(self.folder)
-            if changed := changes(newest[1] if newest else before.about, now):
-                if not anew and (checkpoint.numbers(self.folder) or before.complete):
-                    raise ConfigError(
-                        f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
-                        f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
-                    )
-                self.forget()
-            else:
-                self.journal.complete = before.complete
+            self._take_over(before, now, anew)
         self.journal.save()
-        found = checkpoint.load(self.folder)
-        if found is not None:
-            self.number = found.number
+        self.checkpoint = checkpoint.load(self.folder)
+        if self.checkpoint is not None:
+            self.number = self.checkpoint.number
             for number in checkpoint.numbers(self.folder):
-                if number > found.number:  # damaged, and new checkpoints will get these names
+                if number > self.number:  # damaged, and new checkpoints will get these names
                     checkpoint.remove(self.folder, number)
-        return found
 
-    def prepare(self) -> None:
-        """Let signals end the run before training begins: reading may take long. Raise Stopped if one has arrived."""
-        self.preparing = True
-        self.end_if_stopped()
-
-    def end_if_stopped(self) -> None:
-        """Raise Stopped if a signal requested it before training began."""
-        if self.stopping:
-            raise Stopped(STOPPED_EARLY)
+    def _take_over(self, before: Journal, now: dict[str, Any], anew: bool) -> None:
+        """Continue the journal of an earlier command. Delete its checkpoints if it had other settings and `anew`."""
+        self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
+        newest = checkpoint.described(self.folder)
+        changed = changes(newest[1] if newest else before.about, now)
+        if not changed:
+            self.journal.complete = before.complete
+        elif anew or not (checkpoint.numbers(self.folder) or before.complete):
+            self.start_over()
+        else:
+            raise ConfigError(
+                f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
+                f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
+            )
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether all these outputs are files that the run had written before it was killed."""
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
-    def forget(self) -> None:
-        """Delete all checkpoints, so that the run starts over."""
+    def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
+        """Record the inodes of the lock files beside the outputs, and whether all results are written."""
+        self.journal.locks, self.journal.complete = locks, complete
+        self.journal.save()
+
+    def end_outputs(self) -> None:
+        """Record that all results are written."""
+        self.journal.complete = True
+        with suppress(W2VError):  # needed only if the run is killed during cleanup
+            self.journal.save()
+
+    @contextmanager
+    def rescued(self) -> Iterator[None]:
+        """If the results cannot be written, save what was learned and say in the error how to resume."""
+        try:
+            yield
+        except W2VError as error:
+            try:
+                self.save()
+                kept, next_step = "what was learned is saved", "writes the results once this is fixed"
+            except W2VError:
+                kept, next_step = "the last checkpoint is kept", "continues from it"
+            if not checkpoint.numbers(self.folder):
+                raise
+            raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
+
+    def start_over(self, why: str | None = None) -> None:
+        """Delete all checkpoints, so that the run starts over. why: a warning to report."""
+        if why:
+            self.warn(why)
+        self.settle()
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
@@ -171,25 +233,25 @@ class Run:
 
     def due(self) -> bool:
         """Return whether training should call `pause`. Any thread may call this."""
-        if self.stopping or self.saving or self.writer.failed:
+        if self.stop_requested or self.save_requested or self.writer.failed:
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
 
-    def pause(self, arrays: Arrays, about: About, milestone: bool = False) -> None:
+    def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
         """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
 
-        `arrays` and `about` are called only to save. Training also calls this after each epoch, so a checkpoint is due
+        `arrays` and `facts` are called only to save. Training also calls this after each epoch, so a checkpoint is due
         here after a tenth of `every`. An error in writing an earlier checkpoint is raised here.
         """
-        self.unsaved = arrays, about
+        self.unsaved = arrays, facts
         self._check_writer(0)
-        if self.stopping:
+        if self.stop_requested:
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every / 10)
-        if self.saving or soon:
-            self.saving = False
-            self._save_in_background(arrays(), about())
+        if self.save_requested or soon:
+            self.save_requested = False
+            self._save_in_background(arrays(), facts())
 
     def _check_writer(self, timeout: float | None = None) -> None:
         """Raise the error of the last checkpoint, unless a warning is enough: see `_skip_or_raise`."""
@@ -213,12 +275,12 @@ class Run:
         except (WriteError, OutputError):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
-            arrays, about = self.unsaved
+            arrays, facts = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), about(), self._about)
+            checkpoint.save(self.folder, self.number, arrays(), facts(), self._about)
             self.last, self.unsaved = time.monotonic(), None
 
-    def _save_in_background(self, arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
+    def _save_in_background(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
         if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
             try:
                 self.save()
@@ -231,7 +293,7 @@ class Run:
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, about, self._about),
+            lambda: checkpoint.save(self.folder, number, copies, facts, self._about),
         )
 
     def await_disk_space(self, error: W2VError) -> bool:
@@ -247,17 +309,17 @@ class Run:
             self.save()
         self.waits += 1
         end = time.monotonic() + min(RETRY * self.waits, LONGEST_RETRY)
-        while not self.stopping and time.monotonic() < end:
+        while not self.stop_requested and time.monotonic() < end:
             time.sleep(0.1)
-        return not self.stopping
+        return not self.stop_requested
 
     def is_needed(self) -> bool:
         """Return whether the run can be resumed, or the folder is the only record of files that the run wrote."""
-        if self.writer.busy or checkpoint.numbers(self.folder) or (self.shared and self.shared.exists()):
+        if self.writer.busy or checkpoint.numbers(self.folder):
             return True
-        if self.stopping and not self.learning:  # `resume` starts it over
+        if self.stop_requested and self.phase is not Phase.TRAINING:  # `resume` starts it over
             return True
-        return self._journal is not None and self._journal.owns_any()
+        return self._journal is not None and (self.shared.exists() or self._journal.owns_any())
 
     def tidy(self) -> None:
         """Delete the run's files if it created the folder and none is needed. Spare a folder that `begin` refused."""
@@ -269,15 +331,20 @@ class Run:
         with suppress(W2VError):
             self.writer.wait(timeout)
 
+    def remove_shared(self) -> None:
+        """Delete what ranks have left for a restart, if there were any: the encoded corpus and the heartbeat."""
+        remove_tree(self.shared)
+        with suppress(OSError):
+            remove_file(self.folder / HEARTBEAT)
+
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.
 
         config.json is deleted last, so that a run killed here still knows that it had finished. `checkpoint.locked`
         deletes the lock and the folder.
         """
-        self.settle()
         with suppress(OSError, ReadError):  # whatever cannot be deleted is kept together with config.json
-            self.forget()
+            self.start_over()
             checkpoint.sweep(self.folder)
             if checkpoint.has_parts(self.folder):
                 return
@@ -360,14 +427,14 @@ def listening(run: Run) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if run.stopping and number == signal.SIGINT:
+        if run.stop_requested and number == signal.SIGINT:
             raise KeyboardInterrupt
-        run.stopping = True
-        if run.preparing and not run.learning and not _compiler_calls(frame):
+        run.stop_requested = True
+        if run.phase is Phase.PREPARING and not _compiler_calls(frame):
             run.end_if_stopped()
 
     def save(number: int, _: Any) -> None:
-        run.saving = True
+        run.save_requested = True
 
     wanted: dict[Any, Callable[[int, Any], None]] = {signal.SIGINT: stop, signal.SIGTERM: stop}
     if hasattr(signal, "SIGUSR1"):
@@ -378,7 +445,7 @@ def listening(run: Run) -> Iterator[None]:
         wanted[signal.SIGBREAK] = stop
 
     def unraisable(found: Any) -> None:
-        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped: `stopping` is set.
+        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped, which is requested.
         if not isinstance(found.exc_value, Stopped):
             hook(found)
 

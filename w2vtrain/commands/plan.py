@@ -1,0 +1,205 @@
+"""What a `fit` command will do, decided before it reads or writes anything: `plan` refuses all that cannot work.
+
+Nothing here is written except empty temporary files beside the outputs, by `check_writable`.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
+from w2vtrain.config import Settings, check_rules, resolve
+from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
+from w2vtrain.formats.vectors import format_of
+from w2vtrain.objectives import check_options, engine_of, has_word_rows
+from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.packing import check_suffix
+from w2vtrain.system.same_file import among
+from w2vtrain.system.trust import answering
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.fit import effective
+from w2vtrain.training.inputs import Inputs, corpus_of
+from w2vtrain.training.journal import DECIDING
+from w2vtrain.training.run import Run
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.team import Team
+from w2vtrain.training.warm_start import WarmStart
+
+HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
+"""Outputs that a run folder may name without evidence that the run began them."""
+WRITTEN = ("output", "format_", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
+"""Fields of the request that must be equal on all ranks, although only rank 0 writes."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a `fit` command will do.
+
+    asked: the settings before automatic values are filled in; settings: with them; origins: of each setting; reason:
+    for the number of threads; start: what --init-from names, or None.
+    """
+
+    request: FitRequest
+    asked: Settings
+    settings: Settings
+    origins: dict[str, str]
+    reason: str
+    start: WarmStart | None
+
+    def inputs(self) -> Inputs:
+        """Return the text to read, after reading the vocabulary of --read-vocab."""
+        request, words = self.request, None
+        if request.read_vocab:
+            words = Vocabulary.load(request.read_vocab).cut(self.settings.min_count, self.settings.max_vocab)
+        grow, is_raw = bool(request.grow_vocabulary), self.origins["tokenizer"] == "default"
+        return Inputs(
+            request.sources, request.heldout, words, request.encoding_folder, start=self.start, grow=grow, raw=is_raw
+        )
+
+    def run(self) -> Run:
+        """Return the run, with its folder unless the vectors go to a stream."""
+        request, folder = self.request, self.request.run_folder
+        if folder is None:
+            return Run()
+        cache, wait = request.cache_dir and Path(request.cache_dir), request.on_full == "wait"
+        return RunFolder(folder, request.checkpoint_every * 60, wait, cache or None, request.allow_changed)
+
+
+def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
+    """Return what a request asks for, the same on all processes of a team.
+
+    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, with the setting, option or file at fault.
+    With --print-config, only settings are checked.
+    """
+    start = WarmStart.load(request.init_from) if request.init_from else None
+    asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
+    for name, why in without_effect(asked).items():
+        if origins[name] == "command line":
+            raise ConfigError(why)
+    if request.read_vocab and origins["min_count"] == "default":
+        asked = replace(asked, min_count=1)
+        origins["min_count"] = "--read-vocab"
+    check_rules(asked, heldout=bool(request.heldout))
+    settings, threads_reason = effective(asked)
+    check_start(request, settings, start)
+    if not request.print_config:
+        if team.size > 1:
+            check_no_stream(request)
+        shared = {name: getattr(request, name) for name in (*DECIDING, *WRITTEN)}
+        settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
+        if team.leads:
+            check_files(request, settings)
+    return Plan(request, asked, settings, origins, threads_reason, start)
+
+
+def without_effect(settings: Settings) -> dict[str, str]:
+    """Return the settings that have no effect with this objective, each with the error message for its use."""
+    if engine_of(settings.objective) == "windows":
+        return {
+            "block": f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
+        }
+    return {}
+
+
+def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
+    """Raise UsageError or ConfigError if the run cannot start from what --init-from names."""
+    if start is None:
+        if request.grow_vocabulary is not None:
+            raise UsageError("grow-vocabulary: has no effect without --init-from")
+        return
+    if start.model and request.read_vocab:
+        raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
+    start.check(settings, bool(request.grow_vocabulary))
+
+
+def check_no_stream(request: FitRequest) -> None:
+    """Raise UsageError for a result without a place for a run folder, which several ranks need."""
+    for file in filter(is_stream, request.results):
+        raise UsageError(
+            "distributed: the ranks need a run folder: name an output file with -o;"
+            f" {file} is a stream or a device, so name a file in its place"
+        )
+
+
+def check_files(request: FitRequest, settings: Settings) -> None:
+    """Check every input and output that can be checked before the run folder is locked."""
+    check_folders(request)
+    check_apart(request)
+    check_results(request, settings)
+    corpus = [file.path for file in corpus_of(request.sources, settings).files]
+    if request.heldout:
+        corpus += [file.path for file in corpus_of(request.heldout, settings).files]
+        if corpus.count(STDOUT) > 1:
+            raise UsageError("-: stdin cannot be both the corpus and the held-out text")
+    read = [*corpus, request.read_vocab, request.init_from, request.config]
+    check_different(request.files, [name for name in read if name])
+
+
+def check_folders(request: FitRequest) -> None:
+    """Raise OutputError for the first output whose folder does not exist, before the run folder is created."""
+    for file in request.files:
+        try:
+            missing = file != STDOUT and not Path(os.path.realpath(file)).parent.is_dir()
+        except OSError as error:
+            raise OutputError(f"{shown(file)} cannot be created: {reason(error)}") from error
+        if missing:
+            raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
+
+
+def check_apart(request: FitRequest) -> None:
+    """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
+    folder, locks = request.run_folder, {lock_path(file) for file in request.files if not is_stream(file)}
+    for file in request.files:
+        path = Path(os.path.realpath(file))
+        if among(path, locks):
+            raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
+        if folder is not None and among(folder, [path, *path.parents]):
+            raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
+
+
+def check_export(export: Export, objective: str) -> None:
+    """Raise ConfigError if output vectors are requested and the objective does not have one per word."""
+    if export not in ("auto", "in") and not has_word_rows(objective):
+        raise ConfigError(f"export: objective {objective} has no output vector per word; use --export in")
+
+
+def check_results(request: FitRequest, settings: Settings) -> None:
+    """Raise ConfigError or UsageError for a result that the objective does not have, or a suffix that is unknown."""
+    has_rows = check_options(settings)
+    if request.save_output_vectors and not has_rows:
+        raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
+    check_export(request.export, settings.objective)
+    for file in filter(None, (request.output, request.save_output_vectors)):
+        format_of(file, request.format_)
+    if request.save_vocab:
+        check_suffix(request.save_vocab)
+    for file in filter(None, (request.save_model, request.log_json)):
+        check_suffix(file, compressible=False)
+
+
+def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
+    """Raise OutputError for an output that cannot be written. owned: whether a file is the run's own."""
+    for file in request.files:
+        check_writable(file, request.force or owned(file))
+
+
+def check_begun(request: FitRequest, run: Run) -> None:
+    """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
+
+    The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
+    if the folder is named after the output. Raise ReadError if it cannot be read at the moment.
+    """
+    assert isinstance(run, RunFolder)
+    folder, journal = run.folder, run.journal
+    named = str(folder.resolve())
+    vectors = named.removesuffix(".run") if named.endswith(".run") else ""
+    for file in [] if request.force else request.files:
+        path = os.path.realpath(file)
+        with answering(Path(file)):
+            own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
+        if file in HARMLESS or own or journal.began(lock_path(file)):
+            continue
+        why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
+        raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")

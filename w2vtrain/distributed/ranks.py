@@ -1,0 +1,270 @@
+"""The ranks of an MPI job as a team: they read one corpus, train one model, and end together.
+
+Rank 0 leads: it owns the run folder, the outputs and the console, and the others follow. Nothing here parses commands
+or writes results.
+"""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.config import Settings
+from w2vtrain.distributed.agreement import Standby, together
+from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.session import Session
+from w2vtrain.distributed.trainer import RankTraining, Traffic
+from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.schedule import Progress, Schedule, State, Text
+from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason, shown
+from w2vtrain.kernels.jit import source_hash
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.machine import cores_of_process, versions
+from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.training.events import Events
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.journal import FREE, HEARTBEAT
+from w2vtrain.training.run import STOPPED_EARLY, Run
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Engine
+
+HOLD_SECONDS = 2.0
+"""Between the messages of rank 0 to the ranks that wait for it."""
+HEARTBEAT_SECONDS = 2.0
+"""Between two writes of the heartbeat."""
+
+
+class Ranks(Team):
+    """One rank of a distributed run.
+
+    words: the words per rank between two synchronizations, or None to adapt them to the network; run: of this rank,
+    with what signals have asked for; folder: on shared storage, for the encoded corpus, None before `begin`, and if
+    there is nothing to do; threads: of every rank.
+    """
+
+    copies = 1
+
+    def __init__(self, team: Communicator, words: int | None) -> None:
+        super().__init__()
+        self.team, self.words, self.session = team, words, Session(team)
+        self.size, self.leads = team.size, team.rank == 0
+        self.folder: Path | None = None
+        self.threads = [1] * team.size
+        self.traffic, self.words_per_chunk = Traffic(team.size), 0.0
+        self._standby: Standby | None = None
+        self._agreed = self._training = False
+        self._held = self._beat = 0.0
+
+    def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
+        """Return the settings with this rank's number of threads. Raise ConfigError if the ranks differ otherwise.
+
+        Ranks on the same cores share them if the number of threads was chosen automatically.
+        """
+        with self._agreeing(), together(self.team):
+            pass
+        mine = {
+            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
+            "request": {**request, "sync-words": self.words},
+            "versions": {name: text for name, text in versions().items() if name != "platform"},
+            "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
+        }
+        place = [socket.gethostname(), cores_of_process()]
+        everyone = self._gather({"about": mine, "place": place})
+        for rank, theirs in enumerate(everyone):
+            if different := _differences(everyone[0]["about"], theirs["about"]):
+                self._agreed = True
+                raise ConfigError(f"rank {rank} differs from rank 0: {'; '.join(different)}; start all ranks alike")
+        threads = int(settings.threads)
+        if automatic:
+            sharing = sum(theirs["place"] == place for theirs in everyone)
+            threads = max(1, threads // sharing)
+        self.threads = self._gather(threads)
+        where = f"on each of {self.team.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
+        return replace(settings, threads=threads), where
+
+    def begin(self, run: Run) -> bool:
+        """Let all ranks begin to read. Return whether there is anything to do.
+
+        Rank 0 creates the folder that they share. The others wait for it here, and raise the errors of rank 0.
+        """
+        self.run, folder = run, None
+        if isinstance(run, RunFolder):
+            folder = run.shared
+            try:
+                folder.mkdir(0o700, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"{folder}: the folder cannot be created: {reason(error)}") from error
+        self.share_folder(folder)
+        return self.folder is not None
+
+    def skip(self) -> None:
+        """Let the other ranks end, because the run has finished before."""
+        self.share_folder(None)
+
+    def share_folder(self, folder: Path | None) -> None:
+        """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
+        with self._agreeing(), together(self.team):
+            pass
+        path = self._gather(folder and str(folder))[0]
+        self.folder = path and Path(path)
+
+    def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+        """Count and encode the corpus as one of the ranks."""
+
+        def progress(done: int, total: int | None, tokens: int) -> None:
+            if error := self._stopped():
+                raise error
+            events.reading(done, total, tokens)
+
+        assert self.folder
+        if inputs.grow or not isinstance(corpus, Corpus):
+            raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
+        with self._agreeing():
+            ids = encode_together(self.team, corpus, settings, self.folder, inputs.known_words(), progress)
+        self._standby = Standby(self.team)  # reading held-out text and compiling may take longer than others wait
+        return ids
+
+    def train(
+        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+    ) -> Iterator[State]:
+        """Train as one of the ranks, once all are ready: see training.trainer.train.
+
+        The weights and the state of rank 0 are those to continue from. Raise Left if another rank has left because of
+        an error.
+        """
+        if self._standby:
+            with self._agreeing():
+                self._standby.end(self._stopped())
+        self._training = True
+        pace = Pace(self.team.size, max(self.threads), self.words)
+        told = self._gather(asdict(state))
+        self.words_per_chunk = float(text.words.mean())
+        pace.begin(len(text.words) * schedule.epochs)
+        training = RankTraining(
+            self.session, pace, self.run, self.traffic, engine, text, schedule, State.read(told[0]), pause
+        )
+        self.session.together = True
+        if self.team.rank and training.has_ended():
+            yield training.state  # which the caller on rank 0 knows from the checkpoint
+        try:
+            while not training.has_ended():
+                training.advance(events.training)
+                yield training.state
+                if not self.session.wait():
+                    return
+        finally:
+            training.close_pool()
+
+    def watch(self, events: Events) -> Events:
+        """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
+
+        def reading(done: int, total: int | None, tokens: int) -> None:
+            self._write_heartbeat(read=tokens)
+            events.reading(done, total, tokens)
+
+        def training(at: Progress) -> None:
+            self._write_heartbeat(words=at.words)
+            events.training(at)
+
+        def scoring(done: int, total: int) -> None:
+            self._write_heartbeat(scored=done)
+            self.hold()
+            events.scoring(done, total)
+
+        return replace(events, reading=reading, training=training, scoring=scoring)
+
+    def hold(self) -> None:
+        """Let the ranks that wait for rank 0 know that it is still at work, every few seconds."""
+        if self.session.together and time.monotonic() - self._held > HOLD_SECONDS:
+            self.session.hold()
+            self._held = time.monotonic()
+
+    def note(self) -> tuple[str, dict[str, Any]]:
+        """Return what a progress line and the log say about the ranks."""
+        facts = self.facts()
+        return f"  {facts['ranks']} ranks, {facts['communication']:.0%} communication", {"distributed": facts}
+
+    def finish(self, model: Model) -> Model:
+        """Let the other ranks end: they need not wait for the results. Return the model with what the ranks did."""
+        self.session.end()
+        return replace(model, record={**model.record, "distributed": self.facts()})
+
+    def facts(self) -> dict[str, Any]:
+        """Return how the ranks worked together, for the run's record."""
+        return {"threads": self.threads, **self.traffic.facts(self.words_per_chunk)}
+
+    def tell(self, error: W2VError) -> bool:
+        """Tell the other ranks about an error that ends this one. Return whether all ranks know and end by themselves.
+
+        False means that they wait for something else, or are gone.
+        """
+        if isinstance(error, Disconnected):
+            return False
+        if self._agreed or self.session.over:
+            return True
+        if self._training:
+            return self.session.leave(str(error), error.exit_code)
+        with suppress(W2VError):
+            self._announce(error)
+        return self._agreed
+
+    def _write_heartbeat(self, **facts: int) -> None:
+        """Rewrite the heartbeat in the run folder, from which others see that the run is alive."""
+        if isinstance(self.run, RunFolder) and time.monotonic() - self._beat >= HEARTBEAT_SECONDS:
+            self._beat = time.monotonic()
+            with suppress(WriteError, OutputError), atomic_write(self.run.folder / HEARTBEAT, force=True) as file:
+                file.write(json.dumps({"run": self.run.journal.run, **facts, "time": time.time()}).encode())
+
+    def _announce(self, error: W2VError) -> None:
+        """Raise an error before training on all ranks, which come to such a block next."""
+        with self._agreeing():
+            if self._standby:
+                self._standby.end(error)
+            with together(self.team):
+                raise error
+
+    def _stopped(self) -> Stopped | None:
+        """Return the error that ends all ranks if a signal has asked this one to stop before training."""
+        return Stopped(STOPPED_EARLY) if self.run.stop_requested else None
+
+    @contextmanager
+    def _agreeing(self) -> Iterator[None]:
+        """Note that all ranks raise the error that a block raises."""
+        try:
+            yield
+        except W2VError as error:
+            self._agreed = not isinstance(error, Disconnected)
+            raise
+
+    def _gather(self, value: Any) -> list[Any]:
+        """Return a JSON value of every rank."""
+        return [json.loads(data) for data in self.team.gather(json.dumps(value).encode())]
+
+
+def _own_code(settings: Settings) -> dict[str, str]:
+    """Return checksums of the user's files that are the objective or the architecture."""
+    checksums = {}
+    for kind, name in (("objective", settings.objective), ("architecture", settings.architecture)):
+        with suppress(OSError):
+            checksums[f"code of the {kind}"] = sha256(Path(name).read_bytes()).hexdigest()[:16]
+    return checksums
+
+
+def _differences(first: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Return the differences of two descriptions, each like "alpha 0.05, not 0.1"."""
+    return [
+        f"{name} {shown(values.get(name))}, not {shown(first[group].get(name))}"
+        for group, values in other.items()
+        for name in {**first[group], **values}
+        if first[group].get(name) != values.get(name)
+    ]

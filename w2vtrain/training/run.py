@@ -1,0 +1,115 @@
+"""The phase of a run, and what signals ask of it. RunFolder, in run_folder.py, also saves checkpoints."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.config import Settings
+from w2vtrain.errors import Stopped, W2VError
+from w2vtrain.system.files import Claim
+from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.training.checkpoint import Checkpoint
+
+STOPPED_EARLY = (
+    "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
+)
+"""The message of Stopped for a signal that arrives before training."""
+
+Arrays = Callable[[], Mapping[str, np.ndarray]]
+Facts = Callable[[], dict[str, Any]]
+
+
+class Phase(Enum):
+    """What a run is doing. The value says what happens when a signal asks it to stop."""
+
+    STARTING = "remembered; the run ends before it reads anything"
+    PREPARING = "ends the run at once"
+    TRAINING = "saves and ends the run when training pauses"
+
+
+class Run:
+    """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
+
+    saves: whether there are checkpoints; id: in the log and in lock files; claim, claim_log: record that the run writes
+    a file, see `files.atomic_write`; warn, alarm: called with lines about storage problems, and about results that have
+    to wait for disk space; stop_requested, save_requested: what signals have asked for; checkpoint: the state to resume
+    from, or None; allow_changed: start over if the corpus has changed since then.
+    """
+
+    saves = False
+    id = ""
+    claim: Claim | None = None
+    claim_log: Claim | None = None
+
+    def __init__(self) -> None:
+        self.phase = Phase.STARTING
+        self.stop_requested = self.save_requested = False
+        self.checkpoint: Checkpoint | None = None
+        self.allow_changed = False
+        self.warn: Callable[[str], None] = lambda _: None
+        self.alarm: Callable[[str], None] = lambda _: None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold what nobody else may use during the run."""
+        yield
+
+    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
+        """Record what the run does, and load the checkpoint to resume from."""
+
+    def owns(self, path: str) -> bool:
+        """Return whether the run has written this file, so that it may be overwritten without --force."""
+        return False
+
+    def is_complete(self, outputs: Sequence[str]) -> bool:
+        """Return whether the run had written all these outputs before it was killed."""
+        return False
+
+    def is_needed(self) -> bool:
+        """Return whether the run can be resumed."""
+        return False
+
+    def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
+        """Record the inodes of the lock files beside the outputs, and whether all results are written."""
+
+    def end_outputs(self) -> None:
+        """Record that all results are written."""
+
+    def await_disk_space(self, error: W2VError) -> bool:
+        """Return whether to write a result again, after waiting for disk space."""
+        return False
+
+    @contextmanager
+    def rescued(self) -> Iterator[None]:
+        """Save what was learned if the block, which writes the results, fails."""
+        yield
+
+    def enter(self, phase: Phase) -> None:
+        """Enter a phase. Raise Stopped if a signal has asked the run to stop before it reads anything."""
+        self.phase = phase
+        if phase is Phase.PREPARING:
+            self.end_if_stopped()
+
+    def end_if_stopped(self) -> None:
+        """Raise Stopped if a signal requested it before training began."""
+        if self.stop_requested:
+            raise Stopped(STOPPED_EARLY)
+
+    def due(self) -> bool:
+        """Return whether training should call `pause`. Any thread may call this."""
+        return False
+
+    def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
+        """Save a checkpoint of these arrays and facts if one is due: see RunFolder."""
+
+    def check_disk_space(self, words: int, width: int) -> None:
+        """Raise WriteError if checkpoints will not fit on the disk."""
+
+    def keep(self, vocabulary: Vocabulary) -> None:
+        """Keep the vocabulary for `export`."""
+
+    def start_over(self, why: str | None = None) -> None:
+        """Delete all checkpoints, so that the run starts over. why: a warning to report."""

@@ -1,0 +1,67 @@
+"""The processes that train together: this one alone. distributed/ranks.py has the ranks of an MPI job."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from w2vtrain.config import Settings
+from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.schedule import Schedule, State, Text
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.training.events import Events
+from w2vtrain.training.inputs import Inputs, encode_corpus
+from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.trainer import Engine, train
+
+
+class Team:
+    """A team of one: this process reads and trains alone, and leads.
+
+    size: the number of processes; leads: whether this one owns the run folder, the outputs and the console; copies: of
+    the weights that it keeps in memory besides those of the engine; run: what this process does, and what signals have
+    asked it for.
+    """
+
+    size, leads, copies = 1, True, 0
+
+    def __init__(self) -> None:
+        self.run = Run()
+
+    def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
+        """Return the settings with this process's number of threads, and the reason for this number.
+
+        Raise ConfigError if the processes differ in other settings or in `request`. automatic: whether nobody chose the
+        number of threads.
+        """
+        return settings, reason
+
+    def begin(self, run: Run) -> bool:
+        """Let all processes begin to read. Return whether there is anything to do. From now on, signals end the run."""
+        self.run = run
+        run.enter(Phase.PREPARING)
+        return True
+
+    def skip(self) -> None:
+        """Let the other processes end, because the run has finished before."""
+
+    def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+        """Count and encode the corpus."""
+        return encode_corpus(inputs, corpus, settings, events.reading)
+
+    def train(
+        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+    ) -> Iterator[State]:
+        """Train: see training.trainer.train."""
+        return train(engine, text, schedule, events, state, pause)
+
+    def watch(self, events: Events) -> Events:
+        """Return events that also tell the other processes that this one is at work."""
+        return events
+
+    def note(self) -> tuple[str, dict[str, Any]]:
+        """Return what to add to a progress line and to its entry in the log."""
+        return "", {}
+
+    def finish(self, model: Model) -> Model:
+        """Let the other processes end: they need not wait for the results. Return the model with what they did."""
+        return model

@@ -221,8 +221,8 @@ def supervise(command: tuple[str, ...], **limits: Any) -> None:
     """Run COMMAND, a `fit` command or a launcher such as mpiexec with one, and restart it until it has finished.
 
     The run has finished when FILE.json beside its vectors has its id; the exit code of a launcher is not trusted.
-    The command is started again if it ends without that or hangs, as long as checkpoints or counted parts of the
-    corpus advance. SIGTERM, SIGHUP or Ctrl-C is passed on once as SIGTERM, and the command is not started again; a
+    The command is started again if it ends without that or hangs, as long as the run advances.
+    SIGTERM, SIGHUP or Ctrl-C is passed on once as SIGTERM, and the command is not started again; a
     second Ctrl-C kills it.
     """
     with fit.make_context("w2vtrain fit", fit_words(command)) as context:

@@ -118,14 +118,12 @@ def test_run_is_restarted_while_checkpoints_advance(tmp_path, run_folder):
     assert "1 start in a row brought no advance; start 3 ended with exit code 71" in said
 
 
-def test_counted_parts_are_progress(tmp_path):
-    script = (
-        f"mkdir -p cache/parts; touch cache/parts/counts-$n cache/parts/.counts-9; [ $n = 2 ] && {{ {DONE} }}; exit 75"
-    )
+def test_an_encoded_corpus_is_progress(tmp_path):
+    script = f"mkdir -p cache/run; touch cache/run/ids.json; [ $n = 2 ] && {{ {DONE} }}; exit 75"
     command = words(f"echo start >> starts; n=$(wc -l < starts); {script}", "--attempts", "1")
     done = subprocess.run([*command, "--cache-dir", "cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "(1 counted parts); start 2 in 0.01 s" in done.stderr
+    assert "(the corpus is encoded); start 2 in 0.01 s" in done.stderr
 
 
 @pytest.mark.parametrize("code", [65, 73])

@@ -4,10 +4,9 @@ The content of the folder is checked as untrusted input. Nothing is trained here
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit import fit
@@ -17,7 +16,8 @@ from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.permission import Named
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.training.journal import CONFIG
+from w2vtrain.system.json_text import record
+from w2vtrain.training.journal import CONFIG, REMEDY
 from w2vtrain.training.run_folder import stored
 
 
@@ -46,21 +46,21 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
 
     File names are relative to the folder that the run was started in, which must be the working directory.
     """
+    damaged = f"{run}: its {CONFIG} is damaged"
     try:
         settings = validated(about["settings"])
         architecture_class(settings.architecture)  # raises ConfigError if there is none
         mistakes = without_effect(settings)  # `fit` would reject these as options
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
-        request = FitRequest(**{**about["request"], "flags": flags, "config": None, "run": str(run)})
+        given = {**about["request"], "flags": flags, "config": None, "run": str(run)}
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
-        raise DataError(f"{run}: its {CONFIG} is damaged: {error}; remove the folder to start over") from error
-    wanted = get_type_hints(FitRequest)
+        raise DataError(f"{damaged}: {error}{REMEDY}") from error
+    request = record(given, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():
-        if not _fits(value, wanted[name]) or not _in_range(name, value):
-            what = f"{name} is {shown(value)}"
-            raise DataError(f"{run}: its {CONFIG} is damaged: {what}; remove the folder to start over")
+        if not _is_possible_name(value) or not _in_range(name, value):
+            raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")
     return request
 
 
@@ -72,15 +72,10 @@ def _in_range(name: str, value: Any) -> bool:
         return False
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value from JSON has the type of a FitRequest field; strings must be possible file names."""
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    kind: Any = {Sequence[str]: list, dict[str, Any]: dict, float: (int, float)}.get(hint, hint)
+def _is_possible_name(value: Any) -> bool:
+    """Return whether all strings in a value can be file names."""
+    texts = value if isinstance(value, list) else [value]
     try:
-        for text in value if kind is list else [value] if isinstance(value, str) else []:
-            if b"\0" in os.fsencode(text):
-                return False
-        return isinstance(value, kind)
-    except (TypeError, ValueError):
+        return not any(b"\0" in os.fsencode(text) for text in texts if isinstance(text, str))
+    except ValueError:
         return False

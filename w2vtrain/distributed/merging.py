@@ -5,16 +5,16 @@ words of the whole corpus, only for those that it has counted and those that are
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.text import word_table
 from w2vtrain.text.vocab import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, Table
 
+_COUNT = np.dtype("<i8")
 _SLICE = 1 << 16  # words whose checksums are computed at a time
 
 
@@ -61,3 +61,19 @@ def _sum(messages: Iterable[bytes]) -> Table:
     for data in messages:
         table, _ = word_table.merge(unpacked(data), table)
     return table
+
+
+def packed(words: Sequence[bytes], counts: Int64) -> bytes:
+    """Return n words without white space and their counts as bytes: n, the counts, and the words."""
+    return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT).tobytes(), b"\n".join(words)])
+
+
+def unpacked(data: bytes) -> Table:
+    """Return the words and counts in what `packed` returned, as the source of `word_table.merge`.
+
+    Raise ValueError if the data are too short.
+    """
+    size = int.from_bytes(data[:8], "little")
+    counts = np.frombuffer(data, _COUNT, size, 8).astype(np.int64)
+    words = data[8 * (size + 1) :]
+    return word_table.listed(words.split(b"\n") if words else [], counts)

@@ -1,169 +1,174 @@
-"""The file of word ids that all ranks write together, each its own parts, and that all map into memory.
+"""The file of word ids that all ranks write together, each its own, and that all map into memory; and their words.
 
 Nothing here encodes text. A manifest, written last, lets a restart use the file.
 """
 
-import json
 import os
 import zlib
+from dataclasses import asdict, astuple, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO
 
 import numpy as np
 
 from w2vtrain.distributed.agreement import Phase, share, together
 from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.merging import packed, unpacked
 from w2vtrain.distributed.shared_folder import not_shared, patiently
-from w2vtrain.errors import OutputError, WriteError, reason
+from w2vtrain.errors import DataError, OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_text
+from w2vtrain.system.json_text import json_object, json_text, record
 from w2vtrain.system.storage import remove_file, sync
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted
-from w2vtrain.text.counting import append
-from w2vtrain.text.encoded import make_room, naming
+from w2vtrain.text.counting import CorpusStats, append
+from w2vtrain.text.encoded import EncodedCorpus, make_room, naming
+from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
+MAX_NUMBER = 1 << 50
+"""In a manifest: no corpus has as many bytes."""
+MAX_MANIFEST_BYTES = 1 << 20
 _PIECE = 1 << 20  # ids that are copied or checked at a time
 
 
-class Layout(NamedTuple):
-    """What the file contains.
+@dataclass(frozen=True)
+class Manifest:
+    """The fields of ids.json.
 
-    sizes (n,) int64: the number of ids of each part, including sentence ends; checksums (n,) int64: their CRC-32;
-    words: the number of word ids; cuts: the number of cuts made in long lines.
+    identity: a digest of everything that the ids depend on; sizes: the number of ids that each rank wrote, including
+    sentence ends; checksums: their CRC-32; stats: of the corpus; words_bytes, words_checksum: of the file of words.
     """
 
-    sizes: Int64
-    checksums: Int64
-    words: int
-    cuts: int
+    identity: str
+    sizes: list[int]
+    checksums: list[int]
+    stats: CorpusStats
+    words_bytes: int
+    words_checksum: int
 
     @property
-    def starts(self) -> Int64:
-        """The index of the first id of each part, (n + 1,) int64; the last is the number of ids."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
+    def starts(self) -> list[int]:
+        """The index of the first id of each rank, and the number of ids."""
+        return [0, *accumulate(self.sizes)]
 
 
 class SharedIds:
-    """The files `ids` and `ids.json` in a folder on shared storage. All ranks call the same methods.
+    """The files `ids`, `words` and `ids.json` in a folder on shared storage. All ranks call the same methods.
 
-    identity: a digest of everything that the ids depend on; parts: the number of parts.
+    identity: a digest of everything that the ids depend on.
     """
 
-    def __init__(self, team: Communicator, folder: Path, trusted: Trusted, identity: str, parts: int) -> None:
-        self._team, self._folder, self._trusted, self._identity, self._parts = team, folder, trusted, identity, parts
-        self._path, self._manifest = folder / "ids", folder / "ids.json"
+    def __init__(self, team: Communicator, folder: Path, trusted: Trusted, identity: str) -> None:
+        self._team, self._folder, self._trusted, self._identity = team, folder, trusted, identity
+        self._path, self._words, self._manifest = folder / "ids", folder / "words", folder / "ids.json"
 
-    def find(self) -> tuple[Int32, Layout] | None:
-        """Return the ids that an earlier run wrote, if they are complete and undamaged."""
-        layout = _layout(share(self._team, self._saved() if self._team.rank == 0 else b""), self._identity, self._parts)
-        if layout is None:
+    def find(self) -> EncodedCorpus | None:
+        """Return the corpus that an earlier run encoded, if all is complete and undamaged; without a sample."""
+        manifest = _valid(share(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
+        if manifest is None:
             return None
         try:
-            array = self._mapped(layout)
-        except OSError:
-            array = None
-        return (array, layout) if self._is_intact(array, layout) and array is not None else None
+            corpus = self._loaded(manifest)
+        except (OSError, ValueError):
+            corpus = None
+        return corpus if self._is_intact(corpus, manifest) else None
 
-    def write(self, spool: IO[bytes], layout: Layout, place: int | None) -> tuple[Int32, Layout]:
-        """Write the ids of all parts, and return them as an array, with their checksums.
+    def write(
+        self, spool: IO[bytes], sizes: Int64, stats: CorpusStats, vocabulary: Vocabulary, place: int | None
+    ) -> EncodedCorpus:
+        """Write the ids of all ranks and the words. Return the encoded corpus, without a sample.
 
-        spool: the ids of this rank's parts, in order; layout: without checksums; place: an id that must become free for
+        spool: the ids of this rank; sizes: (ranks,) int64, how many each has; place: an id that must become free for
         another word, so that all ids from it on increase by one.
 
-        Raise OutputError if the file cannot be created or is not the same on all ranks, WriteError if the disk is full.
+        Raise OutputError if a file cannot be created or is not the same on all ranks, WriteError if the disk is full.
         """
+        words = packed([word.encode() for word in vocabulary.words], vocabulary.counts)
+        manifest = Manifest(self._identity, sizes.tolist(), [], stats, len(words), zlib.crc32(words))
         with together(self._team):
             if self._team.rank == 0:
-                self._create()
-        checksums = np.zeros(self._parts, np.int64)
+                self._create(words)
+        checksums = np.zeros(self._team.size, np.int64)
         with together(self._team) as phase, naming(self._folder):
             spool.seek(0)
             handle = patiently(phase, lambda: self._open(os.O_WRONLY), self._folder)
             with os.fdopen(handle, "wb", buffering=0) as file:
-                for part in self._mine():
-                    file.seek(4 * int(layout.starts[part]))
-                    checksums[part] = _copy(spool, file, int(layout.sizes[part]), place, phase)
+                rank = self._team.rank
+                file.seek(4 * manifest.starts[rank])
+                checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, phase)
                 _sync(file)
         self._team.sum(checksums)
-        layout = layout._replace(checksums=checksums)
+        manifest = replace(manifest, checksums=checksums.tolist())
         with together(self._team) as phase:
-            array = patiently(phase, lambda: self._mapped(layout), self._folder)
-        if not self._is_intact(array, layout):
+            corpus = patiently(phase, lambda: self._loaded(manifest), self._folder)
+        if not self._is_intact(corpus, manifest):
             raise not_shared(self._folder, "checksums of the word ids differ")
         with together(self._team):
             if self._team.rank == 0:
-                self._save(layout)
-        return array, layout
-
-    def _mine(self) -> range:
-        return range(self._team.rank, self._parts, self._team.size)
+                with atomic_write(self._manifest, force=True, follow=False) as file:
+                    file.write(json_text(asdict(manifest)).encode())
+        return corpus
 
     def _open(self, flags: int) -> int:
         return open_trusted(self._path, flags, self._trusted)
 
-    def _create(self) -> None:
-        """Create an empty file under the name of an older one, which processes that use it keep."""
+    def _create(self, words: bytes) -> None:
+        """Create an empty file under the name of an older one, which processes that use it keep; write the words."""
         try:
             remove_file(self._manifest)
             remove_file(self._path)
             os.close(self._open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         except OSError as error:
             raise OutputError(f"{self._path} cannot be created: {reason(error)}") from error
+        with naming(self._folder), atomic_write(self._words, force=True, follow=False) as file:
+            file.write(words)
 
-    def _mapped(self, layout: Layout) -> Int32:
-        """Return the file as an array. Raise OSError if it cannot be opened or has another size."""
-        entries = int(layout.starts[-1])
+    def _loaded(self, manifest: Manifest) -> EncodedCorpus:
+        """Return the ids and the words. Raise OSError if a file cannot be opened or has another size or content."""
+        entries = manifest.starts[-1]
         with os.fdopen(self._open(os.O_RDONLY), "rb") as file:
             if os.fstat(file.fileno()).st_size != 4 * entries:
                 raise OSError(f"{self._path.name} has another size")
-            return np.memmap(file, np.int32, "r", shape=(entries,))
+            array = np.memmap(file, np.int32, "r", shape=(entries,))
+        words = read_trusted(self._words, manifest.words_bytes, self._trusted)
+        if zlib.crc32(words) != manifest.words_checksum:
+            raise OSError(f"{self._words.name} has another content")
+        table = unpacked(words)
+        vocabulary = Vocabulary([word.decode() for word in table.words(np.arange(table.types))], table.counts)
+        stats = manifest.stats
+        return EncodedCorpus(array, vocabulary, stats.tokens - stats.out_of_vocabulary, stats)
 
-    def _is_intact(self, array: Int32 | None, layout: Layout) -> bool:
-        """Return whether the checksums of all parts are right; each is verified by another rank than the writer."""
+    def _is_intact(self, corpus: EncodedCorpus | None, manifest: Manifest) -> bool:
+        """Return whether all checksums are right; another rank than the writer verifies each."""
         wrong = np.zeros(1, np.int64)
-        starts = layout.starts.tolist()
+        starts = manifest.starts
         with together(self._team) as phase:
-            for part in range((self._team.rank - 1) % self._team.size, self._parts, self._team.size):
-                found = -1 if array is None else _checksum(array[starts[part] : starts[part + 1]], phase)
-                wrong += found != layout.checksums[part]
-            wrong += array is None
+            for part in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
+                checksum = -1 if corpus is None else _checksum(corpus.tokens[starts[part] : starts[part + 1]], phase)
+                wrong += checksum != manifest.checksums[part]
+            wrong += corpus is None
         self._team.sum(wrong)
         return not wrong[0]
 
     def _saved(self) -> bytes:
         try:
-            return read_trusted(self._manifest, 4096 + 64 * self._parts, self._trusted)
+            return read_trusted(self._manifest, MAX_MANIFEST_BYTES, self._trusted)
         except OSError:
             return b""
 
-    def _save(self, layout: Layout) -> None:
-        sizes, checksums = layout.sizes.tolist(), layout.checksums.tolist()
-        about = layout._replace(sizes=sizes, checksums=checksums)._asdict() | {"identity": self._identity}
-        with atomic_write(self._manifest, force=True, follow=False) as file:
-            file.write(json_text(about).encode())
 
-
-def _layout(manifest: bytes, identity: str, parts: int) -> Layout | None:
-    """Return the layout in a manifest, or None if it is invalid or describes other ids."""
+def _valid(data: bytes, identity: str) -> Manifest | None:
+    """Return a manifest, or None if it is invalid or describes other ids."""
     try:
-        about = json.loads(manifest)
-        if about.pop("identity") != identity:
-            return None
-        found = Layout(**about)
-        sizes, checksums = _numbers(found.sizes), _numbers(found.checksums)
-        _numbers([found.words, found.cuts])
-        is_valid = sizes.size == checksums.size == parts and 0 < found.words < int(sizes.sum())
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        manifest = record(json_object(data, "the manifest is"), Manifest, "the manifest is damaged")
+    except DataError:
         return None
-    return found._replace(sizes=sizes, checksums=checksums) if is_valid else None
-
-
-def _numbers(values: Any) -> Int64:
-    """Return a list of numbers as an array. Raise ValueError or TypeError if it is something else."""
-    if not isinstance(values, list) or not all(type(value) is int and 0 <= value < 1 << 40 for value in values):
-        raise ValueError("not a list of sizes")
-    return np.array(values, np.int64)
+    stats, numbers = manifest.stats, [*manifest.sizes, *manifest.checksums, *astuple(manifest.stats)]
+    entries = stats.tokens - stats.out_of_vocabulary + stats.sentences
+    fits = len(manifest.sizes) == len(manifest.checksums) and 0 < sum(manifest.sizes) == entries
+    is_valid = manifest.identity == identity and fits and min(numbers) >= 0 and max(numbers) < MAX_NUMBER
+    return manifest if is_valid else None
 
 
 def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, phase: Phase) -> int:

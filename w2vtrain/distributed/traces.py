@@ -15,21 +15,21 @@ from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import CONFIG, HEARTBEAT, LARGEST, Journal
 
-PARTS = "counts-*"
-"""Names of the files that hold the counts of one part of the corpus, in the run or cache folder or one below."""
+ENCODED = "ids.json"
+"""Name of the file that shows that the corpus is encoded, in a folder below the run or cache folder."""
 
 
 class Ledger(NamedTuple):
-    """How far a run has come: complete epochs, chunks of the next one, and counted parts of the corpus."""
+    """How far a run has come: complete epochs, chunks of the next one, and whether the corpus is encoded."""
 
     epoch: int = 0
     chunks: int = 0
-    parts: int = 0
+    encoded: bool = False
 
     def __str__(self) -> str:
         if self.epoch or self.chunks:
             return f"checkpoint after {self.epoch} epochs and {self.chunks} chunks"
-        return f"{self.parts} counted parts" if self.parts else "nothing saved"
+        return "the corpus is encoded" if self.encoded else "nothing saved"
 
 
 @dataclass
@@ -76,13 +76,13 @@ class Traces:
         return bool(run) and (run in self.runs or run != self.before) and not self.begun()
 
     def ledger(self) -> Ledger:
-        """Return the progress of the newest valid checkpoint, and the number of counted parts."""
+        """Return the progress of the newest valid checkpoint, and whether the corpus is encoded."""
         epoch = chunks = 0
         with suppress(W2VError, OSError, KeyError, TypeError, ValueError):
             if found := checkpoint.load(self.folder):
                 state = found.about["state"]
                 epoch, chunks = int(state["epoch"]), int(state["chunks"])
-        return Ledger(epoch, chunks, len({path for folder in self._folders() for path in parts(folder)}))
+        return Ledger(epoch, chunks, any(path for folder in self._folders() for path in folder.glob(f"*/{ENCODED}")))
 
     def heartbeat(self) -> int | None:
         """Return the time of the last heartbeat by the clock of the storage, in ns; None if there was none yet."""
@@ -91,8 +91,8 @@ class Traces:
     def changes(self) -> frozenset[tuple[str, int]]:
         """Return the modification times of all that changes while a run is at work.
 
-        They are only compared with one another: the clocks of the storage and of this host may differ. A finished part
-        or checkpoint changes the folder that it is in. Results have temporary names while they are written.
+        They are only compared with one another: the clocks of the storage and of this host may differ. A finished
+        checkpoint changes the folder that it is in. Results have temporary names while they are written.
         """
         entries: list[Path] = []
         for folder in self._folders():
@@ -107,11 +107,6 @@ class Traces:
 
     def _folders(self) -> list[Path]:
         return [self.folder, *([self.cache] if self.cache else [])]
-
-
-def parts(folder: Path) -> list[Path]:
-    """Return the finished counts of parts of the corpus; unfinished ones have names that begin with a dot."""
-    return [*folder.glob(PARTS), *folder.glob(f"*/{PARTS}")]
 
 
 def modified(path: Path) -> int | None:

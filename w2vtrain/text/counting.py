@@ -212,34 +212,6 @@ class Types:
             raise _twice()
         return [ids[merged] for merged in self.numbers]
 
-    def found_in(self, index: "Index") -> list[Int32]:
-        """Return the same as `ids` of the vocabulary of an index."""
-        ids = index.ids(self._table)
-        return [ids[merged] for merged in self.numbers]
-
-
-class Index:
-    """The ids of the words of a vocabulary, for encoding many sources in turn.
-
-    `Types.ids` adds the vocabulary to the words of one large source. For each of many small sources, it is faster to
-    add their words to the vocabulary. Memory holds the vocabulary and all words of these sources.
-
-    Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
-    """
-
-    def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
-        tokens = source.tokens(vocabulary.words)
-        self._table, _ = word_table.merge(word_table.listed(tokens), word_table.empty())
-        self._size = len(tokens)
-        if self._table.types < self._size:
-            raise _twice()
-
-    def ids(self, table: word_table.Table) -> Int32:
-        """Return the id of each word of a table, (its types,) int32, or -1 if the vocabulary does not contain it."""
-        self._table, ids = word_table.merge(table, self._table)
-        ids[ids >= self._size] = -1
-        return ids
-
 
 def _twice() -> DataError:
     return DataError("the vocabulary contains a word twice")

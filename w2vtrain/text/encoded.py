@@ -21,7 +21,7 @@ import numpy as np
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, Index, OnRead, Types, append, temporary
+from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, temporary
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -30,7 +30,6 @@ __all__ = [
     "CorpusStats",
     "Counted",
     "EncodedCorpus",
-    "Index",
     "OnRead",
     "Written",
     "count",
@@ -189,13 +188,14 @@ class Counted:
         return EncodedCorpus(array, vocabulary, written.words, stats, bytes(first.reader.sample))
 
     def append_to(
-        self, file: IO[bytes], index: Index, max_sentence: int, tick: Callable[[], None] | None = None
+        self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] | None = None
     ) -> Written:
         """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
 
-        tick: called from the calling thread, at least once per second. Raise WriteError if the disk is full.
+        vocabulary: as for `encode`; tick: called from the calling thread, at least once per second. Raise WriteError if
+        the disk is full.
         """
-        return self._map(self._types.found_in(index), max_sentence, file, tick)
+        return self._map(self._types.ids(vocabulary), max_sentence, file, tick)
 
     def _map(
         self, ids: list[Int32], max_sentence: int, file: IO[bytes], tick: Callable[[], None] | None = None

@@ -24,7 +24,7 @@ import numpy as np
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_digest, json_object, json_text
+from w2vtrain.system.json_text import json_digest, json_object, json_text, record
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
@@ -40,6 +40,18 @@ LEFTOVER = re.compile(
 )
 LARGEST_MANIFEST = 16 << 20
 ELSE = ", or remove this checkpoint to continue from the one before it"
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    """The fields of manifest.json. run: the run's "cwd", "request" and "settings"; digest: of all other fields."""
+
+    schema: int
+    number: int
+    bytes: int
+    sha256: str
+    run: dict[str, Any]
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
         try:
-            return number, _manifest(folder, number)["run"]
+            return number, _manifest(folder, number).run
         except ReadError:
             raise
         except (W2VError, OSError):
@@ -150,9 +162,9 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
             about = os.fstat(file.fileno())
     except PermissionError as error:
         raise DataError(f"{state} cannot be used: {reason(error)}") from error
-    if about.st_size != manifest.get("bytes"):
-        raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.get('bytes')}")
-    if _digest(state) != manifest.get("sha256"):
+    if about.st_size != manifest.bytes:
+        raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.bytes:,}")
+    if _digest(state) != manifest.sha256:
         raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
     try:
         with open_safetensors(state) as box:
@@ -163,20 +175,21 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
         raise ReadError(f"{error}: try again{ELSE}") from error
 
 
-def _manifest(folder: Path, number: int) -> dict[str, Any]:
+def _manifest(folder: Path, number: int) -> _Manifest:
     """Read a manifest. Raise DataError unless it is intact and belongs to the checkpoint of this number."""
     place = folder / f"ckpt-{number:06d}"
     path = place / MANIFEST
     try:
-        found = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
+        values = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
     except OSError as error:
         raise_if_passing(path, error, ELSE)
         raise DataError(f"{path}: {reason(error)}") from error
-    if found.get("schema") != SCHEMA:
-        raise DataError(f"{place}: has schema {found.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
-    if found.get("number") != number or not isinstance(found.get("run"), dict) or found.get("digest") != _seal(found):
+    if values.get("schema") != SCHEMA:
+        raise DataError(f"{place}: has schema {values.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
+    manifest = record(values, _Manifest, f"{path}: damaged")
+    if manifest.number != number or manifest.digest != _seal(values):
         raise DataError(f"{path}: damaged: its digest does not match")
-    return found
+    return manifest
 
 
 def sealed(manifest: dict[str, Any]) -> str:

@@ -18,10 +18,11 @@ from typing import Any
 
 from w2vtrain.errors import DataError, ReadError, reason, shown, spelled
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_digest, json_object
+from w2vtrain.system.json_text import json_digest, json_object, record
 from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
 
+REMEDY = "; remove the folder to start over"
 CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
 """Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
 SCHEMA = 2
@@ -37,6 +38,21 @@ DECIDING = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
 
 class OtherSchema(DataError):
     """Raised for a config.json that another version of w2vtrain wrote in another schema."""
+
+
+@dataclass
+class _Config:
+    """The fields of config.json: those of Journal, and a digest of the first ones."""
+
+    schema: int
+    run: str
+    settings: dict[str, Any]
+    digest: str
+    outputs: dict[str, dict[str, Any]]
+    locks: dict[str, int]
+    complete: bool
+    request: dict[str, Any] = field(default_factory=dict)
+    cwd: str = ""
 
 
 @dataclass
@@ -71,24 +87,22 @@ class Journal:
             return None
         except OSError as error:
             raise_if_passing(path, error)
-            raise DataError(f"{path} cannot be used: {reason(error)}; remove the folder to start over") from error
-        found = json_object(data, f"{path} is", "; remove the folder to start over")
-        if "settings" not in found or not {"request", "schema"} & found.keys():
+            raise DataError(f"{path} cannot be used: {reason(error)}{REMEDY}") from error
+        values = json_object(data, f"{path} is", REMEDY)
+        if "settings" not in values or not {"request", "schema"} & values.keys():
             raise DataError(f"{path}: was not written by w2vtrain: choose another folder with {spelled('run')}")
-        if found.get("schema") != SCHEMA:
+        if values.get("schema") != SCHEMA:
             raise OtherSchema(
-                f"{path}: has schema {str(found.get('schema', 1))[:20]}; this version of w2vtrain reads schema {SCHEMA}"
-                f": finish the run with the version that started it, or start over with {spelled('force', True)}"
+                f"{path}: has schema {str(values.get('schema', 1))[:20]}; this version of w2vtrain reads schema"
+                f" {SCHEMA}: finish the run with the version that started it, or start over with"
+                f" {spelled('force', True)}"
             )
-        outputs, locks, run = found.get("outputs"), found.get("locks"), found.get("run")
-        if not isinstance(outputs, dict) or not isinstance(locks, dict):
-            raise DataError(f"{path}: its outputs or locks are not a JSON object; remove the folder to start over")
-        outputs = {name: entry for name, entry in outputs.items() if isinstance(entry, dict)}
-        if not isinstance(run, str) or not (run.isalnum() and len(run) <= 64):
-            raise DataError(f"{path}: has no valid run id; remove the folder to start over")
-        about = {name: found.get(name) for name in ("cwd", "request", "settings")}
-        sealed = found.get("digest") == digest({**about, "run": run})
-        return cls(folder, trusted, about, run, outputs, locks, found.get("complete") is True, sealed)
+        config = record(values, _Config, f"{path} is damaged", REMEDY)
+        if not (config.run.isalnum() and len(config.run) <= 64):
+            raise DataError(f"{path}: has no valid run id{REMEDY}")
+        about = {name: values.get(name) for name in ("cwd", "request", "settings")}
+        sealed = config.digest == digest({**about, "run": config.run})
+        return cls(folder, trusted, about, config.run, config.outputs, config.locks, config.complete, sealed)
 
     def save(self) -> None:
         """Write config.json. If WriteError or OutputError is raised, the previous file is unchanged."""

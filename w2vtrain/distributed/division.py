@@ -1,16 +1,17 @@
-"""Divide a corpus into parts of about equal size, which the ranks count and encode, and agree on them.
+"""Divide a corpus into stretches of about equal size, one for each rank, and agree on them.
 
-Nothing here looks at words. A part ends after a newline or at the end of a file, so no sentence crosses its end.
+Nothing here looks at words. No sentence crosses the end of a stretch.
 """
 
+import io
 import json
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from w2vtrain import __version__
 from w2vtrain.distributed.agreement import Phase, share, together
@@ -21,97 +22,95 @@ from w2vtrain.system.json_text import json_digest, json_text
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
 
-PART = 1 << 26
-"""Default size of a part in bytes on disk."""
 BLOCK, BLOCKS = 1 << 20, 64
 """Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole
 of a corpus of up to 64 MiB."""
-_READ = 1 << 16  # bytes read at a time in search of a newline
+_READ_BYTES = 1 << 16  # read at a time in search of a newline
 
 
-@dataclass(frozen=True)
-class Part:
-    """Files or ranges of files that one rank counts.
+class Division(NamedTuple):
+    """A corpus, divided among the ranks.
 
-    identity: a digest of everything that its words and counts depend on: the paths, sizes and modification times of the
-    files, the ranges, the tokenizer and the version of the program.
+    mine: the files and ranges of files of this rank, one after the other in the corpus; identity: a digest of
+    everything that the words of the whole corpus depend on: the paths, sizes and modification times of the files, the
+    tokenizer and the version of the program.
     """
 
-    files: tuple[File, ...]
+    mine: list[File]
     identity: str
 
-    @property
-    def size(self) -> int:
-        """The number of bytes on disk."""
-        return sum(file.size or 0 for file in self.files)
 
+def divided(team: Communicator, corpus: Corpus) -> Division:
+    """Divide a corpus into one stretch of about equal size for each rank. The ranks agree: rank 0 divides.
 
-def agreed_parts(team: Communicator, corpus: Corpus, size: int) -> list[Part]:
-    """Return the parts of a corpus, the same on all ranks: those that rank 0 found.
-
-    size: the size of a part in bytes, to which the rest of a line is added. A compressed file is never divided; small
-    files share a part.
+    A stretch ends after a newline or at the end of a file. A compressed file is never divided: it belongs to the
+    stretch in which it begins.
 
     Raise UsageError for standard input and pipes, which several processes cannot read; InputMissing or DataError if a
     rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
-    found = b""
+    description = b""
     with together(team) as phase:
         _require_files(corpus)
         samples = _samples(corpus.files, phase)
         if team.rank == 0:
-            parts = _packed([piece for file in corpus.files for piece in ranges(file, size)], size)
-            found = json_text(_description(corpus, parts) | {"samples": samples}).encode()
-    plan = json.loads(share(team, found))
+            stretches = [[[file.path, *_range(file)] for file in files] for files in stretched(corpus.files, team.size)]
+            about = {**_description(corpus), "stretches": stretches, "samples": samples}
+            description = json_text(about).encode()
+    plan = json.loads(share(team, description))
     with together(team):
         _compare(corpus, plan, samples, team.rank)
-    return [Part(tuple(File(*file) for file in part["files"]), part["identity"]) for part in plan["parts"]]
+    return Division([File(*file) for file in plan["stretches"][team.rank]], plan["identity"])
 
 
-def ranges(file: File, size: int) -> list[File]:
-    """Divide an uncompressed file after the first newline at or after each multiple of `size` bytes, and at its end."""
+def stretched(files: Sequence[File], number: int) -> list[list[File]]:
+    """Divide files, laid end to end, into stretches of equal size, to which the rest of a line is added."""
+    sizes = [file.size or 0 for file in files]
+    bounds = [sum(sizes) * k // number for k in range(1, number)]
+    stretches: list[list[File]] = [[] for _ in range(number)]
+    for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
+        before = end - size
+        for piece in _cut(file, [bound - before for bound in bounds if before < bound < end]):
+            stretches[bisect_right(bounds, before + piece.first)].append(piece)
+    return stretches
+
+
+def _cut(file: File, places: Sequence[int]) -> list[File]:
+    """Divide an uncompressed file after the first newline at or after each place."""
     whole = file.size or 0
-    try:
-        ends = _ends(file.path, whole, size) if whole > size else [whole]
-    except OSError as error:
-        raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
-    starts = [0, *ends[:-1]]
-    return [File(file.path, end - first, first, end == whole) for first, end in zip(starts, ends, strict=True)]
+    ends = {whole}
+    if places:
+        try:
+            with Path(file.path).open("rb", buffering=0) as stream:
+                if not recognize(stream.read(HEAD)):
+                    ends |= {_line_end(stream, place, whole) for place in places}
+        except OSError as error:
+            raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
+    return [File(file.path, end - first, first, end == whole) for first, end in pairwise([0, *sorted(ends)])]
 
 
-def _ends(path: str, whole: int, size: int) -> list[int]:
-    ends: list[int] = []
-    at = size
-    with Path(path).open("rb", buffering=0) as stream:
-        if recognize(stream.read(HEAD)):
-            return [whole]
-        while at < whole:
-            end = whole
-            stream.seek(at)
-            while at < whole and (data := stream.read(min(_READ, whole - at))):
-                if (place := data.find(b"\n")) >= 0:
-                    end = at + place + 1
-                    break
-                at += len(data)
-            if end == whole:
-                break
-            ends.append(end)
-            at = -(-end // size) * size
-    return [*ends, whole]
+def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
+    """Return the place after the first newline at or after a place, or the size of the file if there is none."""
+    stream.seek(at)
+    while at < whole and (data := stream.read(min(_READ_BYTES, whole - at))):
+        if (newline := data.find(b"\n")) >= 0:
+            return at + newline + 1
+        at += len(data)
+    return whole
 
 
 def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
     """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
     sizes = [file.size or 0 for file in files]
     step = max(BLOCK, -(-sum(sizes) // BLOCKS))
-    found = {}
+    digests = {}
     for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
         before = end - size
         first = ((before - BLOCK) // step + 1) * step  # of the first block that ends after `before`
         blocks = [(max(at, before) - before, min(at + BLOCK, end) - before) for at in range(first, end, step)]
         if blocks:
-            found[file.path] = _digest(file.path, blocks, phase)
-    return found
+            digests[file.path] = _digest(file.path, blocks, phase)
+    return digests
 
 
 def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
@@ -128,20 +127,6 @@ def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
     return digest.hexdigest()
 
 
-def _packed(pieces: Sequence[File], size: int) -> list[list[File]]:
-    """Join neighbors as long as they have at most `size` bytes together."""
-    parts: list[list[File]] = []
-    room = 0
-    for piece in pieces:
-        bytes_on_disk = piece.size or 0
-        if not parts or bytes_on_disk > room:
-            parts.append([])
-            room = size
-        parts[-1].append(piece)
-        room -= bytes_on_disk
-    return parts
-
-
 def _require_files(corpus: Corpus) -> None:
     for file in corpus.files:
         if file.size is None:
@@ -156,28 +141,17 @@ def _options(corpus: Corpus) -> list[Any]:
     return [__version__, unicodedata.unidata_version, corpus.tokenizer, corpus.errors, corpus.allow_nul]
 
 
-def _description(corpus: Corpus, parts: list[list[File]]) -> dict[str, Any]:
-    """Describe the corpus and its parts for the other ranks."""
+def _description(corpus: Corpus) -> dict[str, Any]:
+    """Describe the corpus for the other ranks."""
+    options, files = _options(corpus), []
     try:
-        states = {file.path: Path(file.path).stat() for file in corpus.files}
+        for file in corpus.files:
+            state = Path(file.path).stat()
+            files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *_range(file)])
     except OSError as error:
         raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
-    options = _options(corpus)
-
-    def identity(part: list[File]) -> str:
-        files = [
-            [str(Path(file.path).absolute()), states[file.path].st_size, states[file.path].st_mtime_ns, *_range(file)]
-            for file in part
-        ]
-        return json_digest([options, files])
-
-    return {
-        "options": options,
-        "files": [[file.path, file.size] for file in corpus.files],
-        "parts": [
-            {"files": [[file.path, *_range(file)] for file in part], "identity": identity(part)} for part in parts
-        ],
-    }
+    listed = [[file.path, file.size] for file in corpus.files]
+    return {"options": options, "files": listed, "identity": json_digest([options, files])}
 
 
 def _range(file: File) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The parts of a corpus: where files are cut, and which files share a part."""
+"""The division of a corpus among ranks: where files are cut, and what ranks compare."""
 
 import os
 from itertools import pairwise
@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.distributed import parts
-from w2vtrain.distributed.communicator import Alone
-from w2vtrain.distributed.parts import agreed_parts, ranges
+from w2vtrain.distributed import division
+from w2vtrain.distributed.division import divided, stretched
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
 from w2vtrain.text.corpus import Corpus
@@ -23,36 +22,66 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp("parts") / "text"
 
 
-def expected(text, size):
-    """Return the texts of the ranges by the definition of a cut."""
-    cuts = {text.find(b"\n", at) + 1 or len(text) for at in range(size, len(text), size)}
-    ends = sorted({0, len(text)} | cuts)
-    return [text[first:end] for first, end in pairwise(ends)] or [b""]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("samples")
+
+
+def expected(text, number):
+    """Return the texts of the stretches by their definition."""
+    bounds = [len(text) * k // number for k in range(number)]
+    cuts = {text.find(b"\n", at) + 1 or len(text) for at in bounds if 0 < at < len(text)}
+    stretches = [b""] * number
+    for first, end in pairwise(sorted({0, len(text)} | cuts)):
+        stretches[max(k for k, bound in enumerate(bounds) if bound <= first)] += text[first:end]
+    return stretches
+
+
+def content(files):
+    return b"".join(Path(file.path).read_bytes()[file.first :][: file.size] for file in files)
 
 
 @settings(max_examples=150)
 @given(
     text=st.lists(st.sampled_from([b"\n", b"a", b"b" * 7, b"c" * 40]), max_size=30).map(b"".join),
-    size=st.sampled_from([1, 2, 3, 8, 64]),
+    number=st.integers(1, 9),
     read=st.sampled_from([1, 5, 1 << 16]),
 )
-def test_a_file_is_cut_after_the_first_newline_at_or_after_each_multiple(path, text, size, read):
+def test_a_file_is_cut_after_the_first_newline_at_or_after_each_bound(path, text, number, read):
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "_READ", read)
-        found = ranges(File(str(path), len(text)), size)
-    assert [text[file.first : file.first + file.size] for file in found] == expected(text, size)
-    assert [file.last for file in found] == [False] * (len(found) - 1) + [True]
+        patch.setattr(division, "_READ_BYTES", read)
+        found = stretched([File(str(path), len(text))], number)
+    assert list(map(content, found)) == expected(text, number)
+    pieces = [file for files in found for file in files]
+    assert [file.last for file in pieces] == [False] * (len(pieces) - 1) + [True]
+
+
+@settings(max_examples=100)
+@given(
+    texts=st.lists(st.sampled_from([b"", b"a", b"a\n", b"b\nc\n" * 5, b"d" * 30]), min_size=1, max_size=8),
+    number=st.integers(1, 5),
+)
+def test_stretches_laid_end_to_end_are_the_corpus(folder, texts, number):
+    files = []
+    for k, text in enumerate(texts):
+        path = folder / f"whole-{k}"
+        path.write_bytes(text)
+        files.append(File(str(path), len(text)))
+    found = stretched(files, number)
+    assert len(found) == number
+    assert content([file for each in found for file in each]) == b"".join(texts)
+    assert sum(file.last for each in found for file in each) == len(texts)
 
 
 def test_only_the_bytes_that_were_listed_are_divided(path):
     path.write_bytes(b"a\n" * 20)
-    assert ranges(File(str(path), 5), 2) == [File(str(path), 4, 0, False), File(str(path), 1, 4, True)]
+    assert stretched([File(str(path), 5)], 2) == [[File(str(path), 4, 0, False)], [File(str(path), 1, 4, True)]]
 
 
 def test_a_file_that_disappeared_is_named(tmp_path):
     with pytest.raises(InputMissing, match="gone: cannot be read: No such file"):
-        ranges(File(str(tmp_path / "gone"), 10), 5)
+        stretched([File(str(tmp_path / "gone"), 10)], 2)
 
 
 def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
@@ -61,18 +90,8 @@ def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
         Path(path).write_bytes(b"a\nb\n")
     except OSError:
         pytest.skip("this file system refuses such names")
-    found = run_ranks(2, lambda team: agreed_parts(team, Corpus([path]), 1))
-    assert [part.files for part in found[1]] == [(File(path, 2, 0, False),), (File(path, 2, 2, True),)]
-
-
-def test_small_files_share_a_part(tmp_path):
-    sizes = [3, 3, 0, 3, 3, 25, 3, 0]
-    for i, size in enumerate(sizes):
-        (tmp_path / f"{i}").write_bytes(b"a\n" * size)
-    found = agreed_parts(Alone(), Corpus([str(tmp_path)]), 20)
-    assert [part.size for part in found] == [18, 6, 22, 20, 14]
-    assert [len(part.files) for part in found] == [4, 1, 1, 1, 3]
-    assert len({part.identity for part in found}) == 5
+    found = run_ranks(2, lambda team: divided(team, Corpus([path])))
+    assert [each.mine for each in found] == [[File(path, 4, 0, True)], []]
 
 
 class Quiet:
@@ -90,14 +109,9 @@ def sampled(folder, texts, block=4, blocks=5):
         path.write_bytes(text)
         files.append(File(str(path), len(text)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "BLOCK", block)
-        patch.setattr(parts, "BLOCKS", blocks)
-        return parts._samples(files, Quiet())
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("samples")
+        patch.setattr(division, "BLOCK", block)
+        patch.setattr(division, "BLOCKS", blocks)
+        return division._samples(files, Quiet())
 
 
 @given(texts=st.lists(st.binary(max_size=12), min_size=1, max_size=5), data=st.data())

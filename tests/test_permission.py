@@ -51,7 +51,7 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
     words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
 
     def stops(*arguments, run, events, **more):
-        return fit(*arguments, run=run, events=Events(epoch=lambda *_: setattr(run, "stopping", True)), **more)
+        return fit(*arguments, run=run, events=Events(epoch=lambda *_: setattr(run, "stop_requested", True)), **more)
 
     with monkeypatch.context() as patch:
         patch.setattr("w2vtrain.commands.fit.train", stops)

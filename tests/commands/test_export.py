@@ -41,7 +41,7 @@ def stopped(tmp_path, monkeypatch):
 
     def stops(*arguments, run, events, **more):
         def epoch(done, score):
-            run.stopping = done.epoch == 2
+            run.stop_requested = done.epoch == 2
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 

@@ -44,7 +44,7 @@ def stop(w2vtrain, tmp_path, monkeypatch):
 
     def stops(*arguments, run, events, **more):
         def epoch(done, score):
-            run.stopping = done.epoch == 2
+            run.stop_requested = done.epoch == 2
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 
@@ -273,7 +273,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
     (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
 
     def stops(*arguments, run, events, **more):
-        events = Events(epoch=lambda done, score: setattr(run, "stopping", done.epoch == 2))
+        events = Events(epoch=lambda done, score: setattr(run, "stop_requested", done.epoch == 2))
         return pipeline_fit(*arguments, run=run, events=events, **more)
 
     with monkeypatch.context() as patch:

@@ -8,7 +8,6 @@ import json
 import math
 from typing import Any, TypeVar, get_type_hints
 
-import msgspec
 import orjson
 
 from w2vtrain.errors import DataError
@@ -56,6 +55,8 @@ def record(values: Any, kind: type[T], what: str, remedy: str = "") -> T:
 
     what: the beginning of the error message, such as "FILE: damaged"; remedy: its end.
     """
+    import msgspec  # queries do not need it
+
     try:
         found = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

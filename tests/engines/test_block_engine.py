@@ -15,7 +15,7 @@ from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.step import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.describe import describe
 from w2vtrain.kernels.blas import one_thread

@@ -10,7 +10,7 @@ from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.step import Windows
 from w2vtrain.kernels import hot_rows
 from w2vtrain.kernels.hot_rows import HOTTEST
 from w2vtrain.kernels.jit import kernel

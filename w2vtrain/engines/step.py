@@ -1,4 +1,4 @@
-"""Train on one window: score its hidden vectors against the candidates of its target, and update all rows involved.
+"""The step of the window engine: read a sentence, gather a window, score it against candidates, and update the rows.
 
 Nothing here depends on a particular objective or architecture: their types determine which `errors`, `forward` and
 `backward` are compiled in. All matrices are made by `padded_rows`.
@@ -12,23 +12,171 @@ second order in the learning rate. word2vec.c trains on one pair after the other
 occurs twice differ; so does `learn_hidden` with one example per context word.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, types
+from numba import float32, int64, types, uint32, uint64
 from numba.extending import overload
 
-from w2vtrain.engines.windows import MODEST
-from w2vtrain.kernels.hot_rows import replicas_of
-from w2vtrain.kernels.indices import has_repeats
+from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicas_of, replicate
+from w2vtrain.kernels.indices import copy_indices, has_repeats
 from w2vtrain.kernels.jit import FORCED, inline
+from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Window
+from w2vtrain.probability.sampling import draw, draw_below
+
+MODEST = 50
+"""Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
+windows, they are bounded by the length of the sentences, too."""
 
 PART = 20
 """Context words of a wide window that an output row learns from in one update. With a hundred or more, which have
 similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
 the default rate."""
+
+
+class Windows(NamedTuple):
+    """Which words around a target are its context.
+
+    The context is up to `size` words before the target (if `left`) and after it (if `right`). If `shrink`, each window
+    has a random size from 1 to `size`. end: the id of the end-of-sentence word, which is predicted, too, or -1 if
+    there is none; pads: how many copies of it precede the first word of a sentence.
+    """
+
+    size: int = 5
+    shrink: bool = True
+    left: bool = True
+    right: bool = True
+    end: int = -1
+    pads: int = 0
+
+    def reach(self, longest: int) -> int:
+        """Return the most context words on one side of a target. longest: the most words in a sentence."""
+        return min(self.size, longest + self.pads + 1)
+
+
+@inline
+def read_sentence(tokens, position, end, keep, windows, rng, sentence):
+    """Copy one sentence without the words that subsampling drops. Return (next position, length).
+
+    If there is an end-of-sentence word, the copy begins with `windows.pads` of it and ends with one.
+    """
+    length = int64(0)
+    if windows.end >= 0:
+        while length < windows.pads:
+            sentence[length] = windows.end
+            length += 1
+    while position < end:
+        word = tokens[position]
+        position += 1
+        if word < 0:
+            break
+        sentence[length] = word
+        length += int64(uint32(draw(rng) >> uint64(32)) <= keep[word])
+    if windows.end >= 0:
+        sentence[length] = windows.end
+        length += 1
+    return position, length
+
+
+@inline
+def reach_of(windows, rng):
+    """Return how many words on each side of a target are its context: a random number if windows shrink."""
+    return windows.size - draw_below(rng, windows.size) if windows.shrink else windows.size
+
+
+@inline
+def gather_context(sentence, length, position, reach, windows, context):
+    """Copy the words within `reach` of a position, except the word there, to `context`.
+
+    Return (number of words, number of those before the position). Both arrays need ROW more elements than
+    are used, because indices.py copies whole vectors.
+    """
+    first = max(0, position - reach) if windows.left else position
+    last = min(length - 1, position + reach) if windows.right else position
+    left, right = position - first, last - position
+    copy_indices(context, 0, sentence, first, left)
+    copy_indices(context, left, sentence, position + 1, right)
+    return int64(left + right), int64(left)
+
+
+class Scratch(NamedTuple):
+    """The working memory of one thread. Arrays (2, ...) have one entry for the current target and one for the next."""
+
+    rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
+    sentence: np.ndarray  # (longest sentence,) int32
+    context: np.ndarray  # (2 window + 2,) int32: context words
+    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or replicas; the same array as context if there are none
+    rows: np.ndarray  # (2, candidates + padding) int32
+    outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
+    labels: np.ndarray  # (2, candidates + padding) float32
+    shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
+    logits: np.ndarray  # (context words that are learned together + padding, candidates + padding) float32
+    at_once: int | None  # the most context words that are learned together; None: all of a window
+    hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
+    gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
+    zero: np.ndarray  # (1,) int32: the row number 0
+    sink: int  # the output row that padding points to
+    bias: int  # the column of ones in hidden vectors, -1 if there are no biases
+    input_rows: int  # the number of input rows, without replicas
+    output_rows: int  # the number of output rows, without replicas and sinks
+    hot_inputs: HotRange
+    hot_outputs: HotRange
+    replicas: tuple[Replicas, ...]
+    sync_every: int  # the number of chunks between synchronizations of the replicas
+
+
+class Extent(NamedTuple):
+    """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
+
+    together: the most context words that are learned together, or None for all of a window.
+    """
+
+    window: int
+    candidates: int
+    sentence: int
+    together: int | None = None
+
+
+def make_scratch(
+    w_in: Any, w_out: Any, thread: int, threads: int, extent: Extent,
+    bias: int = -1, hot: Hot = NONE, more: tuple[Replicas, ...] = (),
+) -> Scratch:  # fmt: skip
+    """Allocate the working memory of one of `threads` threads.
+
+    w_in holds the input rows, then each thread's replicas of the hot ones. w_out holds the output rows, then each
+    thread's replicas of the hot ones, then one more row for each thread, the sink that padding points to. bias: the
+    column of ones, or -1; more: the thread's other replicas.
+    """
+    input_rows, output_rows = len(w_in) - threads * len(hot.inputs), len(w_out) - threads * (len(hot.outputs) + 1)
+    hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
+    hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
+    width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
+    context = apart_zeros((contexts,), np.int32)
+    return Scratch(
+        rng=apart_zeros((2,), np.uint64),
+        sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
+        context=context,
+        inputs=apart_zeros((contexts,), np.int32) if hot.inputs else context,
+        rows=apart_zeros((2, width), np.int32),
+        outputs=apart_zeros((width,), np.int32),
+        labels=apart_zeros((2, width), np.float32),
+        shifts=apart_zeros((2, width), np.float32),
+        logits=apart_zeros((min(contexts, (extent.together or contexts) + ROW), width), np.float32),
+        at_once=extent.together,
+        hidden=padded_rows(1, w_in.shape[1]),
+        gradient=padded_rows(1, w_in.shape[1]),
+        zero=apart_zeros((1,), np.int32),
+        sink=len(w_out) - threads + thread,
+        bias=bias,
+        input_rows=input_rows,
+        output_rows=output_rows,
+        hot_inputs=hot_inputs,
+        hot_outputs=hot_outputs,
+        replicas=(inputs, outputs, *more),
+        sync_every=max(1, TOGETHER // threads),
+    )
 
 
 def at_once(size: int) -> int | None:

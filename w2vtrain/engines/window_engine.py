@@ -10,10 +10,20 @@ import numpy as np
 from numba import float32, int64
 
 from w2vtrain.engines.schedule import Schedule, Text, Weights
-from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
-from w2vtrain.engines.step import Matrices, at_once, examples_of, learn
+from w2vtrain.engines.step import (
+    MODEST,
+    Extent,
+    Matrices,
+    Scratch,
+    at_once,
+    examples_of,
+    gather_context,
+    learn,
+    make_scratch,
+    reach_of,
+    read_sentence,
+)
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
-from w2vtrain.engines.windows import MODEST, gather_context, reach_of, read_sentence
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.hot_rows import (
     NONE,

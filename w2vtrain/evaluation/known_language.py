@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.step import Windows
 from w2vtrain.kernels.blas import one_thread
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts

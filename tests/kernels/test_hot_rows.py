@@ -11,10 +11,9 @@ from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.step import Windows
-from w2vtrain.kernels import hot_rows
-from w2vtrain.kernels.hot_rows import HOTTEST
+from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.rows import ROW, padded_rows
+from w2vtrain.kernels.rows import HOTTEST, ROW, padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.training.trainer import make_engine
 

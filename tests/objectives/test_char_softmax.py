@@ -7,7 +7,7 @@ import pytest
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.recurrent import UNITS
+from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives import char_softmax
 from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax
 from w2vtrain.probability import speller

@@ -11,8 +11,7 @@ from numba import float32
 
 from w2vtrain.architectures.cbow import mean_of_rows
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
-from w2vtrain.kernels.rows import add_to_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows
 
 
 class CorrectedCbow(NamedTuple):

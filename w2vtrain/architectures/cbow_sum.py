@@ -10,9 +10,8 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import add_to_rows, sum_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
 WIDE, FEW = 50, 10
 """If --window is more than WIDE, windows of more than FEW context words learn at a lower rate: without this, training

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from w2vtrain.architectures.contract import Blend, Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
-from w2vtrain.kernels.rows import add_to_rows, sum_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
 
 class SkipGram(NamedTuple):

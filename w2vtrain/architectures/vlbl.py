@@ -11,9 +11,8 @@ from numba import float32
 
 from w2vtrain.architectures.cbow_sum import pace_of_sum
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, padded_rows
 
 POSITION_RATE = 0.1
 """Position weights learn at this fraction of the learning rate, because every example changes them."""

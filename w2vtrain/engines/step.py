@@ -18,10 +18,21 @@ import numpy as np
 from numba import float32, int64, types, uint32, uint64
 from numba.extending import overload
 
-from w2vtrain.kernels.hot_rows import NONE, TOGETHER, Hot, HotRange, Replicas, replicas_of, replicate
-from w2vtrain.kernels.indices import copy_indices, has_repeats
 from w2vtrain.kernels.jit import FORCED, inline
-from w2vtrain.kernels.rows import ROW, apart_zeros, padded_rows
+from w2vtrain.kernels.rows import (
+    NONE,
+    ROW,
+    TOGETHER,
+    Hot,
+    HotRange,
+    Replicas,
+    apart_zeros,
+    copy_indices,
+    has_repeats,
+    padded_rows,
+    replicas_of,
+    replicate,
+)
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Window
 from w2vtrain.probability.sampling import draw, draw_below
@@ -91,7 +102,7 @@ def gather_context(sentence, length, position, reach, windows, context):
     """Copy the words within `reach` of a position, except the word there, to `context`.
 
     Return (number of words, number of those before the position). Both arrays need ROW more elements than
-    are used, because indices.py copies whole vectors.
+    are used, because `copy_indices` copies whole vectors.
     """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position

@@ -25,18 +25,19 @@ from w2vtrain.engines.step import (
 )
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.kernels.hot_rows import (
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.rows import (
     NONE,
     TOGETHER,
     Hot,
     load_replicas,
     make_replicas,
+    padded_rows,
+    prefetch,
     replica_of,
     replicas_of,
     synchronize,
 )
-from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.rows import padded_rows, prefetch
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import keep_thresholds, seed_stream

@@ -9,16 +9,18 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from w2vtrain.kernels.lanes import Lanes, exp, log
 from w2vtrain.kernels.llvm import (
     I32,
     I64,
     INTEGERS,
     LANES,
     VECTOR,
+    Lanes,
     address_of_row,
     constant,
     emitter_of,
+    exp,
+    log,
     splat,
     sum_lanes,
     vector_at,

@@ -11,15 +11,16 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.lanes import Lanes, exp
 from w2vtrain.kernels.llvm import (
     F32,
     I64,
     LANES,
     VECTOR,
+    Lanes,
     address_of_row,
     constant,
     emitter_of,
+    exp,
     splat,
     sum_lanes,
     vector_at,

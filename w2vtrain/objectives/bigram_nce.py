@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.problem import Problem, check_ranges

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
-from w2vtrain.kernels.recurrent import UNITS
+from w2vtrain.kernels.layers import UNITS
 from w2vtrain.probability.dense import Workspace, log_sum_exp
 from w2vtrain.probability.letters import END, spell
 from w2vtrain.probability.problem import Problem, check_ranges

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.convolution import pool, unpool
+from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
 from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
-from w2vtrain.probability.highway import advance_highway, initial_highway, retreat_highway
 from w2vtrain.probability.letters import Spelling, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import noise_distribution

@@ -10,6 +10,8 @@ matrix.
 
 import ctypes
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, reduce
 from typing import Any
 
@@ -21,6 +23,16 @@ from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run matrix products in the calling thread inside this context, because the trainer has its own threads."""
+    import scipy.linalg.cython_blas  # noqa: F401  # the limit applies only to libraries that are already loaded
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.kernels.recurrent import Unit
+from w2vtrain.kernels.layers import Unit
 from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
 from w2vtrain.probability.letters import END, Level, Spelling, tries
 
@@ -47,7 +47,7 @@ class Packed(NamedTuple):
 class Forward(NamedTuple):
     """What the network has computed for the N letters of a block of B words.
 
-    states (N, vectors * units): see kernels.recurrent.Unit. gates (N - B, kept * units) and products
+    states (N, vectors * units): see kernels.layers.Unit. gates (N - B, kept * units) and products
     (N - B, gates * units): those of the steps after the first, which has none.
     """
 

@@ -13,8 +13,7 @@ from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.mixture import Scratch, draw_proposal
-from w2vtrain.probability.ngrams import count_bigrams
+from w2vtrain.probability.bigrams import Scratch, count_bigrams, draw_proposal
 
 SIZE, WIDTH = 11, 6
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])

@@ -10,8 +10,8 @@ from numba import float32, int64
 
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
+from w2vtrain.probability.bigrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 

@@ -6,10 +6,9 @@ It never sums over all words.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability.dense import RowObjective, Workspace, softmax
+from w2vtrain.probability.dense import RowObjective, Workspace, correct, learn_rows, softmax, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
-from w2vtrain.probability.subset import correct, learn_rows, take_rows
 
 GROUP = "discrimination"
 DEFAULTS = {

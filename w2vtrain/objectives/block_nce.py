@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.objectives.block_neg import SharedNoise, check_sharing
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import noise_distribution
-from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 
 GROUP = "discrimination"
 DEFAULTS = {

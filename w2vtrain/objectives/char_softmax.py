@@ -9,10 +9,9 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
 from w2vtrain.kernels.layers import UNITS
+from w2vtrain.probability.characters import END, Speller, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
-from w2vtrain.probability.letters import END, spell
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.speller import Speller, shapes
 
 GROUP = "structure"
 DEFAULTS = {
@@ -25,7 +24,7 @@ DEFAULTS = {
 DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
 BATCH = 16
-"""Hidden vectors for which all words are spelled at a time: at most BATCH * speller.PIECE states are in memory."""
+"""Hidden vectors for which all words are spelled at a time: at most BATCH * characters.PIECE states are in memory."""
 AT_ONCE = 256
 """Hidden vectors whose target words are spelled at a time in scoring."""
 STATES = 12_000_000
@@ -99,7 +98,7 @@ class CharSoftmax(CharScorer):
     not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one
     step of the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
 
-    Words with the same first 32 bytes (letters.LONGEST) share a spelling. Each has the full probability of the
+    Words with the same first 32 bytes share a spelling. Each has the full probability of the
     spelling, which is not divided among them, and log Z counts it once for each.
     """
 

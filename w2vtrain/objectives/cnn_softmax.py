@@ -9,8 +9,8 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
+from w2vtrain.probability.characters import Spelling, spell
 from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
-from w2vtrain.probability.letters import Spelling, spell
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import noise_distribution
 

@@ -11,8 +11,8 @@ from w2vtrain.errors import DataError
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
-from w2vtrain.probability.pools import AUTOMATIC
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
 DEFAULTS = {

@@ -14,12 +14,12 @@ from w2vtrain.probability.dense import (
     ShiftedScorer,
     Workspace,
     add_product,
+    add_rows,
     bounded_square,
     learn_softmax,
     scaled_softmax,
 )
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.subset import add_rows
 
 GROUP = "self-normalization"
 DEFAULTS = {

@@ -13,9 +13,19 @@ from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.pools import check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, hash_words, noise_distribution
+from w2vtrain.probability.sampling import (
+    alias_probabilities,
+    alias_table,
+    check_pool,
+    draw_alias,
+    draw_pooled,
+    empty_pool,
+    fill_pool,
+    hash_words,
+    noise_distribution,
+    pool_size,
+)
 
 GROUP = "discrimination"
 DEFAULTS = {

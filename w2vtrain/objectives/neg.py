@@ -11,9 +11,20 @@ from numba import float32, uint64
 
 from w2vtrain.kernels.logistic import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
-from w2vtrain.probability.pools import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_alias, noise_distribution
+from w2vtrain.probability.sampling import (
+    AUTOMATIC,
+    alias_probabilities,
+    alias_table,
+    check_pool,
+    contrasted,
+    draw_alias,
+    draw_pooled,
+    empty_pool,
+    fill_pool,
+    noise_distribution,
+    pool_size,
+)
 
 GROUP = "discrimination"
 DEFAULTS = {

@@ -5,10 +5,9 @@ It never sums over all words, unless `samples` is 0.
 
 import numpy as np
 
-from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
-from w2vtrain.probability.subset import learn_subset
 
 GROUP = "sampling"
 DEFAULTS = {

@@ -6,9 +6,8 @@ It draws nothing at random.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.subset import learn_subset
 
 GROUP = "sampling"
 DEFAULTS = {

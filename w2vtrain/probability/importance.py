@@ -1,6 +1,6 @@
 """Importance sampling of the softmax's gradient: separate draws for each example, and counters of the cost.
 
-The proposals are in mixture.py. Draws that a block shares are in objectives/is.py, which alone uses them.
+The proposals are in bigrams.py. Draws that a block shares are in objectives/is.py, which alone uses them.
 """
 
 import math
@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.probability.dense import RowObjective, Workspace
-from w2vtrain.probability.mixture import Proposal, Scratch, draw_mixed, mixture_at
-from w2vtrain.probability.subset import learn_all
+from w2vtrain.probability.bigrams import Proposal, Scratch, draw_mixed, mixture_at
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_all
 
 LEAST = 0.01
 """A learned λ stays in [LEAST, 1 - LEAST]: at 0 it would remain 0, and at 1 only followers of p would be drawn."""

@@ -5,7 +5,7 @@ No function is recursive, so a tree may be as deep as its number of words.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,8 @@ LONGEST_LINE = 1 << 20
 """Maximum number of bytes per line of a tree file: a path may have as many turns as there are words."""
 TURNS = 6
 """Number of power iterations to find the main axis, along which a set of words is split."""
+TOTAL = 2.0**53
+"""Counts with a larger sum are scaled down to it, so that sums do not overflow."""
 
 
 class Tree(NamedTuple):
@@ -120,6 +122,54 @@ def along_axis(weight: np.ndarray, vectors: np.ndarray) -> Callable[[np.ndarray]
         words[:] = words[np.argsort(places, kind="stable")]
 
     return arrange
+
+
+def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> list[str]:
+    """Return the path of each word, turns 0 and 1 from the root, in a binary tree that follows a taxonomy.
+
+    chains: for each of V words, the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
+
+    Words with a common chain share the nodes of their paths. The children of a node, which are nodes and words, are the
+    leaves of a Huffman tree by their total counts; Morin & Bengio 2005 clustered them by data instead. A node with only
+    one child takes no turn, so no path starts with another. Raise ValueError if there are fewer than two words.
+    """
+    if len(chains) < 2:
+        raise ValueError("a tree needs at least two words")
+    counts = np.maximum(counts * min(1.0, TOTAL / max(1.0, counts.sum(dtype=float))), 1).astype(np.int64)
+    children: list[dict[Hashable, int]] = [{}]  # the children of each node by name
+    weights, word_at = [0], {}
+    for word, (chain, count) in enumerate(zip(chains, counts.tolist(), strict=True)):
+        node = 0
+        weights[0] += count
+        for name in (*chain, (None, word)):
+            below = children[node].setdefault(name, len(children))
+            if below == len(children):
+                children.append({})
+                weights.append(0)
+            node = below
+            weights[node] += count
+        word_at[node] = word
+    paths, open_nodes = [""] * len(chains), [(0, "")]
+    while open_nodes:
+        node, path = open_nodes.pop()
+        if node in word_at:
+            paths[word_at[node]] = path
+        below_all = list(children[node].values())
+        turns = _turns(np.array([weights[below] for below in below_all], np.int64))
+        open_nodes += [(below, path + turn) for below, turn in zip(below_all, turns, strict=True)]
+    return paths
+
+
+def _turns(weights: np.ndarray) -> list[str]:
+    """Return the Huffman code of each weight (n,); they need not be sorted. A single weight has an empty code."""
+    if len(weights) < 2:
+        return [""] * len(weights)
+    order = np.argsort(-weights, kind="stable")
+    tree = huffman(weights[order])
+    found = [""] * len(weights)
+    for rank, place in enumerate(order.tolist()):
+        found[place] = "".join(map(str, tree.codes[tree.start[rank] : tree.start[rank + 1]]))
+    return found
 
 
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:

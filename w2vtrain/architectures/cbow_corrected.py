@@ -24,19 +24,15 @@ class CorrectedCbow(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CorrectedCbow":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
-        """Write the mean of the context words' rows."""
         mean_of_rows(hidden, w_in, window)
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add 1/n of the gradient to each of the n context words' rows."""
         add_to_rows(w_in, window.context, window.n, gradient, step / float32(window.n))
 
 

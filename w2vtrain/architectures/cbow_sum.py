@@ -37,23 +37,18 @@ class CbowSum(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CbowSum":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def pace(self, n):
-        """Return the pace of a sum."""
         return pace_of_sum(self.window, n)
 
     def forward(self, w_in, window, example, hidden):
-        """Write the sum of the context words' rows."""
         sum_rows(hidden, w_in, window.context, window.n, float32(1))
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add the gradient to each context word's row."""
         add_to_rows(w_in, window.context, window.n, gradient, step)
 
 

@@ -102,7 +102,6 @@ class AdaptiveScorer(NormalizedScorer):
         return np.concatenate([H @ self.projections[i].T, H[:, H.shape[1] - self.bias :]], axis=1)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed from the head and the targets' clusters only."""
         places = self.places(targets)
         found = RowScorer(self.head).log_prob(H, places)
         for i, mine in self.clusters(places):
@@ -111,7 +110,6 @@ class AdaptiveScorer(NormalizedScorer):
         return found
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
         head = RowScorer(self.head).log_probs(H)
         found = np.empty((len(H), self.firsts[-1]), head.dtype)
         found[:, : self.firsts[0]] = head[:, : self.firsts[0]]
@@ -164,12 +162,10 @@ class AdaptiveSoftmax(AdaptiveScorer):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range for every vocabulary."""
         read_cutoffs(options["cutoffs"])
         check_ranges("adaptive-softmax", factor=(options["factor"], 1, 1000))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         places = self.places(targets)
         loss, dH = learn_softmax(self.head, H, places, lr, work)
         for i, mine in self.clusters(places):
@@ -183,23 +179,19 @@ class AdaptiveSoftmax(AdaptiveScorer):
         return loss, dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         tails = {f"tails.{i}": tail for i, tail in enumerate(self.tails)}
         return {"head": self.head, **tails, **{f"projections.{i}": one for i, one in enumerate(self.projections)}}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return all arrays: weight decay shrinks each of them."""
         return list(self.parameters().values())
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays, which the model file stores instead of output rows."""
         return self.parameters()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> AdaptiveScorer:
-        """Return a scorer for a trained model. Raise DataError if its arrays do not match its words and vectors."""
         count = sum(name.startswith("tails.") for name in arrays)
         none, bias = np.empty(0), int(problem.bias)
         tails = [arrays.get(f"tails.{i}", none) for i in range(count)]

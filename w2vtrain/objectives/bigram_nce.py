@@ -66,31 +66,23 @@ class BigramNoiseContrastive(NamedTuple):
         return cls(*alias_table(noise), np.log(noise).astype(np.float32), pairs, negative, bigrams)
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
-        """Return log P(w) by counts alone: scores should be log-probabilities, so this starts them near their goal."""
         return problem.log_unigram()
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
 
     def draws(self, targets: np.ndarray) -> np.ndarray:
-        """Return the probability of each word as the target, plus its expected draws as noise.
-
-        Followers of the words of the text are as frequent as words are.
-        """
-        unigrams = self.negative - self.bigrams
+        unigrams = self.negative - self.bigrams  # followers of the words of the text are as frequent as words are
         return np.asarray((1 + self.bigrams) * targets + unigrams * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:
-        """One target and its noise words."""
         return self.negative + 1
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
@@ -114,7 +106,6 @@ class BigramNoiseContrastive(NamedTuple):
         return self.negative + 1
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g = D - σ(s - log N)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

@@ -55,7 +55,6 @@ class BlackOut(RowObjective):
         """
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         drawn = work.array("drawn", (self.samples,), np.int32)
         draw_words(work.stream(), *self.table, drawn)
         rows, places, times = distinct_candidates(drawn, targets)

@@ -58,7 +58,6 @@ class BlockNoiseContrastive(SharedNoise):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
 

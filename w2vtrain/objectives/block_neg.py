@@ -56,7 +56,6 @@ class SharedNoise(RowObjective):
         self.samples, self.k, self.shift = samples, k, np.zeros(len(output), output.dtype)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         own = take_rows(self.output, targets, work, "own")
         g_own = self.shift[targets] - np.einsum("bd,bd->b", H, own)
         loss = float(logistic(g_own, work).sum(dtype=np.float64))
@@ -116,7 +115,6 @@ class BlockNegative(SharedNoise):
         return cls(problem.initial_rows(), noise, samples, negative or samples)
 
     def optimum(self, P: np.ndarray) -> np.ndarray:
-        """Return the probabilities that training converges to: see probability.sampling.contrasted."""
         return contrasted(P, alias_probabilities(self.accept, self.alias))
 
 

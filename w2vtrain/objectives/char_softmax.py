@@ -58,7 +58,6 @@ class CharScorer:
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(spelling of the target|h), (B,)."""
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -70,7 +69,6 @@ class CharScorer:
         return result
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), normalized over the vocabulary."""
         result = np.empty((len(H), len(self.network.lengths)), H.dtype)
         for first in range(0, len(H), BATCH):
             spelled = self.network.all_words(H[first : first + BATCH])
@@ -135,7 +133,6 @@ class CharSoftmax(CharScorer):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for an option that is out of range."""
         if (cell := options["cell"]) not in UNITS:
             raise ConfigError(
                 f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(cell)}"
@@ -144,7 +141,6 @@ class CharSoftmax(CharScorer):
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name. Their size does not depend on the number of words."""
         return self.theta
 
     @classmethod
@@ -160,7 +156,6 @@ class CharSoftmax(CharScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> CharScorer:
-        """Return a scorer for a trained model. Raise DataError if its arrays do not fit its options and words."""
         theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
         spelling, unit = spell(problem.words), UNITS[options["cell"]]
         expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
@@ -170,7 +165,6 @@ class CharSoftmax(CharScorer):
         return CharScorer(Speller(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name, slope in slopes.items():
@@ -181,7 +175,6 @@ class CharSoftmax(CharScorer):
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
-        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name."""
         return self.network.gradients(H, targets, work)
 
 

@@ -58,7 +58,6 @@ class ClassScorer(NormalizedScorer):
         self.classes, self.rows, self.output = classes, rows, output
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed from the rows of the classes and of the target's class only."""
         logits = H @ self.rows.T
         found = logits[np.arange(len(H)), self.classes.of[targets]]
         found -= log_sum_exp(logits)
@@ -66,7 +65,6 @@ class ClassScorer(NormalizedScorer):
         return np.asarray(found)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
         found = np.empty((len(H), len(self.output)), H.dtype)
         step = max(1, SCORED // len(self.output))
         for first in range(0, len(H), step):
@@ -130,12 +128,10 @@ class ClassSoftmax(ClassScorer):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError if the options contradict each other."""
         check_names(options.get("classes", "frequency"), options.get("count", 0), options.get("vectors", ""))
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
-        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
         classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
         if vectors:
             read_vectors(vectors)
@@ -147,7 +143,6 @@ class ClassSoftmax(ClassScorer):
                 raise InputMissing(f"{error} ({what})") from error
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         mine = self.classes.of[targets]
         loss, dH = learn_softmax(self.rows, H, mine, lr, work)
         order = np.argsort(mine, kind="stable")
@@ -156,11 +151,9 @@ class ClassSoftmax(ClassScorer):
         return loss, dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         return {"output": self.output, "class.rows": self.rows}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return the rows of words and classes: weight decay shrinks both."""
         return [self.output, self.rows]
 
     @classmethod
@@ -179,7 +172,6 @@ class ClassSoftmax(ClassScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> ClassScorer:
-        """Return a scorer for a trained model. Raise DataError if its classes are damaged."""
         rows = arrays["class.rows"]
         if rows.ndim != 2 or rows.shape[1] != output.shape[1] or rows.dtype != output.dtype:
             raise DataError("the model's classes do not fit its output vectors: the file is damaged; train it again")

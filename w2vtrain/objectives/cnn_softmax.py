@@ -116,7 +116,6 @@ class CnnSoftmax:
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range."""
         check_ranges(
             "cnn-softmax",
             char_dim=(options["char_dim"], 1, 1000),
@@ -129,7 +128,6 @@ class CnnSoftmax:
         _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name. They are far smaller than V rows of `width`."""
         return {name: array for name, array in self.theta.items() if array.size}
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -145,7 +143,6 @@ class CnnSoftmax:
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the output rows; it does not need the network."""
         return RowScorer(output)
 
     def rows(self, words: np.ndarray | None = None) -> np.ndarray:
@@ -235,7 +232,6 @@ class CnnSoftmax:
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name in self.state:

@@ -106,7 +106,8 @@ class Objective(Protocol):
         """Return a `Scorer` for a trained model.
 
         output (rows, width): the model's output rows. arrays: its other arrays, among them those that `arrays`
-        returned in training. By default each word has one output row, and s_w = o_w·h.
+        returned in training. Raise DataError if the arrays do not fit each other, the words or the options: the file is
+        damaged. By default each word has one output row, and s_w = o_w·h.
         """
         return RowScorer(output)
 

@@ -82,7 +82,6 @@ class BandScorer:
         return out
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         step = max(1, SCORED // self.size)
         for first in range(0, len(H), step):
@@ -93,7 +92,6 @@ class BandScorer:
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the unnormalized log-scores of targets (B,), computed from the targets' rows only."""
         found = np.empty(len(H), H.dtype)
         for band, words, columns in self.places():
             mine = (targets >= words.start) & (targets < words.stop)
@@ -101,12 +99,10 @@ class BandScorer:
         return found
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), exactly normalized."""
         logits = self.logits(H)
         logits -= log_sum_exp(logits.copy())[:, None]
         return logits
@@ -143,7 +139,6 @@ class DSoftmax(BandScorer):
         return cls(matrices, problem.bias)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         g = self.logits(H, work.array("logits", (len(H), self.size), H.dtype))
         log_z, hit = softmax_errors(g, targets)
         dH = np.zeros_like(H)
@@ -155,22 +150,18 @@ class DSoftmax(BandScorer):
         return float((log_z - hit).sum(dtype=np.float64)), dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return the bands by name: the arrays themselves, which `step` changes in place."""
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return all bands: weight decay shrinks each of them."""
         return list(self.bands)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the bands, which the model file stores instead of output rows."""
         return self.parameters()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> BandScorer:
-        """Return a scorer for a trained model. Raise DataError if its bands do not cover all words and columns."""
         count = len(cut(options["bands"], problem.counts, problem.dim))
         bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
         words, columns = len(problem.counts), problem.dim + count * problem.bias

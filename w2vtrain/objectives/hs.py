@@ -106,19 +106,16 @@ class Hierarchical(NamedTuple):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError if the options contradict each other."""
         check_tree("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
-        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
         check_tree_files("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> "TreeScorer":
-        """Return a scorer for a trained model. Raise DataError if its tree is damaged."""
         return TreeScorer(Tree(*(arrays[f"tree.{name}"] for name in Tree._fields)), output)
 
     def output_rows(self, size: int) -> int:
@@ -127,15 +124,12 @@ class Hierarchical(NamedTuple):
 
     @property
     def candidate_limit(self) -> int:
-        """Length of the longest path."""
         return int(np.diff(self.start).max())
 
     def untrained_loss(self) -> float:
-        """Return log 2 times the length of the longest path."""
         return self.candidate_limit * math.log(2)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the tree."""
         nodes, codes = self.path >> 1, (1 - (self.path & 1)).astype(np.uint8)
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 
@@ -180,7 +174,6 @@ class Hierarchical(NamedTuple):
         return first
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g_n = 1 - c_n - σ(s_n)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
@@ -192,13 +185,11 @@ class TreeScorer(NormalizedScorer):
         self._parent, self._code = checked_links(tree, len(output))
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed along the target's path only."""
         found = np.empty(len(H), H.dtype)
         path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, found)
         return found
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
         size = len(self.output) + 1
         found, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
         step = max(1, SCORED // size)

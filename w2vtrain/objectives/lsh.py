@@ -307,7 +307,6 @@ class Lsh(RowObjective):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range."""
         hashes, window = options["hashes"], options["window"]
         check_ranges(
             "lsh",
@@ -321,7 +320,6 @@ class Lsh(RowObjective):
             raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets exceed {BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
         cap, scratch = tables.limit + 1, make_scratch(work, tables)
         for first in range(0, len(H), max(1, CELLS // cap)):
@@ -335,7 +333,6 @@ class Lsh(RowObjective):
         return loss, dH
 
     def refresh(self) -> None:
-        """Rebuild the tables from the current rows."""
         self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
 
     def _grow_old(self, examples: int) -> None:
@@ -352,7 +349,6 @@ class Lsh(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that hashes the output rows as in training. Raise ConfigError if the tables are too large."""
         check_size(len(output), problem.dim, options)
         columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
         return LshScorer(output, columns, _most(options["limit"], len(output)))

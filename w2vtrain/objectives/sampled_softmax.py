@@ -46,7 +46,6 @@ class SampledSoftmax(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         if not self.samples:
             return learn_subset(self.output, np.arange(len(self.output)), H, targets, lr, work)
         drawn = work.array("drawn", (self.samples,), np.int32)

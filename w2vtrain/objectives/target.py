@@ -42,7 +42,6 @@ class Target(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block of chunk work.chunk: H (B, width), targets (B,). Return the summed loss and -dL/dH."""
         rows = self.parts[self.part_of[work.chunk]] if len(self.part_of) else np.arange(len(self.output))
         places = np.searchsorted(rows, targets)
         strange = rows[np.minimum(places, len(rows) - 1)] != targets

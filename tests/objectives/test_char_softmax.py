@@ -11,7 +11,8 @@ from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives import char_softmax
 from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax
 from w2vtrain.probability import characters as speller
-from w2vtrain.probability.characters import LONGEST, Speller, spell, tries
+from w2vtrain.probability.characters import LONGEST, spell, tries
+from w2vtrain.probability.characters import CharacterDecoder as Speller
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 

@@ -37,19 +37,19 @@ class Examples(NamedTuple):
     starts: np.ndarray
     sizes: np.ndarray
     lefts: np.ndarray
-    numbers: np.ndarray
+    indices: np.ndarray
     targets: np.ndarray
     previous: np.ndarray
 
-    def words(self, part: slice) -> np.ndarray:
+    def words(self, block: slice) -> np.ndarray:
         """Return the context word of each example in `part`, (B,). Only for architectures whose `pairs` is True."""
-        return np.asarray(self.contexts[self.starts[part] + self.numbers[part]])
+        return np.asarray(self.contexts[self.starts[block] + self.indices[block]])
 
-    def contexts_of(self, part: slice, pairs: bool) -> Contexts:
+    def contexts_of(self, block: slice, pairs: bool) -> Contexts:
         """Return the context of each example in `part`. pairs: whether each context word makes an example."""
-        starts, sizes = self.starts[part], self.sizes[part]
+        starts, sizes = self.starts[block], self.sizes[block]
         if pairs:
-            starts, sizes = starts + self.numbers[part], np.ones_like(sizes)
+            starts, sizes = starts + self.indices[block], np.ones_like(sizes)
         return Contexts(self.contexts, starts, sizes)
 
 
@@ -125,9 +125,9 @@ def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, p
         else:
             reach = reach_of(windows, rng)
             n, left = gather_context(sentence, length, target, reach, windows, out.contexts[width:])
-            for number in range(min(n, examples_of(architecture, n))):
+            for index in range(min(n, examples_of(architecture, n))):
                 out.starts[count], out.sizes[count], out.lefts[count] = width, n, left
-                out.numbers[count], out.targets[count] = number, sentence[target]
+                out.indices[count], out.targets[count] = index, sentence[target]
                 out.previous[count] = sentence[target - 1] if target > 0 else -1
                 count += 1
             width += n
@@ -147,7 +147,7 @@ def _forward(layer, examples, first, H, hidden):
     """Write hidden vectors to H (B, width), starting with example `first`; hidden (1, columns) is working memory."""
     for b in range(len(H)):
         e = first + b
-        layer.architecture.forward(layer.rows, window_of(examples, e), int64(examples.numbers[e]), hidden)
+        layer.architecture.forward(layer.rows, window_of(examples, e), int64(examples.indices[e]), hidden)
         for c in range(layer.dim):
             H[b, c] = hidden[0, c]
         if layer.bias:
@@ -161,7 +161,7 @@ def _backward(layer, examples, first, dH, lr, gradient):
         e = first + b
         for c in range(layer.dim):
             gradient[0, c] = dH[b, c]
-        layer.architecture.backward(layer.rows, window_of(examples, e), int64(examples.numbers[e]), gradient, lr)
+        layer.architecture.backward(layer.rows, window_of(examples, e), int64(examples.indices[e]), gradient, lr)
 
 
 @kernel()
@@ -206,12 +206,12 @@ class BlockEngine:
 
         thread: the number of the calling thread, which selects its working memory.
         """
-        loss, seen = 0.0, 0
+        loss, examples = 0.0, 0
         with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
-                part, count = self._chunk(chunk, lr, epoch, self.work[thread])
-                loss, seen = loss + part, seen + count
-        return loss, seen
+                chunk_loss, count = self._chunk(chunk, lr, epoch, self.work[thread])
+                loss, examples = loss + chunk_loss, examples + count
+        return loss, examples
 
     def _chunk(self, chunk: int, lr: float, epoch: int, work: Workspace) -> tuple[float, int]:
         text, s = self.text, self.schedule
@@ -249,13 +249,13 @@ class BlockEngine:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
-        found = {"input": self.w_in, **self.architecture.learned()}
-        parts = {"learned": self.objective.parameters(), "state": self.objective.state}
-        for part, arrays in {**parts, "kept": self.objective.arrays()}.items():
+        arrays_by_name = {"input": self.w_in, **self.architecture.learned()}
+        groups = {"learned": self.objective.parameters(), "state": self.objective.state}
+        for prefix, arrays in {**groups, "kept": self.objective.arrays()}.items():
             for name, array in arrays.items():
-                if not any(array is other for other in found.values()):
-                    found[f"{part}.{name}"] = array
-        return found
+                if not any(array is other for other in arrays_by_name.values()):
+                    arrays_by_name[f"{prefix}.{name}"] = array
+        return arrays_by_name
 
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""

@@ -1,15 +1,16 @@
-"""The step of the window engine: read a sentence, gather a window, score it against candidates, and update the rows.
+"""What happens to a window: read a sentence, gather the window, score it against candidates, and update the rows.
 
 Nothing here depends on a particular objective or architecture: their types determine which `errors`, `forward` and
-`backward` are compiled in. All matrices are made by `padded_rows`.
+`backward` are compiled in. All matrices are made by `padded_rows`. The block engine gathers its windows here, too, but
+does not use the update.
 
-Which values an update uses. With `learn_hidden` and one example per window (CBOW, vLBL), everything is computed from
-the old values. `learn_rows` (skip-gram) computes all scores of the window (`learn_parts`: of some of its context words)
-from the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier
-context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input
-row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is of
-second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word that
-occurs twice differ; so does `learn_hidden` with one example per context word.
+Which values an update uses. With `train_hidden` and one example per window (CBOW, vLBL), everything is computed from
+the old values. `train_rows` (skip-gram) computes all scores of the window (`train_rows_in_parts`: of some of its
+context words) from the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as
+earlier context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an
+input row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is
+of second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word
+that occurs twice differ; so does `train_hidden` with one example per context word.
 """
 
 from typing import Any, NamedTuple
@@ -20,9 +21,9 @@ from numba.extending import overload
 
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.rows import (
-    NONE,
+    NO_HOT_ROWS,
     ROW,
-    TOGETHER,
+    SYNC_CHUNKS,
     Hot,
     HotRange,
     Replicas,
@@ -41,7 +42,7 @@ MODEST = 50
 """Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
 windows, they are bounded by the length of the sentences, too."""
 
-PART = 20
+WORDS_AT_ONCE = 20
 """Context words of a wide window that an output row learns from in one update. With a hundred or more, which have
 similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
 the default rate."""
@@ -123,8 +124,8 @@ class Scratch(NamedTuple):
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
     shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
-    logits: np.ndarray  # (context words that are learned together + padding, candidates + padding) float32
-    at_once: int | None  # the most context words that are learned together; None: all of a window
+    logits: np.ndarray  # (words_at_once or all + padding, candidates + padding) float32
+    words_at_once: int | None  # context words that are trained together; None: all of a window
     hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
     gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
     zero: np.ndarray  # (1,) int32: the row number 0
@@ -141,18 +142,18 @@ class Scratch(NamedTuple):
 class Extent(NamedTuple):
     """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
-    together: the most context words that are learned together, or None for all of a window.
+    words_at_once: how many context words are trained together, or None for all of a window.
     """
 
     window: int
     candidates: int
     sentence: int
-    together: int | None = None
+    words_at_once: int | None = None
 
 
 def make_scratch(
     w_in: Any, w_out: Any, thread: int, threads: int, extent: Extent,
-    bias: int = -1, hot: Hot = NONE, more: tuple[Replicas, ...] = (),
+    bias: int = -1, hot: Hot = NO_HOT_ROWS, more: tuple[Replicas, ...] = (),
 ) -> Scratch:  # fmt: skip
     """Allocate the working memory of one of `threads` threads.
 
@@ -174,8 +175,8 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        logits=apart_zeros((min(contexts, (extent.together or contexts) + ROW), width), np.float32),
-        at_once=extent.together,
+        logits=apart_zeros((min(contexts, (extent.words_at_once or contexts) + ROW), width), np.float32),
+        words_at_once=extent.words_at_once,
         hidden=padded_rows(1, w_in.shape[1]),
         gradient=padded_rows(1, w_in.shape[1]),
         zero=apart_zeros((1,), np.int32),
@@ -186,16 +187,16 @@ def make_scratch(
         hot_inputs=hot_inputs,
         hot_outputs=hot_outputs,
         replicas=(inputs, outputs, *more),
-        sync_every=max(1, TOGETHER // threads),
+        sync_every=max(1, SYNC_CHUNKS // threads),
     )
 
 
-def at_once(size: int) -> int | None:
-    """Return how many context words are learned together if windows have up to `size` words on each side; None: all.
+def words_at_once(size: int) -> int | None:
+    """Return how many context words are trained together if windows have up to `size` words on each side; None: all.
 
     None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
     """
-    return None if size <= MODEST else PART
+    return None if size <= MODEST else WORDS_AT_ONCE
 
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
@@ -224,45 +225,45 @@ def _examples_of(architecture, n):
     return (lambda architecture, n: n) if architecture.instance_class.pairs() else (lambda architecture, n: 1)
 
 
-def learn(architecture, objective, matrices, window, candidates, lr, scratch):
+def train_window(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on one window and return its summed loss. The rows and the learned arrays change in place."""
-    step = _step(architecture.in_place(), scratch.at_once is None)
-    return step(architecture, objective, matrices, window, candidates, lr, scratch)
+    train = _function_for(architecture.in_place(), scratch.words_at_once is None)
+    return train(architecture, objective, matrices, window, candidates, lr, scratch)
 
 
-@overload(learn, jit_options=FORCED)
-def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    together = scratch.types[scratch.fields.index("at_once")]
-    return _step(architecture.instance_class.in_place(), isinstance(together, types.NoneType))
+@overload(train_window, jit_options=FORCED)
+def _train_window(architecture, objective, matrices, window, candidates, lr, scratch):
+    at_once = scratch.types[scratch.fields.index("words_at_once")]
+    return _function_for(architecture.instance_class.in_place(), isinstance(at_once, types.NoneType))
 
 
-def _step(in_place, together):
+def _function_for(in_place, whole_window):
     if not in_place:
-        return learn_hidden
-    return learn_rows if together else learn_parts
+        return train_hidden
+    return train_rows if whole_window else train_rows_in_parts
 
 
 @inline
-def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
+def train_rows(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors are the rows of its context words."""
-    return learn_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
+    return train_rows_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
 
 
 @inline
-def learn_parts(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Do what `learn_rows` does with scratch.at_once context words at a time.
+def train_rows_in_parts(architecture, objective, matrices, window, candidates, lr, scratch):
+    """Do what `train_rows` does with scratch.words_at_once context words at a time.
 
-    The last come first, because `learn_together` overwrites the index after those that it is given.
+    The last come first, because `train_rows_together` overwrites the index after those that it is given.
     """
-    loss, size = 0.0, scratch.at_once
+    loss, size = 0.0, scratch.words_at_once
     for first in range((window.n - 1) // size * size, -1, -size):
-        part = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
-        loss += learn_together(objective, matrices, part, scratch.inputs[first:], candidates, lr, scratch)
+        words = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
+        loss += train_rows_together(objective, matrices, words, scratch.inputs[first:], candidates, lr, scratch)
     return loss
 
 
 @inline
-def learn_together(objective, matrices, window, inputs, candidates, lr, scratch):
+def train_rows_together(objective, matrices, window, inputs, candidates, lr, scratch):
     """Train on context words, whose rows are the hidden vectors `inputs`, in one product and one update."""
     w_in, w_out, n, m = matrices.input, matrices.output, window.n, candidates.m
     g, outputs, bias = scratch.logits, scratch.outputs, scratch.bias
@@ -295,21 +296,21 @@ def learn_together(objective, matrices, window, inputs, candidates, lr, scratch)
 
 
 @inline
-def learn_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
+def train_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
     rows = Window(scratch.inputs, window.n, window.left)
     lr = float32(lr * architecture.pace(window.n))
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
-        part = part_of(architecture, window, example)
-        loss += learn_one(objective, matrices.output, part, candidates, lr, scratch)
+        own_window = window_of_example(architecture, window, example)
+        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch)
         architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
     return loss
 
 
 @inline
-def learn_one(objective, w_out, window, candidates, lr, scratch):
+def train_candidates(objective, w_out, window, candidates, lr, scratch):
     """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
@@ -338,15 +339,15 @@ def learn_one(objective, w_out, window, candidates, lr, scratch):
     return loss
 
 
-def part_of(architecture, window, example):
+def window_of_example(architecture, window, example):
     """Return the part of a window that one example uses: one context word with `pairs`, otherwise all of them."""
     if not architecture.pairs():
         return window
     return _one_word(architecture, window, example)
 
 
-@overload(part_of, jit_options=FORCED)
-def _part_of(architecture, window, example):
+@overload(window_of_example, jit_options=FORCED)
+def _window_of_example(architecture, window, example):
     if not architecture.instance_class.pairs():
         return lambda architecture, window, example: window
     return _one_word

@@ -15,20 +15,20 @@ from w2vtrain.engines.step import (
     Extent,
     Matrices,
     Scratch,
-    at_once,
     examples_of,
     gather_context,
-    learn,
     make_scratch,
     reach_of,
     read_sentence,
+    train_window,
+    words_at_once,
 )
 from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import (
-    NONE,
-    TOGETHER,
+    NO_HOT_ROWS,
+    SYNC_CHUNKS,
     Hot,
     load_replicas,
     make_replicas,
@@ -57,14 +57,14 @@ def next_candidates(objective, w_out, scratch, length, position):
 
 
 @inline
-def learn_sentence(architecture, objective, matrices, length, windows, lr, scratch):
+def train_sentence(architecture, objective, matrices, length, windows, lr, scratch):
     """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
     sentence, context = scratch.sentence, scratch.context
-    loss, seen = 0.0, 0
-    coming = next_candidates(objective, matrices.output, scratch, length, windows.pads)
+    loss, examples = 0.0, 0
+    m_next = next_candidates(objective, matrices.output, scratch, length, windows.pads)
     for position in range(windows.pads, length):
-        k, m = position & 1, coming
-        coming = next_candidates(objective, matrices.output, scratch, length, position + 1)
+        k, m = position & 1, m_next
+        m_next = next_candidates(objective, matrices.output, scratch, length, position + 1)
         if position + 1 + windows.size < length:
             prefetch(matrices.input, replica_of(scratch.hot_inputs, sentence[position + 1 + windows.size]))
         reach = reach_of(windows, scratch.rng)
@@ -72,10 +72,10 @@ def learn_sentence(architecture, objective, matrices, length, windows, lr, scrat
         if scratch.hot_inputs.size > 0:  # otherwise, the copy would take 3% of the time of a CBOW window
             replicas_of(scratch.hot_inputs, context, n, scratch.inputs)
         if n > 0 and m > 0:
-            found = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
-            loss += learn(architecture, objective, matrices, Window(context, n, left), found, lr, scratch)
-            seen += examples_of(architecture, n)
-    return loss, seen
+            candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
+            loss += train_window(architecture, objective, matrices, Window(context, n, left), candidates, lr, scratch)
+            examples += examples_of(architecture, n)
+    return loss, examples
 
 
 @kernel()
@@ -90,7 +90,7 @@ def train_chunks(
     shrinkage: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
     chunk).
     """
-    loss, seen = 0.0, 0
+    loss, examples = 0.0, 0
     load_replicas(scratch.replicas)
     for k in range(len(order)):
         chunk = order[k]
@@ -105,23 +105,23 @@ def train_chunks(
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
-            part, count = learn_sentence(architecture, objective, matrices, length, windows, lr, scratch)
-            loss += part
-            seen += count
+            sentence_loss, count = train_sentence(architecture, objective, matrices, length, windows, lr, scratch)
+            loss += sentence_loss
+            examples += count
         if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
             synchronize(scratch.replicas)
-    return loss, seen
+    return loss, examples
 
 
 def hot_rows(owner: Any, rows: int) -> range:
     """Return the hot rows of an architecture or objective. Raise ConfigError if they are not adjacent rows."""
-    found = owner.hot_rows(rows)
-    if not isinstance(found, range) or (found and (abs(found.step) > 1 or min(found) < 0 or max(found) >= rows)):
+    hot = owner.hot_rows(rows)
+    if not isinstance(hot, range) or (hot and (abs(hot.step) > 1 or min(hot) < 0 or max(hot) >= rows)):
         raise ConfigError(
-            f"{type(owner).__name__}.hot_rows({rows}) returns {shown(found)}; expected a range with step 1 or -1 within"
+            f"{type(owner).__name__}.hot_rows({rows}) returns {shown(hot)}; expected a range with step 1 or -1 within"
             f" {rows:,} rows"
         )
-    return found
+    return hot
 
 
 class WindowEngine:
@@ -143,9 +143,9 @@ class WindowEngine:
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = architecture.input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
-        self.hot = NONE
+        self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
-        if schedule.threads > 1 and len(text.words) >= max(TOGETHER, schedule.threads):
+        if schedule.threads > 1 and len(text.words) >= max(SYNC_CHUNKS, schedule.threads):
             self.hot = Hot(hot_rows(architecture, self.input_rows), hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
@@ -165,7 +165,7 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once(self.windows.size))
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, words_at_once(self.windows.size))
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

@@ -27,14 +27,14 @@ import numpy as np
 from w2vtrain.kernels.jit import inline, kernel
 
 HALF, ONE = np.float32(0.5), np.float32(1)
-FLAT = np.float32(7.9053111)
+TANH_IS_ONE_FROM = np.float32(7.9053111)
 """From this x on, tanh x is 1 in float32."""
 P1, P3, P5, P7 = (np.float32(p) for p in (4.89352456e-3, 6.37261929e-4, 1.48572236e-5, 5.12229709e-8))
 P9, P11, P13 = (np.float32(p) for p in (-8.60467152e-11, 2.00018790e-13, -2.76076848e-16))
 Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.18534706e-4, 1.19825839e-6))
 """tanh x = (P1 x + P3 x³ + ...) / (Q0 + Q2 x² + ...), error below 3e-7. Eigen's formula, which LLVM can vectorize."""
 
-CARRY = -2.0
+INITIAL_CARRY_OFFSET = -2.0
 """Initial b_t, as in Kim et al. 2016: layers start by carrying 88% of their input through."""
 
 
@@ -123,8 +123,8 @@ def advance_lstm(
 
 @inline
 def _tanh(x):
-    x = FLAT if x > FLAT else x  # written so that NaN remains NaN
-    x = -FLAT if x < -FLAT else x
+    x = TANH_IS_ONE_FROM if x > TANH_IS_ONE_FROM else x  # written so that NaN remains NaN
+    x = -TANH_IS_ONE_FROM if x < -TANH_IS_ONE_FROM else x
     y = x * x
     odd = (((((P13 * y + P11) * y + P9) * y + P7) * y + P5) * y + P3) * y + P1
     return x * odd / (((Q6 * y + Q4) * y + Q2) * y + Q0)
@@ -239,9 +239,9 @@ def pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, p
                 for f in range(size):
                     z[f] = offsets[first + f]
                 for j in range(width):
-                    part = table[spelled[t + j], column + j * size : column + (j + 1) * size]
+                    products = table[spelled[t + j], column + j * size : column + (j + 1) * size]
                     for f in range(size):
-                        z[f] += part[f]
+                        z[f] += products[f]
                 for f in range(size):
                     better = z[f] > best[f] or z[f] != z[f]  # NaN must not be ignored
                     best[f] = z[f] if better else best[f]
@@ -276,7 +276,7 @@ def unpool(words, letters, widths, sizes, places, by_pooled, by_table, by_offset
 def initial_highway(layers: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return initial weights (layers, d, 2d) and offsets (layers, 2d), both float64."""
     weights = rng.standard_normal((layers, d, 2 * d)) / np.sqrt(d)
-    return weights, np.repeat([[0.0, CARRY]] * layers, d).reshape(layers, 2 * d)
+    return weights, np.repeat([[0.0, INITIAL_CARRY_OFFSET]] * layers, d).reshape(layers, 2 * d)
 
 
 def advance_highway(x: np.ndarray, gates: np.ndarray, weights: np.ndarray, offsets: np.ndarray) -> None:

@@ -1,12 +1,12 @@
-"""Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy twin and its emitter.
+"""Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy reference and its emitter.
 
 This module defines no operations; those are in tiles.py, rows.py, logistic.py and softmax.py.
 
-Each SIMD operation has two definitions, next to each other. The twin is a Python function that computes the result
-with NumPy; Python code calls it, and tests use it as the reference. The emitter writes the LLVM code that kernels run
+Each SIMD operation has two definitions, next to each other. The reference is a Python function that computes the result
+with NumPy; Python code and tests call it. The emitter writes the LLVM code that kernels run
 instead. `emitter_of` links the two:
 
-    def negate(row, n):  # the twin
+    def negate(row, n):  # the reference
         row[:n] *= -1
 
     @emitter_of(negate)
@@ -132,16 +132,16 @@ def integers(n: int) -> ir.Constant:
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 
 
-def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
-    """Return a decorator for an emitter: kernels that call `twin` run the code that the emitter writes.
+def emitter_of(reference: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
+    """Return a decorator for an emitter: kernels that call `reference` run the code that the emitter writes.
 
     The emitter takes Numba's (context, builder, signature, args) and returns an LLVM value of type `returns`, or
     nothing if that is void. It receives integers as int64, floats as float32, and everything else with the type that
-    the caller passes. Arguments are positional. In a factory, the twin must close over every value that the emitter
-    closes over, because the cache of machine code inspects only the twin.
+    the caller passes. Arguments are positional. In a factory, the reference must close over every value that the
+    emitter closes over, because the cache of machine code inspects only the reference.
     """
     parameters = [inspect.Parameter("typingctx", inspect.Parameter.POSITIONAL_ONLY)]
-    parameters += inspect.signature(twin).parameters.values()
+    parameters += inspect.signature(reference).parameters.values()
 
     def decorate(emit: Emitter) -> Emitter:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -155,7 +155,7 @@ def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[
         compiled = intrinsic(typed)
         # A separate function lets LLVM optimize the code before inlining it. Emitted directly into the kernel, the
         # code made CBOW's kernel 3% larger.
-        overload(twin, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
+        overload(reference, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
         return emit
 
     return decorate

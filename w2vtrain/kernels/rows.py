@@ -41,23 +41,23 @@ from w2vtrain.kernels.llvm import (
 ROW = 16
 """Float32 per cache line. Rows are padded to a multiple of this."""
 
-CACHE_LINES = 128
+CACHE_LINE_PAIR_BYTES = 128
 """Bytes in a pair of cache lines, which processors fetch together."""
 
-BLOCKS = (8, 4, 1)
+VECTORS_PER_BLOCK = (8, 4, 1)
 """Vectors per block of a row. A block stays in registers during a loop over the other rows."""
 
 HOT_INPUTS, HOT_WORDS, HOT_NODES = 128, 256, 1024
 """Maximum numbers of hot rows: input rows, output rows of words, and output rows of tree nodes."""
 
-HOTTEST = 64
+HOTTEST_ROWS = 64
 """Number of hottest rows. They change so fast that replicas come close to their thread's own optimum between two
 synchronizations."""
 
-TOGETHER = 32
-"""Number of chunks that all threads together learn between two synchronizations of a thread's replicas. For 1,000 rows
-of 200 dimensions, each synchronization reads and writes 5 MB. With four times as many chunks, CBOW diverges: most rows
-take the changes of all threads, each computed without those of the others."""
+SYNC_CHUNKS = 32
+"""Chunks that all threads together train on between two synchronizations of a thread's replicas. For 1,000 rows of 200
+dimensions, each synchronization reads and writes 5 MB. With four times as many chunks, CBOW diverges: most rows take
+the changes of all threads, each computed without those of the others."""
 
 
 def sum_rows(T: Any, A: Any, ai: Any, n: Any, scale: Any) -> None:
@@ -78,7 +78,7 @@ def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> Non
 
     def adder(factor: Any) -> Callable[[list[Any]], None]:
         kind = factor.type
-        cells = [cgutils.alloca_once(builder, kind) for _ in range(BLOCKS[0])]
+        cells = [cgutils.alloca_once(builder, kind) for _ in range(VECTORS_PER_BLOCK[0])]
 
         def add(offsets: list[Any]) -> None:
             for _, cell in zip(offsets, cells, strict=False):
@@ -95,7 +95,7 @@ def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> Non
         return add
 
     whole = builder.and_(size, constant(-4 * LANES))
-    in_blocks(builder, whole, BLOCKS, adder(splat(builder, scale)))
+    in_blocks(builder, whole, VECTORS_PER_BLOCK, adder(splat(builder, scale)))
     add_column = adder(scale)
     with cgutils.for_range_slice(builder, whole, size, constant(4), intp=I64) as (offset, _):
         add_column([offset])
@@ -123,7 +123,7 @@ def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> 
                 cell = pointer(builder, row, offset, VECTOR)
                 builder.store(builder.fadd(builder.load(cell, align=4), change), cell, align=4)
 
-    in_blocks(builder, row_bytes(context, builder, at, a), BLOCKS, add)
+    in_blocks(builder, row_bytes(context, builder, at, a), VECTORS_PER_BLOCK, add)
 
 
 def prefetch(A: Any, row: Any) -> None:
@@ -162,9 +162,9 @@ def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     Threads that write to different parts of the same cache line wait for each other. With small arrays allocated by
     NumPy, hs on two threads was up to 2.5 times slower, depending on their addresses.
     """
-    size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // CACHE_LINES) * CACHE_LINES
-    raw = np.zeros(size + CACHE_LINES, np.uint8)
-    first = -raw.ctypes.data % CACHE_LINES
+    size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // CACHE_LINE_PAIR_BYTES) * CACHE_LINE_PAIR_BYTES
+    raw = np.zeros(size + CACHE_LINE_PAIR_BYTES, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE_PAIR_BYTES
     zeros: np.ndarray = raw[first : first + size].view(dtype)[: int(np.prod(shape))].reshape(shape)
     return zeros
 
@@ -240,7 +240,7 @@ def has_repeats(ids: Any, n: Any) -> Any:
 def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     ids, n = args
     data = _element_address(context, builder, signature.args[0], ids)
-    found = cgutils.alloca_once_value(builder, integers(0))
+    repeated = cgutils.alloca_once_value(builder, integers(0))
     lanes = ir.Constant(INTEGERS, list(range(LANES)))
 
     with (
@@ -252,10 +252,10 @@ def _emit_repeats(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         before = splat(builder, builder.trunc(builder.sub(word.index, first), I32), INTEGERS)
         same = builder.icmp_signed("==", those, splat(builder, this, INTEGERS))
         same = builder.and_(same, builder.icmp_signed("<", lanes, before))
-        builder.store(builder.or_(builder.load(found), builder.sext(same, INTEGERS)), found)
+        builder.store(builder.or_(builder.load(repeated), builder.sext(same, INTEGERS)), repeated)
     reduce = ir.FunctionType(I32, [INTEGERS])
     name = f"llvm.vector.reduce.or.v{LANES}i32"
-    any_lane = builder.call(cgutils.get_or_insert_function(builder.module, reduce, name), [builder.load(found)])
+    any_lane = builder.call(cgutils.get_or_insert_function(builder.module, reduce, name), [builder.load(repeated)])
     return builder.icmp_signed("!=", any_lane, ir.Constant(I32, 0))
 
 
@@ -286,7 +286,7 @@ class Hot(NamedTuple):
     outputs: range = range(0)
 
 
-NONE = Hot()
+NO_HOT_ROWS = Hot()
 
 
 class HotRange(NamedTuple):
@@ -302,8 +302,8 @@ class Replicas(NamedTuple):
 
     shared, own, start: (count, width) float32.
     share: (count,) float32, the fraction of a thread's changes that is added to the shared rows. Most rows take all
-    of a change, as if the thread had written to them directly, unless more than TOGETHER threads synchronize after each
-    chunk. The hottest rows take a fraction, because the sum of all threads' changes would overshoot.
+    of a change, as if the thread had written to them directly, unless more than SYNC_CHUNKS threads synchronize after
+    each chunk. The hottest rows take a fraction, because the sum of all threads' changes would overshoot.
     """
 
     shared: np.ndarray
@@ -329,7 +329,7 @@ def replicate(matrix: np.ndarray, rows: int, hot: range, thread: int, threads: i
     first, count = min(hot, default=0), len(hot)
     at = rows + thread * count
     replicas = make_replicas(matrix[first : first + count], matrix[at : at + count], threads)
-    replicas.share[[row - first for row in hot[HOTTEST:]]] = min(1.0, TOGETHER / threads)
+    replicas.share[[row - first for row in hot[HOTTEST_ROWS:]]] = min(1.0, SYNC_CHUNKS / threads)
     return HotRange(first, count, at - first), replicas
 
 
@@ -340,25 +340,25 @@ def replica_of(hot_range, row):
 
 
 @inline
-def replicas_of(hot_range, rows, n, found):
-    """Fill found (n,) with the rows that this thread updates in place of rows (n,)."""
-    copy_shifted(found, rows, n, hot_range.first, hot_range.size, hot_range.shift)
+def replicas_of(hot_range, rows, n, own_rows):
+    """Fill own_rows (n,) with the rows that this thread updates in place of rows (n,)."""
+    copy_shifted(own_rows, rows, n, hot_range.first, hot_range.size, hot_range.shift)
 
 
 @inline
 def load_replicas(replicas):
     """Copy the shared rows to this thread's replicas."""
-    for part in replicas:
-        for r in range(len(part.shared)):
-            for c in range(part.shared.shape[1]):
-                part.own[r, c] = part.start[r, c] = part.shared[r, c]
+    for hot in replicas:
+        for r in range(len(hot.shared)):
+            for c in range(hot.shared.shape[1]):
+                hot.own[r, c] = hot.start[r, c] = hot.shared[r, c]
 
 
 @inline
 def synchronize(replicas):
     """Add this thread's changes since the last synchronization, times `share`, to the shared rows; copy these back."""
-    for part in replicas:
-        for r in range(len(part.shared)):
-            for c in range(part.shared.shape[1]):
-                merged = part.shared[r, c] + part.share[r] * (part.own[r, c] - part.start[r, c])
-                part.shared[r, c] = part.own[r, c] = part.start[r, c] = merged
+    for hot in replicas:
+        for r in range(len(hot.shared)):
+            for c in range(hot.shared.shape[1]):
+                merged = hot.shared[r, c] + hot.share[r] * (hot.own[r, c] - hot.start[r, c])
+                hot.shared[r, c] = hot.own[r, c] = hot.start[r, c] = merged

@@ -26,13 +26,13 @@ from w2vtrain.kernels.llvm import (
     vector_at,
 )
 
-STEPS = 4
+VECTORS_COMPARED = 4
 """Vectors compared in parallel. With a single register, each comparison would wait for the previous one."""
-STRIDE = STEPS * LANES
-EXACT = 4096
-"""Number of columns summed in float32; these sums are then added in float64."""
-LEAST = -69.0
-"""exp(x) is taken as 0 for x <= LEAST, that is, below 1e-30 of the largest term. This avoids slow denormal numbers."""
+STRIDE = VECTORS_COMPARED * LANES
+FLOAT32_SUM_COLUMNS = 4096
+"""Columns summed in float32; these sums are then added in float64."""
+MIN_EXPONENT = -69.0
+"""exp(x) is taken as 0 for x <= MIN_EXPONENT, below 1e-30 of the largest term. This avoids slow denormal numbers."""
 
 
 def _largest(logits: Any, row: Any, last: Any) -> Any:
@@ -44,7 +44,7 @@ def _largest(logits: Any, row: Any, last: Any) -> Any:
 def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     logits, row, last = args
     address = address_of_row(context, builder, signature.args[0], logits, row)
-    kept = [cgutils.alloca_once(builder, VECTOR) for _ in range(STEPS)]
+    kept = [cgutils.alloca_once(builder, VECTOR) for _ in range(VECTORS_COMPARED)]
     for top in kept:
         builder.store(ir.Constant(VECTOR, [float(-np.inf)] * LANES), top)
     with cgutils.for_range_slice(builder, constant(0), last, constant(STRIDE), intp=I64) as (j, _):
@@ -67,7 +67,7 @@ def _exp(logits: Any, row: Any, first: Any, last: Any, top: Any) -> Any:
     last - first is a multiple of LANES.
     """
     x = logits[row, first:last] - top
-    logits[row, first:last] = np.where(x <= LEAST, 0, np.exp(x))
+    logits[row, first:last] = np.where(x <= MIN_EXPONENT, 0, np.exp(x))
     return logits[row, first:last].sum()
 
 
@@ -82,7 +82,7 @@ def _emit_exp(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = vector_at(builder, address, j)
         x = Lanes(builder, builder.load(at, align=4)) - highest
         small = x.where(x.is_nan(), 0.0)
-        e = exp(builder, x).where(x.above(LEAST), small)
+        e = exp(builder, x).where(x.above(MIN_EXPONENT), small)
         builder.store(e.value, at, align=4)
         builder.store((Lanes(builder, builder.load(total)) + e).value, total)
     return sum_lanes(builder, builder.load(total))
@@ -98,8 +98,8 @@ def _exponentials(logits, row):
         if logits[row, j] > top:
             top = logits[row, j]
     end, z = n // LANES * LANES, 0.0
-    for first in range(0, end, EXACT):
-        z += _exp(logits, row, first, min(first + EXACT, end), top)
+    for first in range(0, end, FLOAT32_SUM_COLUMNS):
+        z += _exp(logits, row, first, min(first + FLOAT32_SUM_COLUMNS, end), top)
     for j in range(end, n):
         e = math.exp(logits[row, j] - top)
         logits[row, j] = e

@@ -3,9 +3,9 @@
 These operations handle only rows and coefficients; architectures and objectives define their meaning.
 
 A tile combines `ni` rows of A with `nj` rows of B. Index arrays select the rows, so nothing is copied. Rows are float32
-and padded with zeros to a multiple of ROW columns. Each operation has a NumPy twin and an emitter (see llvm.py). The
-emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once. The
-same loops were half as fast when left to LLVM's auto-vectorizer.
+and padded with zeros to a multiple of ROW columns. Each operation has a NumPy reference and an emitter (see llvm.py).
+The emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once.
+The same loops were half as fast when left to LLVM's auto-vectorizer.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from w2vtrain.kernels.llvm import (
     splat,
 )
 
-AT_ONCE = 2 if REGISTERS == 32 else 1
+VECTORS_AT_ONCE = 2 if REGISTERS == 32 else 1
 """Vectors per row updated together. The old and new values of six rows must fit in registers: 24 if two at once."""
 
 
@@ -181,7 +181,7 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
-    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(AT_ONCE)]
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(VECTORS_AT_ONCE)]
 
     def change(offsets: list[Any]) -> None:
         b_old = [[builder.load(pointer(builder, row, o, VECTOR), align=4) for row in b_rows] for o in offsets]
@@ -207,7 +207,9 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
             for r, row in enumerate(b_rows):
                 builder.store(builder.load(cells[k][r]), pointer(builder, row, offset, VECTOR), align=4)
 
-    in_blocks(builder, row_bytes(context, builder, at, a), (AT_ONCE, 1) if AT_ONCE > 1 else (1,), change)
+    in_blocks(
+        builder, row_bytes(context, builder, at, a), (VECTORS_AT_ONCE, 1) if VECTORS_AT_ONCE > 1 else (1,), change
+    )
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:

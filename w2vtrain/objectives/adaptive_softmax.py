@@ -32,13 +32,13 @@ PLACES = 200
 def read_cutoffs(cutoffs: str) -> list[int]:
     """Return the cut-offs of a text such as "2000,20000". Raise ConfigError unless they are positive and ascending."""
     try:
-        found = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
+        numbers = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
     except ValueError:
         raise _invalid(f"{shown(cutoffs)} is not NUMBER,NUMBER,...") from None
-    for before, cutoff in zip([0, *found], found, strict=False):
+    for before, cutoff in zip([0, *numbers], numbers, strict=False):
         if cutoff <= before:
             raise _invalid(f"{cutoff:,} must be larger than {before:,}")
-    return found
+    return numbers
 
 
 def choose_cutoffs(counts: np.ndarray) -> list[int]:
@@ -61,15 +61,15 @@ def choose_cutoffs(counts: np.ndarray) -> list[int]:
         total = cost + best
         ends.append(total.argmin(axis=1))
         best = total.min(axis=1)
-    at, found = int(np.argmin(places + best)), []
+    at, cutoffs = int(np.argmin(places + best)), []
     while places[at] < len(counts):
-        found.append(int(places[at]))
+        cutoffs.append(int(places[at]))
         at = int(ends.pop()[at])
-    return found
+    return cutoffs
 
 
-def _invalid(what: str) -> ConfigError:
-    return ConfigError(f"option cutoffs of objective adaptive-softmax: {what}")
+def _invalid(reason: str) -> ConfigError:
+    return ConfigError(f"option cutoffs of objective adaptive-softmax: {reason}")
 
 
 class AdaptiveScorer(NormalizedScorer):
@@ -103,20 +103,20 @@ class AdaptiveScorer(NormalizedScorer):
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         places = self.places(targets)
-        found = RowScorer(self.head).log_prob(H, places)
+        log_probs = RowScorer(self.head).log_prob(H, places)
         for i, mine in self.clusters(places):
             within = targets[mine] - self.firsts[i]
-            found[mine] += RowScorer(self.tails[i]).log_prob(self.project(i, H[mine]), within)
-        return found
+            log_probs[mine] += RowScorer(self.tails[i]).log_prob(self.project(i, H[mine]), within)
+        return log_probs
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         head = RowScorer(self.head).log_probs(H)
-        found = np.empty((len(H), self.firsts[-1]), head.dtype)
-        found[:, : self.firsts[0]] = head[:, : self.firsts[0]]
+        all_words = np.empty((len(H), self.firsts[-1]), head.dtype)
+        all_words[:, : self.firsts[0]] = head[:, : self.firsts[0]]
         for i, tail in enumerate(self.tails):
             within = RowScorer(tail).log_probs(self.project(i, H))
-            found[:, self.firsts[i] : self.firsts[i + 1]] = within + head[:, self.firsts[0] + i, None]
-        return found
+            all_words[:, self.firsts[i] : self.firsts[i + 1]] = within + head[:, self.firsts[0] + i, None]
+        return all_words
 
 
 class AdaptiveSoftmax(AdaptiveScorer):
@@ -150,12 +150,12 @@ class AdaptiveSoftmax(AdaptiveScorer):
         if cuts and cuts[-1] >= len(counts):
             raise _invalid(f"{cuts[-1]:,} is not below the {len(counts):,} words of the vocabulary")
         words = np.split(problem.log_unigram(), cuts)
-        mass = [np.log(part.sum() / counts.sum()) for part in np.split(counts, cuts)]
+        mass = [np.log(cluster.sum() / counts.sum()) for cluster in np.split(counts, cuts)]
         bias = np.append(words[0], mass[1:]).astype(np.float32)
         tails, projections = [], []
-        for i, part in enumerate(words[1:], 1):
+        for i, cluster in enumerate(words[1:], 1):
             narrow = replace(problem, dim=max(1, round(problem.dim * factor**-i)), seed=problem.seed + i)
-            tails.append(narrow.initial_rows(len(part), part))
+            tails.append(narrow.initial_rows(len(cluster), cluster))
             keep = replace(problem, init=narrow.dim**-0.5, seed=problem.seed + len(cuts) + i)
             projections.append(keep.initial_rows(narrow.dim))
         return cls(problem.initial_rows(len(bias), bias), tails, projections, problem.bias)
@@ -170,12 +170,14 @@ class AdaptiveSoftmax(AdaptiveScorer):
         loss, dH = learn_softmax(self.head, H, places, lr, work)
         for i, mine in self.clusters(places):
             seen, projection = H[mine], self.projections[i]
-            part, dz = learn_softmax(self.tails[i], self.project(i, seen), targets[mine] - self.firsts[i], lr, work)
+            cluster_loss, dz = learn_softmax(
+                self.tails[i], self.project(i, seen), targets[mine] - self.firsts[i], lr, work
+            )
             change = dz[:, : len(projection)] @ projection
             change[:, H.shape[1] - self.bias :] += dz[:, len(projection) :]
             dH[mine] += change
             add_product(projection, dz[:, : len(projection)], seen, lr)
-            loss += part
+            loss += cluster_loss
         return loss, dH
 
     def parameters(self) -> dict[str, np.ndarray]:

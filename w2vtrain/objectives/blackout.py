@@ -17,7 +17,7 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
     "vlbl": {"alpha": 0.04, "shuffle": True},
 }
-LEAST = 1e-37
+MIN_COMPLEMENT = 1e-37
 """1 - p is taken as at least this, because single precision has no smaller normal number."""
 
 
@@ -97,7 +97,7 @@ def _errors(p, places, inverse, others):
             other[v] = 1 - row[v] * inverse[v]
             rest += row[v]
             total += row[v] / other[v]
-        left = max(rest + most * (1 - inverse[top]), LEAST)
+        left = max(rest + most * (1 - inverse[top]), MIN_COMPLEMENT)
         other[top] = left if top != hit else 1
         t = total + most / left
         for v in range(len(row)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
 from w2vtrain.kernels.layers import UNITS
-from w2vtrain.probability.characters import END, Speller, shapes, spell
+from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
 from w2vtrain.probability.problem import Problem, check_ranges
 
@@ -29,14 +29,14 @@ AT_ONCE = 256
 """Hidden vectors whose target words are spelled at a time in scoring."""
 STATES = 12_000_000
 """Maximum number of states computed to estimate the mean of log Z: about 15 s on one core with 128 units."""
-FEWEST, MOST = 8, 512
+MIN_LOG_Z_VECTORS, MAX_LOG_Z_VECTORS = 8, 512
 """Limits of the number of hidden vectors whose log Z is computed for this estimate."""
 
 
 class CharScorer:
     """Probabilities of spelled words, computed by a trained network."""
 
-    def __init__(self, network: Speller) -> None:
+    def __init__(self, network: CharacterDecoder) -> None:
         self.network = network
 
     @property
@@ -45,7 +45,7 @@ class CharScorer:
 
         For each log Z, the network must spell the whole vocabulary. The larger that is, the fewer are affordable.
         """
-        return max(FEWEST, min(MOST, STATES // self.network.prefixes))
+        return max(MIN_LOG_Z_VECTORS, min(MAX_LOG_Z_VECTORS, STATES // self.network.prefixes))
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(spelling of the target|h), (B,), and log Σ_v P(spelling of v|h) over the V words, (B,)."""
@@ -102,7 +102,7 @@ class CharSoftmax(CharScorer):
 
     engine, rowless = "blocks", True
 
-    def __init__(self, network: Speller, net_rate: float) -> None:
+    def __init__(self, network: CharacterDecoder, net_rate: float) -> None:
         super().__init__(network)
         self.theta, self.net_rate = network.theta, net_rate
         self.state = {name: np.zeros_like(array) for name, array in self.theta.items()}
@@ -129,7 +129,7 @@ class CharSoftmax(CharScorer):
             start = rng.standard_normal(shape) * deviations[name] if name in deviations else np.zeros(shape)
             theta[name] = np.asarray(start, problem.dtype)
         theta["offsets"][:] = np.repeat(unit.offsets, units)
-        return cls(Speller(unit, theta, spelling), net_rate)
+        return cls(CharacterDecoder(unit, theta, spelling), net_rate)
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
@@ -159,10 +159,10 @@ class CharSoftmax(CharScorer):
         theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
         spelling, unit = spell(problem.words), UNITS[options["cell"]]
         expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
-        found = {name: array.shape for name, array in theta.items()}
-        if found != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
+        actual = {name: array.shape for name, array in theta.items()}
+        if actual != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
             raise DataError("the model's network does not fit its options: the file is damaged; train the model again")
-        return CharScorer(Speller(unit, theta, spelling))
+        return CharScorer(CharacterDecoder(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         loss, dH, slopes = self.gradients(H, targets, work)

@@ -59,20 +59,20 @@ class ClassScorer(NormalizedScorer):
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         logits = H @ self.rows.T
-        found = logits[np.arange(len(H)), self.classes.of[targets]]
-        found -= log_sum_exp(logits)
-        add_log_prob(self.classes, self.output, H, targets, np.empty(self.classes.sizes.max(), H.dtype), found)
-        return np.asarray(found)
+        log_probs = logits[np.arange(len(H)), self.classes.of[targets]]
+        log_probs -= log_sum_exp(logits)
+        add_log_prob(self.classes, self.output, H, targets, np.empty(self.classes.sizes.max(), H.dtype), log_probs)
+        return np.asarray(log_probs)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        found = np.empty((len(H), len(self.output)), H.dtype)
+        all_words = np.empty((len(H), len(self.output)), H.dtype)
         step = max(1, SCORED // len(self.output))
         for first in range(0, len(H), step):
-            part = H[first : first + step]
-            upper = part @ self.rows.T
+            block = H[first : first + step]
+            upper = block @ self.rows.T
             upper -= log_sum_exp(upper.copy())[:, None]
-            found[first : first + step, self.classes.words] = self._within(part) + self._spread(upper)
-        return found
+            all_words[first : first + step, self.classes.words] = self._within(block) + self._spread(upper)
+        return all_words
 
     def _within(self, H: np.ndarray) -> np.ndarray:
         """Return log P(w|class of w, h) for all words, sorted by class, (B, V)."""
@@ -116,15 +116,15 @@ class ClassSoftmax(ClassScorer):
             raise ConfigError(f"option count of objective class-softmax: {count:,} classes, but only {size:,} words")
         count = count or max(1, round(size**0.5))
         if classes == "frequency":
-            found = by_frequency(problem.counts, count)
+            division = by_frequency(problem.counts, count)
         elif classes == "cluster":
-            found = by_similarity(problem.counts, vectors_of(problem.words, vectors), count)
+            division = by_similarity(problem.counts, vectors_of(problem.words, vectors), count)
         else:
-            found = classes_from_file(classes, problem.words)
+            division = classes_from_file(classes, problem.words)
         bias = problem.log_unigram()
-        totals = np.bincount(found.of, np.exp(bias))
+        totals = np.bincount(division.of, np.exp(bias))
         rows = replace(problem, seed=problem.seed + 1).initial_rows(len(totals), np.log(totals))
-        return cls(found, rows, problem.initial_rows(bias=bias))
+        return cls(division, rows, problem.initial_rows(bias=bias))
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:

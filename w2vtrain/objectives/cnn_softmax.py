@@ -197,8 +197,8 @@ class CnnSoftmax:
         words, own = self.words, targets
         if self.samples:
             words, own, shift = self._candidates(targets, work)
-        found = self._forward(words, work)
-        rows = found.rows
+        forward = self._forward(words, work)
+        rows = forward.rows
         g = np.dot(H, rows.T, out=work.array("cnn.logits", (len(H), len(words)), H.dtype))
         if self.samples:
             lines = np.arange(len(H))
@@ -208,17 +208,17 @@ class CnnSoftmax:
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), self._backward(words, found, by_rows, work)
+        return loss, np.dot(g, rows), self._backward(words, forward, by_rows, work)
 
-    def _backward(self, words: np.ndarray, found: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
+    def _backward(self, words: np.ndarray, forward: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
         """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
-        theta, X, dim = self.theta, found.features, self.theta["projection"].shape[1]
+        theta, X, dim = self.theta, forward.features, self.theta["projection"].shape[1]
         inner = by_rows[:, :dim]
         by_features = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_features", X[0].shape, X.dtype))
-        by_pooled, by_highway, by_highway_offsets = retreat_highway(by_features, X, found.gates, theta["highway"])
+        by_pooled, by_highway, by_highway_offsets = retreat_highway(by_features, X, forward.gates, theta["highway"])
         by_table = work.array("cnn.by_table", (len(theta["embeddings"]), theta["filters"].shape[1]), X.dtype)
         by_offsets = np.zeros_like(theta["offsets"])
-        unpool(words, self.letters, self.widths, self.sizes, found.places, by_pooled, by_table, by_offsets)
+        unpool(words, self.letters, self.widths, self.sizes, forward.places, by_pooled, by_table, by_offsets)
         return {
             "embeddings": by_table @ theta["filters"].T,
             "filters": theta["embeddings"].T @ by_table,
@@ -250,17 +250,17 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
     Raise ConfigError if an option is invalid.
     """
     try:
-        found = sorted({int(width) for width in widths.split(",")})
+        all_widths = sorted({int(width) for width in widths.split(",")})
     except ValueError:
-        found = [0]
-    what = "of objective cnn-softmax"
-    if not 1 <= found[0] <= found[-1] <= 16:
-        raise ConfigError(f"option widths {what}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
-    if filters < len(found):
-        raise ConfigError(f"option filters {what}: {filters} filters are too few for {len(found)} widths")
-    spare = filters - len(found)
-    ends = [spare * sum(found[:n]) // sum(found) for n in range(len(found) + 1)]
-    return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(found)}
+        all_widths = [0]
+    where = "of objective cnn-softmax"
+    if not 1 <= all_widths[0] <= all_widths[-1] <= 16:
+        raise ConfigError(f"option widths {where}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
+    if filters < len(all_widths):
+        raise ConfigError(f"option filters {where}: {filters} filters are too few for {len(all_widths)} widths")
+    spare = filters - len(all_widths)
+    ends = [spare * sum(all_widths[:n]) // sum(all_widths) for n in range(len(all_widths) + 1)]
+    return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(all_widths)}
 
 
 def _start(

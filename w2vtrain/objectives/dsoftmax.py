@@ -85,18 +85,18 @@ class BandScorer:
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         step = max(1, SCORED // self.size)
         for first in range(0, len(H), step):
-            part = slice(first, first + step)
-            logits = self.logits(H[part])
-            raw[part] = logits[np.arange(len(logits)), targets[part]]
-            log_z[part] = log_sum_exp(logits)
+            block = slice(first, first + step)
+            logits = self.logits(H[block])
+            raw[block] = logits[np.arange(len(logits)), targets[block]]
+            log_z[block] = log_sum_exp(logits)
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        found = np.empty(len(H), H.dtype)
+        scores = np.empty(len(H), H.dtype)
         for band, words, columns in self.places():
             mine = (targets >= words.start) & (targets < words.stop)
-            found[mine] = np.einsum("bd,bd->b", self.seen(H[mine], columns), band[targets[mine] - words.start])
-        return found
+            scores[mine] = np.einsum("bd,bd->b", self.seen(H[mine], columns), band[targets[mine] - words.start])
+        return scores
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         raw, log_z = self.scores(H, targets)
@@ -133,8 +133,8 @@ class DSoftmax(BandScorer):
         """Start biases, if any, at the log-frequencies of the words."""
         first, matrices, bias = 0, [], problem.log_unigram()
         for i, (words, columns) in enumerate(cut(bands, problem.counts, problem.dim)):
-            part = replace(problem, dim=columns, seed=problem.seed + i)
-            matrices.append(part.initial_rows(words, bias[first : first + words]))
+            band = replace(problem, dim=columns, seed=problem.seed + i)
+            matrices.append(band.initial_rows(words, bias[first : first + words]))
             first += words
         return cls(matrices, problem.bias)
 

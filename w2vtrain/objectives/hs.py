@@ -33,10 +33,10 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
-AHEAD, NODES_PER_CACHE_LINE = 4, 16
+TARGETS_AHEAD, NODES_PER_CACHE_LINE = 4, 16
 """How many targets ahead paths are prefetched (those of a large tree take 4 MB), and the nodes per cache line."""
 
-NEAR = 1000
+CACHED_NODES = 1000
 """Nodes nearest the root that are assumed to be in cache. With 500 or 2,000, CBOW is 2% to 3% slower."""
 
 TREES = ("huffman", "balanced", "cluster")
@@ -135,9 +135,9 @@ class Hierarchical(NamedTuple):
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the nodes of the target's path with their labels, 1 - code."""
-        if position + 2 * AHEAD < len(sentence):  # the array holds stale words after the sentence
-            prefetch_element(self.start, sentence[position + 2 * AHEAD])
-            coming = self.start[sentence[position + AHEAD]]
+        if position + 2 * TARGETS_AHEAD < len(sentence):  # the array holds stale words after the sentence
+            prefetch_element(self.start, sentence[position + 2 * TARGETS_AHEAD])
+            coming = self.start[sentence[position + TARGETS_AHEAD]]
             prefetch_element(self.path, coming)
             prefetch_element(self.path, coming + NODES_PER_CACHE_LINE)
         target = sentence[position]
@@ -168,7 +168,7 @@ class Hierarchical(NamedTuple):
 
     def prefetch_from(self, rows, m):
         """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
-        first, near = max(0, m - 6), len(self.start) - 2 - NEAR
+        first, near = max(0, m - 6), len(self.start) - 2 - CACHED_NODES
         while first < m and rows[first] >= near:
             first += 1
         return first
@@ -185,18 +185,18 @@ class TreeScorer(NormalizedScorer):
         self._parent, self._code = checked_links(tree, len(output))
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        found = np.empty(len(H), H.dtype)
-        path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, found)
-        return found
+        log_probs = np.empty(len(H), H.dtype)
+        path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, log_probs)
+        return log_probs
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         size = len(self.output) + 1
-        found, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
+        all_words, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
         step = max(1, SCORED // size)
         for first in range(0, len(H), step):
             logits = H[first : first + step] @ self.output.T
-            all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, found[first : first + step])
-        return found
+            all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, all_words[first : first + step])
+        return all_words
 
 
 def log_sigma(x: np.ndarray) -> np.ndarray:

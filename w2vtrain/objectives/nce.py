@@ -35,7 +35,7 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
 
-MOST_ENTRIES = 1 << 28
+MAX_Z_ENTRIES = 1 << 28
 """Maximum size of a table of log Z: 1 GiB."""
 
 
@@ -149,7 +149,7 @@ class NoiseContrastive(NamedTuple):
     def check(cls, options: dict[str, Any]) -> None:
         exponent = options["ns_exponent"]
         check_ranges("nce", negative=(options["negative"], 1, 1000), ns_exponent=(exponent, -2, 2))
-        sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MOST_ENTRIES)}
+        sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MAX_Z_ENTRIES)}
         check_ranges("nce", "{} is not between {} and {:,}", **sizes)
         check_pool("nce", options["pool"])
         if options["z_table"] and not options["learn_z"]:

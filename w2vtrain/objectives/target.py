@@ -65,9 +65,9 @@ def cut(
     parts: list[np.ndarray] = []
     chunk = 0
     while chunk < len(part_of):
-        last, found = _part(tokens, starts, chunk, size, end, len(parts), seen, words)
+        last, count = _part(tokens, starts, chunk, size, end, len(parts), seen, words)
         part_of[chunk:last] = len(parts)
-        parts.append(np.sort(words[:found]))
+        parts.append(np.sort(words[:count]))
         chunk = last
     return part_of, parts
 
@@ -75,19 +75,19 @@ def cut(
 @kernel()
 def _part(tokens, starts, chunk, size, end, number, seen, words):
     """Write the words of part `number`, which begins with `chunk`. Return (first chunk after it, number of words)."""
-    first, found = chunk, 0
+    first, count = chunk, 0
     while chunk < len(starts) - 1:
-        before = found
+        before = count
         for i in range(starts[chunk], starts[chunk + 1]):
             word = tokens[i] if tokens[i] >= 0 else end
             if word >= 0 and seen[word] != number:
                 seen[word] = number
-                words[found] = word
-                found += 1
-        if found > size and chunk > first:
+                words[count] = word
+                count += 1
+        if count > size and chunk > first:
             return chunk, before
         chunk += 1
-    return chunk, found
+    return chunk, count
 
 
 OBJECTIVE = Target

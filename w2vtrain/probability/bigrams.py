@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.jit import inline
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import alias_table, draw, draw_below, draw_words, noise_distribution
 
-PIECE = 1 << 24
+PAIRS_PER_SORT = 1 << 24
 """Number of pairs sorted at once. In addition to the table itself, counting takes 32 bytes for each of them."""
 
 DOUBT = 5
@@ -35,7 +35,7 @@ class Bigrams(NamedTuple):
     ends: np.ndarray
 
 
-def count_bigrams(tokens: np.ndarray, size: int, end: int = -1, piece: int = PIECE) -> Bigrams:
+def count_bigrams(tokens: np.ndarray, size: int, end: int = -1, piece: int = PAIRS_PER_SORT) -> Bigrams:
     """Count the pairs of adjacent words in sentences.
 
     tokens: (n,) int32 ids below `size`, with -1 between sentences.
@@ -155,7 +155,7 @@ class Proposal(NamedTuple):
     mixture: np.ndarray
 
 
-class Scratch(NamedTuple):
+class DrawBuffers(NamedTuple):
     """Working memory for a batch of n draws, (n,) each.
 
     parts float64: λ B. q float64: Q. places int64: indices into the bigram table. least int64: cumulative counts to
@@ -218,10 +218,3 @@ def draw_mixed(stream, proposal, previous, share, pairs, scratch, words):
     for k in range(size):
         scratch.parts[k] = share * count_at(table, previous, places[k]) / pairs if pairs else 0.0
         scratch.q[k] = scratch.parts[k] + (1 - share) * proposal.unigram[words[k]]
-
-
-@kernel()
-def draw_proposal(stream, proposal, previous, scratch, words):
-    """Fill words (n,) with draws from Q(.|previous)."""
-    share, pairs = mixture_at(proposal, previous)
-    draw_mixed(stream, proposal, previous, share, pairs, scratch, words)

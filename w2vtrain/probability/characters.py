@@ -135,7 +135,7 @@ class Forward(NamedTuple):
     products: np.ndarray
 
 
-class Speller:
+class CharacterDecoder:
     """P(word|h) = Π_t P(c_t|c_<t, h) over the letters of the word, the last of which is its end.
 
     s_1 = tanh(h W), s_t+1 = unit(s_t, c_t) and P(c_t|...) = softmax(s_t U + b). The memory of an LSTM starts as h W.

@@ -328,8 +328,8 @@ class NormalizedScorer:
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
-        found = self.log_prob(H, targets)
-        return found, np.zeros_like(found)
+        log_probs = self.log_prob(H, targets)
+        return log_probs, np.zeros_like(log_probs)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return log P(target|h), (B,)."""

@@ -23,17 +23,17 @@ _MIX_2 = uint64(0x94D049BB133111EB)
 _30, _27, _31, _32 = uint64(30), uint64(27), uint64(31), uint64(32)
 _LOW = uint64(0xFFFFFFFF)
 
-SMALLEST, LARGEST = 512, 4096
+MIN_POOL_WORDS, MAX_POOL_WORDS = 512, 4096
 """Bounds of the size that is chosen. 4,096 rows of 200 dimensions take 3.4 MB."""
 
-PER_NOISE_WORD = 64
+POOL_WORDS_PER_NOISE_WORD = 64
 """Pool words per noise word of a target. A chunk of 1,000 words then draws each pool word about 15 times at most, and
 after subsampling about 7 times; with several times as many, word vectors get worse."""
 
-MARGIN = 16
+MIN_WORDS_PER_POOL_WORD = 16
 """Words of the vocabulary per pool word, below which there is no pool: all rows are in the cache without one."""
 
-BITS, INDICES = 12, 5
+INDEX_BITS, INDICES_PER_DRAW = 12, 5
 """Bits of an index into a pool, and how many indices one draw of 64 random bits gives."""
 
 AUTOMATIC = -1
@@ -196,14 +196,16 @@ def automatic_size(words: int, negative: int) -> int:
 
     It must not depend on the machine: the same seed gives the same vectors everywhere.
     """
-    needed = max(SMALLEST, 1 << (PER_NOISE_WORD * negative - 1).bit_length())
-    return needed if needed <= LARGEST and MARGIN * needed <= words else 0
+    needed = max(MIN_POOL_WORDS, 1 << (POOL_WORDS_PER_NOISE_WORD * negative - 1).bit_length())
+    return needed if needed <= MAX_POOL_WORDS and MIN_WORDS_PER_POOL_WORD * needed <= words else 0
 
 
-def check_pool(what: str, size: Any) -> None:
-    """Raise ConfigError for an invalid size. what: the objective's name."""
-    if size not in (AUTOMATIC, 0) and (size & (size - 1) or not 2 <= size <= LARGEST):
-        raise ConfigError(f"option pool of objective {what} is {size}; expected -1, 0 or a power of 2 up to {LARGEST}")
+def check_pool(objective: str, size: Any) -> None:
+    """Raise ConfigError for an invalid size. objective: the objective's name."""
+    if size not in (AUTOMATIC, 0) and (size & (size - 1) or not 2 <= size <= MAX_POOL_WORDS):
+        raise ConfigError(
+            f"option pool of objective {objective} is {size}; expected -1, 0 or a power of 2 up to {MAX_POOL_WORDS}"
+        )
 
 
 def empty_pool(size: int) -> np.ndarray:
@@ -222,7 +224,7 @@ def fill_pool(rng, words, accept, alias):
 def draw_pooled(rng, words, j, bits):
     """Return the j-th word that a target draws from a pool's words, and the random bits that are left for the next one.
 
-    One draw serves INDICES words. bits: as returned for word j - 1; anything for j = 0.
+    One draw serves INDICES_PER_DRAW words. bits: as returned for word j - 1; anything for j = 0.
     """
-    bits = draw(rng) if j % INDICES == 0 else bits >> uint64(BITS)
+    bits = draw(rng) if j % INDICES_PER_DRAW == 0 else bits >> uint64(INDEX_BITS)
     return int64(words[int64(bits & uint64(len(words) - 1))]), bits

@@ -27,7 +27,7 @@ class Examples(NamedTuple):
 
     Example e comes from the window of the target word targets[e]. The context words of this window are
     contexts[starts[e] : starts[e] + sizes[e]], of which the first lefts[e] come before the target. If every context
-    word makes an example, numbers[e] is the index of that word in the window, otherwise 0. previous[e] is the word
+    word makes an example, indices[e] is the index of that word in the window, otherwise 0. previous[e] is the word
     before the target in its sentence, or -1 if there is none.
 
     starts (E,) is int64; contexts (n,) and all others (E,) are int32.
@@ -42,11 +42,11 @@ class Examples(NamedTuple):
     previous: np.ndarray
 
     def words(self, block: slice) -> np.ndarray:
-        """Return the context word of each example in `part`, (B,). Only for architectures whose `pairs` is True."""
+        """Return the context word of each example in `block`, (B,). Only for architectures whose `pairs` is True."""
         return np.asarray(self.contexts[self.starts[block] + self.indices[block]])
 
     def contexts_of(self, block: slice, pairs: bool) -> Contexts:
-        """Return the context of each example in `part`. pairs: whether each context word makes an example."""
+        """Return the context of each example in `block`. pairs: whether each context word makes an example."""
         starts, sizes = self.starts[block], self.sizes[block]
         if pairs:
             starts, sizes = starts + self.indices[block], np.ones_like(sizes)

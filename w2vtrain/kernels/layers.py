@@ -68,15 +68,7 @@ class Unit(NamedTuple):
         return len(self.offsets)
 
 
-def advance_gru(
-    states: np.ndarray,
-    products: np.ndarray,
-    parents: np.ndarray,
-    table: np.ndarray,
-    letters: np.ndarray,
-    following: np.ndarray,
-    gates: np.ndarray,
-) -> None:
+def advance_gru(states, products, parents, table, letters, following, gates):
     """Take one step: s' = (1 - z) ⊙ c + z ⊙ s, with r, z = σ(x + p) and c = tanh(x + r ⊙ p), p = s R.
 
     gates: reset gate r, update gate z and candidate state c. The reset gate is applied after the product with R rather
@@ -93,15 +85,7 @@ def advance_gru(
     following[:] = c + z * (states[parents] - c)
 
 
-def advance_lstm(
-    states: np.ndarray,
-    products: np.ndarray,
-    parents: np.ndarray,
-    table: np.ndarray,
-    letters: np.ndarray,
-    following: np.ndarray,
-    gates: np.ndarray,
-) -> None:
+def advance_lstm(states, products, parents, table, letters, following, gates):
     """Take one step: m' = f ⊙ m + i ⊙ c, s' = o ⊙ tanh(m'), with i, f, o = σ(x + p) and c = tanh(x + p), p = s R.
 
     Hochreiter & Schmidhuber 1997, "Long short-term memory"; the forget gate f is that of Gers, Schmidhuber & Cummins

@@ -124,6 +124,11 @@ def splat(builder: Any, scalar: Any, kind: Any = None) -> Any:
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
 
 
+def floats(x: float) -> ir.Constant:
+    """Return a vector of float32 with x in every lane."""
+    return ir.Constant(VECTOR, [float(x)] * LANES)
+
+
 def integers(n: int) -> ir.Constant:
     """Return a vector of int32 with n in every lane."""
     return ir.Constant(INTEGERS, [n] * LANES)
@@ -180,7 +185,7 @@ class Lanes:
         self.builder, self.value = builder, value
 
     def _of(self, other: "Lanes | float") -> Any:
-        return other.value if isinstance(other, Lanes) else ir.Constant(VECTOR, [float(other)] * LANES)
+        return other.value if isinstance(other, Lanes) else floats(other)
 
     def __add__(self, other: "Lanes | float") -> "Lanes":
         return Lanes(self.builder, self.builder.fadd(self.value, self._of(other)))

@@ -20,6 +20,7 @@ from w2vtrain.kernels.llvm import (
     constant,
     emitter_of,
     exp,
+    floats,
     log,
     splat,
     sum_lanes,
@@ -55,9 +56,8 @@ class _Block:
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder, self.kinds, self.args = context, builder, signature.args, args
         self.rate = Lanes(builder, splat(builder, args[5]))
-        self.total = cgutils.alloca_once(builder, VECTOR)
+        self.total = cgutils.alloca_once_value(builder, floats(0.0))
         self.product = cgutils.alloca_once(builder, VECTOR)
-        builder.store(ir.Constant(VECTOR, [0.0] * LANES), self.total)
 
     def load(self, array: int, j: Any) -> Lanes:
         struct = self.context.make_array(self.kinds[array])(self.context, self.builder, self.args[array])
@@ -70,7 +70,7 @@ class _Block:
         left = splat(builder, builder.trunc(builder.sub(m, j), I32), INTEGERS)
         inside = builder.icmp_signed("<", ir.Constant(INTEGERS, list(range(LANES))), left)
         label, shift = self.load(3, j), self.load(4, j)
-        builder.store(ir.Constant(VECTOR, [1.0] * LANES), self.product)
+        builder.store(floats(1.0), self.product)
         with cgutils.for_range(builder, n, intp=I64) as line:
             row = address_of_row(self.context, builder, self.kinds[0], logits, line.index)
             cell = vector_at(builder, row, j)
@@ -85,7 +85,7 @@ class _Block:
         positive = x.above(0.0)
         e = exp(builder, x.where(positive, x * -1.0) * -1.0)
         one_plus = e + 1.0
-        numerator = Lanes(builder, ir.Constant(VECTOR, [1.0] * LANES)).where(positive, e)
+        numerator = Lanes(builder, floats(1.0)).where(positive, e)
         g = (label - numerator / one_plus) * self.rate
         builder.store(g.where(inside, 0.0).value, cell, align=4)
         linear = (x.where(positive, 0.0) - label * x).where(inside, 0.0)

@@ -21,6 +21,7 @@ from w2vtrain.kernels.llvm import (
     constant,
     emitter_of,
     exp,
+    floats,
     splat,
     sum_lanes,
     vector_at,
@@ -44,9 +45,7 @@ def _largest(logits: Any, row: Any, last: Any) -> Any:
 def _emit_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     logits, row, last = args
     address = address_of_row(context, builder, signature.args[0], logits, row)
-    kept = [cgutils.alloca_once(builder, VECTOR) for _ in range(VECTORS_COMPARED)]
-    for top in kept:
-        builder.store(ir.Constant(VECTOR, [float(-np.inf)] * LANES), top)
+    kept = [cgutils.alloca_once_value(builder, floats(-np.inf)) for _ in range(VECTORS_COMPARED)]
     with cgutils.for_range_slice(builder, constant(0), last, constant(STRIDE), intp=I64) as (j, _):
         for i, top in enumerate(kept):
             at = vector_at(builder, address, builder.add(j, constant(i * LANES)))
@@ -76,8 +75,7 @@ def _emit_exp(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     logits, row, first, last, top = args
     address = address_of_row(context, builder, signature.args[0], logits, row)
     highest = Lanes(builder, splat(builder, top))
-    total = cgutils.alloca_once(builder, VECTOR)
-    builder.store(ir.Constant(VECTOR, [0.0] * LANES), total)
+    total = cgutils.alloca_once_value(builder, floats(0.0))
     with cgutils.for_range_slice(builder, first, last, constant(LANES), intp=I64) as (j, _):
         at = vector_at(builder, address, j)
         x = Lanes(builder, builder.load(at, align=4)) - highest

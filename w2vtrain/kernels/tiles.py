@@ -26,6 +26,7 @@ from w2vtrain.kernels.llvm import (
     constant,
     element,
     emitter_of,
+    floats,
     in_blocks,
     multiply_add,
     pointer,
@@ -135,11 +136,8 @@ def _emit_dots(tile: _Tile) -> None:
 
     If ni is 1, use two sets of accumulators alternately, because each addition to a register waits for the one before.
     """
-    builder, zero = tile.builder, ir.Constant(VECTOR, [0.0] * LANES)
-    sets = range(2 if len(tile.ni) == 1 else 1)
-    sums = [[[cgutils.alloca_once(builder, VECTOR) for _ in tile.nj] for _ in tile.ni] for _ in sets]
-    for cell in (cell for lines in sums for line in lines for cell in line):
-        builder.store(zero, cell)
+    builder, sets = tile.builder, range(2 if len(tile.ni) == 1 else 1)
+    sums = [[[cgutils.alloca_once_value(builder, floats(0.0)) for _ in tile.nj] for _ in tile.ni] for _ in sets]
 
     def multiply(offsets: list[Any]) -> None:
         for k, offset in enumerate(offsets):
@@ -227,7 +225,7 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
         for offset in offsets:
             d_at = pointer(builder, d_row, offset, VECTOR)
             old, change = (builder.load(p, align=4) for p in (pointer(builder, h_row, offset, VECTOR), d_at))
-            change = builder.select(fresh, ir.Constant(VECTOR, [0.0] * LANES), change)
+            change = builder.select(fresh, floats(0.0), change)
             for r in range(nj):
                 b_at = pointer(builder, b_rows[r], offset, VECTOR)
                 b_old = builder.load(b_at, align=4)

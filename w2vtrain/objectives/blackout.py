@@ -6,7 +6,7 @@ It never sums over all words.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability.dense import RowObjective, Workspace, correct, learn_rows, softmax, take_rows
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_rows, softmax, subtract_shifts, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
 
@@ -62,7 +62,7 @@ class BlackOut(RowObjective):
             shift = self.log_noise[rows] - np.log(times)
         taken = take_rows(self.output, rows, work, "taken")
         g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))
-        correct(g, places, shift, self.log_noise[targets].astype(H.dtype))
+        subtract_shifts(g, places, shift, self.log_noise[targets].astype(H.dtype))
         hit = g[np.arange(len(H)), places]
         log_z = softmax(g)
         others = work.array("others", g.shape, g.dtype)

@@ -20,7 +20,7 @@ from w2vtrain.probability.classes import (
     learn_words,
     read_classes,
 )
-from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_sum_exp
+from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_softmax, log_sum_exp
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.word_files import vectors_of
 
@@ -69,8 +69,7 @@ class ClassScorer(NormalizedScorer):
         step = max(1, SCORED // len(self.output))
         for first in range(0, len(H), step):
             block = H[first : first + step]
-            upper = block @ self.rows.T
-            upper -= log_sum_exp(upper.copy())[:, None]
+            upper = log_softmax(block @ self.rows.T)
             all_words[first : first + step, self.classes.words] = self._within(block) + self._spread(upper)
         return all_words
 

@@ -10,9 +10,9 @@ import numpy as np
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
 from w2vtrain.probability.characters import Spelling, spell
-from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
+from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors, subtract_shifts
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.sampling import distinct_candidates, noise_distribution
 
 GROUP = "structure"
 DEFAULTS = {
@@ -179,13 +179,9 @@ class CnnSoftmax:
         Shifts are to be subtracted from the scores. Words that were not drawn have an infinite shift: they are
         candidates only of examples whose target they are.
         """
-        words = work.array("cnn.words", (self.samples + len(targets),), np.int32)
-        words[: self.samples] = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right")
-        words[self.samples :] = targets
-        distinct, at = np.unique(words, return_inverse=True)
-        shift = np.full(len(distinct), np.inf, self.log_expected.dtype)
-        shift[at[: self.samples]] = self.log_expected[words[: self.samples]]
-        return distinct, at[self.samples :], shift
+        drawn = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right").astype(np.int32)
+        words, places, times = distinct_candidates(drawn, targets)
+        return words, places, np.where(times > 0, self.log_expected[words], self.log_expected.dtype.type(np.inf))
 
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
@@ -201,10 +197,7 @@ class CnnSoftmax:
         rows = forward.rows
         g = np.dot(H, rows.T, out=work.array("cnn.logits", (len(H), len(words)), H.dtype))
         if self.samples:
-            lines = np.arange(len(H))
-            hit = g[lines, own] - self.log_expected[targets]
-            np.subtract(g, shift, out=g)
-            g[lines, own] = hit
+            subtract_shifts(g, own, shift, self.log_expected[targets])
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))

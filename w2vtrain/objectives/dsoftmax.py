@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
+from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
@@ -103,9 +103,7 @@ class BandScorer:
         return np.asarray(raw - log_z)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        logits = self.logits(H)
-        logits -= log_sum_exp(logits.copy())[:, None]
-        return logits
+        return log_softmax(self.logits(H))
 
 
 class DSoftmax(BandScorer):

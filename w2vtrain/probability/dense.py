@@ -162,6 +162,12 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(z) + top)
 
 
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Replace logits (B, n) with log-probabilities, and return them."""
+    logits -= log_sum_exp(logits.copy())[:, None]
+    return logits
+
+
 def _native(logits: np.ndarray) -> bool:
     return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
 
@@ -229,7 +235,7 @@ def learn_all(output: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> 
     return log_z, -dH
 
 
-def correct(scores: np.ndarray, places: np.ndarray, shift: np.ndarray, own: np.ndarray) -> None:
+def subtract_shifts(scores: np.ndarray, places: np.ndarray, shift: np.ndarray, own: np.ndarray) -> None:
     """Subtract own (B,) from the targets' scores, in columns places (B,) of scores (B, n), and shift (n,) elsewhere.
 
     A shift of infinity excludes a word from the examples whose target it is not.
@@ -261,7 +267,7 @@ def learn_subset(
     taken = take_rows(output, rows, work, "taken")
     g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))
     if shift is not None and own is not None:
-        correct(g, places, shift, own)
+        subtract_shifts(g, places, shift, own)
     log_z, hit = softmax_errors(g, places)
     dH = np.dot(g, taken)
     learn_rows(output, rows, g, H, lr, work)
@@ -280,27 +286,21 @@ class RowScorer:
         self.output, self.normalized = output, normalized
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
         step = max(1, SCORED // max(1, len(H)))  # blocks of words are faster than blocks of hidden vectors
         parts = (log_sum_exp(H @ self.output[first : first + step].T) for first in range(0, len(self.output), step))
         return self.raw(H, targets), reduce(np.logaddexp, parts)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), by the cheapest method that the objective allows."""
         if not self.normalized:
             return self.raw(H, targets)
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the scores o_w·h of the targets, (B,)."""
         return np.asarray(np.einsum("bd,bd->b", H, self.output[targets]))
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), exactly normalized."""
-        logits = H @ self.output.T
-        logits -= log_sum_exp(logits.copy())[:, None]
-        return np.asarray(logits)
+        return log_softmax(H @ self.output.T)
 
 
 class ShiftedScorer(RowScorer):
@@ -311,12 +311,10 @@ class ShiftedScorer(RowScorer):
         self.shift = np.asarray(shift, output.dtype)
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the shifted log-scores (B,) and their exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = super().scores(H, targets)
         return raw, log_z - self.shift
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return o_w·h minus the constant, (B,)."""
         return np.asarray(super().raw(H, targets) - self.shift)
 
 
@@ -327,16 +325,13 @@ class NormalizedScorer:
     """
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
         log_probs = self.log_prob(H, targets)
         return log_probs, np.zeros_like(log_probs)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         raise NotImplementedError
 
 
@@ -346,16 +341,13 @@ class RowObjective(RowScorer):
     engine = "blocks"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         return {"output": self.output}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that the model file stores in addition to `output`."""
         return {}
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses a trained model's arrays."""
         return RowScorer(output)

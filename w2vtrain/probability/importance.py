@@ -52,7 +52,6 @@ class ImportanceObjective(RowObjective):
         return {"is.counts": self.counts}
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         outcome = self.estimator.learn(self.output, H, targets, lr, work)
         if lr:
             self.counts += len(H), outcome.fallbacks, outcome.draws

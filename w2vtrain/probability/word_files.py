@@ -52,7 +52,7 @@ def _decoded(field: bytes, noun: str, where: str) -> str:
 
 
 def require_all(path: str | Path, words: Sequence[str], values: Mapping[str, Any], noun: str) -> None:
-    """Raise DataError if a file with values of words lacks one of `words`; `what` is the noun for a value."""
+    """Raise DataError if a file with values of words lacks one of `words`; `noun` names a value."""
     if missing := [word for word in words if word not in values]:
         others = f" and {len(missing) - 1:,} other words" if len(missing) > 1 else ""
         raise DataError(

@@ -1,6 +1,6 @@
 """Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy reference and its emitter.
 
-This module defines no operations; those are in tiles.py, rows.py, logistic.py and softmax.py.
+This module defines no operations; those are in tiles.py, rows.py and logits.py.
 
 Each SIMD operation has two definitions, next to each other. The reference is a Python function that computes the result
 with NumPy; Python code and tests call it. The emitter writes the LLVM code that kernels run

@@ -10,7 +10,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
 from w2vtrain.probability.dense import SCORED, NormalizedScorer
 from w2vtrain.probability.problem import Problem

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import DataError
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
 from w2vtrain.probability.problem import Problem

@@ -10,7 +10,7 @@ from numba import float32, int64, uint64
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
 from w2vtrain.probability.problem import Problem, check_ranges

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, uint64
 
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import (

@@ -19,7 +19,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.softmax import log_normalizers, scale_rows
+from w2vtrain.kernels.logits import log_normalizers, scale_rows
 from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22

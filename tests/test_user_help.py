@@ -65,8 +65,8 @@ def test_the_explanation_of_an_objective_or_architecture_names_no_source_file(na
 
 
 def test_names_of_modules_are_found_and_those_of_users_modules_are_not():
-    assert source_files("see probability/pools.py, or w2vtrain/config.py") == [
-        "probability/pools.py",
+    assert source_files("see probability/sampling.py, or w2vtrain/config.py") == [
+        "probability/sampling.py",
         "w2vtrain/config.py",
     ]
     assert source_files("a file, my_objective.py, and python tests/gensim_queries.py") == []

@@ -14,10 +14,8 @@ from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.commands.export import _vectors
 from w2vtrain.config import validated
-from w2vtrain.engines.scratch import Extent, make_scratch
-from w2vtrain.engines.step import Matrices
-from w2vtrain.engines.window_engine import train_chunks
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.step import Matrices, Windows, train_chunks
+from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class

@@ -15,12 +15,11 @@ from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.step import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.describe import describe
-from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.rows import padded_rows
-from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.training import trainer
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.examples import Examples, InputLayer, gather
-from w2vtrain.engines.windows import Windows
+from w2vtrain.engines.block_engine import Examples, InputLayer, gather
+from w2vtrain.engines.step import Windows
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace
 
@@ -70,7 +70,7 @@ def test_wide_windows_give_the_same_examples_in_parts_of_bounded_size(sentences,
     windows = windows._replace(size=windows.size + data.draw(st.sampled_from([0, 1000])))
     tokens, stream, modest = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1), 1
     found, bound = [], max(2 * modest * (len(tokens) + 2), 2 * windows.reach(len(tokens) + 2))
-    with patch("w2vtrain.engines.examples.MODEST", modest):
+    with patch("w2vtrain.engines.block_engine.MODEST", modest):
         for part in gather(tokens, 0, len(tokens), KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK):
             assert len(part.contexts) <= bound
             found += listed(part)

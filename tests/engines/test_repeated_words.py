@@ -12,8 +12,8 @@ from reference import problem_of
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.scratch import Extent, make_scratch
-from w2vtrain.engines.step import Matrices, learn
+from w2vtrain.engines.step import Matrices, train_window
+from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.objectives.contract import Candidates, Window
@@ -46,7 +46,7 @@ def trained(rng, model, lr=LR):
     arrays = {"input": w_in[:, :DIM], "output": w_out[:SIZE, :DIM], **{k: a[:, :DIM] for k, a in learned.items()}}
     before = {name: array.copy() for name, array in arrays.items()}
     window = Window(scratch.context, len(CONTEXT), LEFT)
-    learn(architecture, objective, Matrices(w_in, w_out), window, Candidates(*found, 9), lr, scratch)
+    train_window(architecture, objective, Matrices(w_in, w_out), window, Candidates(*found, 9), lr, scratch)
     naive = {name: before[name].copy() for name in learned}
     twins = reference.twin_of("architectures", model)(WINDOW, naive), reference.twin_of("objectives", "neg")(objective)
     listed = list(zip(*(part[:9].tolist() for part in found), strict=True))

@@ -9,10 +9,8 @@ from reference import problem_of
 
 from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.scratch import Extent, make_scratch
-from w2vtrain.engines.step import Matrices, at_once
-from w2vtrain.engines.window_engine import chunk_order, hot_rows, train_chunks
-from w2vtrain.engines.windows import Windows, gather_context, read_sentence
+from w2vtrain.engines.step import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
+from w2vtrain.engines.window_engine import Extent, chunk_order, hot_rows, make_scratch
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
@@ -93,7 +91,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
 @pytest.mark.parametrize("name", ["neg", "hs"])
 def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_trainer(rng, name):
     """Each target has 130 context words, which are learned in seven parts."""
-    words, together = rng.choice(SIZE, 131).tolist(), at_once(131)
+    words, together = rng.choice(SIZE, 131).tolist(), words_at_once(131)
     tokens, counts = np.array([*words, -1], np.int32), np.sort(np.bincount(words, minlength=SIZE) + 1)[::-1].copy()
     fast = objective_class(name).build(problem_of(counts))
     twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts)))

@@ -81,7 +81,7 @@ def test_what_training_needs_matches_a_count_by_hand(three_cached, monkeypatch):
     found = needed(job, counts, 600)
     assert found["operations"] == 600 * operations(16, 6, 0)
     assert found["row_bytes"] == pytest.approx(row_bytes(16, 100 * 2 * 2 / 16 + 100 * 5 * 2 / 16)), "no pool"
-    monkeypatch.setattr("w2vtrain.probability.pools.pool_size", lambda *_: 8)
+    monkeypatch.setattr("w2vtrain.probability.sampling.pool_size", lambda *_: 8)
     pools = 2 * 16  # one of 8 words per chunk of 1,000 words in each epoch
     assert needed(job, counts, 600)["row_bytes"] == pytest.approx(row_bytes(16, 100 * 2 * 2 / 16 + pools * 8 * 2 / 16))
     assert needed(replace(job, architecture="cbow"), counts, 100)["operations"] == 100 * operations(16, 6, 6)

@@ -1,8 +1,8 @@
 """Small training runs with bounds checks in every kernel, in a separate process with its own cached machine code.
 
-The loops that are written with LLVM vectors (rows.py, tiles.py, logistic.py, softmax.py, indices.py) use raw pointers,
-which have no bounds. In these loops every row number is checked (llvm.check_bounds). Columns are not, nor are the
-elements in indices.py, which are read beyond the end on purpose.
+The loops that are written with LLVM vectors (rows.py, tiles.py, logits.py) use raw pointers,
+which have no bounds. In these loops every row number is checked (llvm.check_bounds). Columns are not, nor are
+arrays of row numbers, which are read beyond the end on purpose.
 """
 
 import os

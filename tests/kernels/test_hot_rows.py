@@ -10,11 +10,10 @@ from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.windows import Windows
-from w2vtrain.kernels import hot_rows
-from w2vtrain.kernels.hot_rows import HOTTEST
+from w2vtrain.engines.step import Windows
+from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.rows import ROW, padded_rows
+from w2vtrain.kernels.rows import HOTTEST_ROWS, ROW, padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.training.trainer import make_engine
 
@@ -24,7 +23,7 @@ DIM, WINDOW = 16, 3
 @pytest.mark.parametrize("hot", [range(5, 7), range(6, 4, -1)])
 @pytest.mark.parametrize("hottest", [2, 1, 0])
 def test_synchronize_adds_the_changes_of_each_thread_or_a_share_of_them(rng, monkeypatch, hot, hottest):
-    monkeypatch.setattr(hot_rows, "HOTTEST", hottest)
+    monkeypatch.setattr(hot_rows, "HOTTEST_ROWS", hottest)
     matrix = padded_rows(12, DIM)
     matrix[:] = rng.normal(size=matrix.shape)
     found = [hot_rows.replicate(matrix, 8, hot, thread, 2) for thread in (0, 1)]
@@ -87,8 +86,8 @@ def test_either_of_two_threads_learns_the_same_as_a_single_thread(model, name):
     alone, shared = one.state(), two.state()
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])
-    hot = slice(199 - HOTTEST, 199) if name == "hs" else slice(HOTTEST)
-    halves = {"input": slice(HOTTEST), "output": hot, "context_weights": slice(None)}
+    hot = slice(199 - HOTTEST_ROWS, 199) if name == "hs" else slice(HOTTEST_ROWS)
+    halves = {"input": slice(HOTTEST_ROWS), "output": hot, "context_weights": slice(None)}
     for what in alone:
         change = alone[what] - start[what]
         assert np.abs(change[halves[what]]).max() > 0
@@ -116,5 +115,5 @@ def test_hs_learns_on_several_threads():
 def test_more_than_32_threads_take_a_fraction_of_all_changes(threads, share):
     """They synchronize after every chunk, so that the sum of all changes would overshoot, as with fewer threads."""
     _, replicas = hot_rows.replicate(padded_rows(100 + threads * 80, DIM), 100, range(80), 0, threads)
-    assert replicas.share[:HOTTEST].tolist() == [np.float32(1 / threads)] * HOTTEST
-    assert replicas.share[HOTTEST:].tolist() == [share] * (80 - HOTTEST)
+    assert replicas.share[:HOTTEST_ROWS].tolist() == [np.float32(1 / threads)] * HOTTEST_ROWS
+    assert replicas.share[HOTTEST_ROWS:].tolist() == [share] * (80 - HOTTEST_ROWS)

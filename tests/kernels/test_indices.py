@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import int64
 
-from w2vtrain.kernels import indices
+from w2vtrain.kernels import rows as indices
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import ROW
 

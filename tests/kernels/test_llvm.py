@@ -1,4 +1,4 @@
-"""The link between a NumPy twin and its emitter: argument types, and separate code for each operation."""
+"""The link between a NumPy reference and its emitter: argument types, and separate code for each operation."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from w2vtrain.kernels.llvm import I64, emitter_of
 
 
 def make_add(more):
-    """Return an operation whose twin and emitter add different numbers, so that a test sees which one ran."""
+    """Return an operation whose reference and emitter add different numbers, so that a test sees which one ran."""
 
     def add(n):
         return n + more
@@ -27,7 +27,7 @@ def make_add(more):
     return add
 
 
-def test_python_runs_the_twin_and_kernels_run_the_emitted_code():
+def test_python_runs_the_reference_and_kernels_run_the_emitted_code():
     add = make_add(1)
 
     @kernel()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 
 
 @kernel()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.engines.scratch import Extent, make_scratch
+from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.kernels import rows
 from w2vtrain.kernels.jit import kernel
 

@@ -1,9 +1,9 @@
-"""The SIMD passes of softmax, compared with their NumPy twins. probability/test_dense.py tests the whole softmax."""
+"""The SIMD passes of softmax, compared with their NumPy references. probability/test_dense.py tests the whole softmax."""
 
 import numpy as np
 import pytest
 
-from w2vtrain.kernels import softmax
+from w2vtrain.kernels import logits as softmax
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import LANES
 

@@ -110,11 +110,13 @@ def test_update_one_agrees_with_numpy_and_leaves_its_input_unchanged(rng, update
 
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_update_gives_the_same_bytes_with_one_and_with_two_vectors_at_once(rng, monkeypatch, in_turn):
-    monkeypatch.setattr(jit, "cache_folder", lambda: None)  # the cache tells processors apart, not values of AT_ONCE
+    monkeypatch.setattr(
+        jit, "cache_folder", lambda: None
+    )  # the cache tells processors apart, not values of VECTORS_AT_ONCE
     A, B, ai, bi = arrays(rng, 5 * LANES)
     G, found = rng.normal(size=(9, 40)).astype(np.float32), []
     for at_once in (1, 2):
-        monkeypatch.setattr(tiles, "AT_ONCE", at_once)
+        monkeypatch.setattr(tiles, "VECTORS_AT_ONCE", at_once)
         a, b = A.copy(), B.copy()
         update_call(tiles.make_update(6), in_turn)(a, ai, 5, b, bi, 2, G)
         found.append(a.tobytes() + b.tobytes())

@@ -13,8 +13,9 @@ from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.mixture import Scratch, draw_proposal
-from w2vtrain.probability.ngrams import count_bigrams
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.probability.bigrams import DrawBuffers as Scratch
+from w2vtrain.probability.bigrams import count_bigrams, draw_mixed, mixture_at
 
 SIZE, WIDTH = 11, 6
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -23,6 +24,12 @@ PREVIOUS = np.array([-1, 0, 3, 3, 10, 1, 9, 0], np.int32)
 SOME = {"samples": 10, "ess": 4.0, "cap": 39}  # three batches
 LONELY = 9
 in_text = partial(begun, previous=PREVIOUS)
+
+
+@kernel()
+def draw_proposal(stream, proposal, previous, scratch, words):
+    share, pairs = mixture_at(proposal, previous)
+    draw_mixed(stream, proposal, previous, share, pairs, scratch, words)
 
 
 def text(length=400, seed=3):

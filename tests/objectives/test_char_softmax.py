@@ -7,14 +7,14 @@ import pytest
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.recurrent import UNITS
+from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives import char_softmax
 from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax
-from w2vtrain.probability import speller
+from w2vtrain.probability import characters as speller
+from w2vtrain.probability.characters import LONGEST, spell, tries
+from w2vtrain.probability.characters import CharacterDecoder as Speller
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.probability.letters import LONGEST, spell, tries
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.speller import Speller
 
 # Words of many lengths, also the empty word. The fourth and the fifth are truncated to the same spelling.
 WORDS = ["the", "a", "né", "x" * 40, "x" * 50, "then", "nation", "national", "日本", "", "nationals", "he", "b"]

@@ -7,7 +7,7 @@ from reference import begun
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.cnn_softmax import CnnSoftmax
-from w2vtrain.probability.letters import BEGIN, END, LONGEST
+from w2vtrain.probability.characters import BEGIN, END, LONGEST
 from w2vtrain.probability.problem import Problem
 
 WORDS = ["the", "a", "né", "of", "then", "the", "x" * 40, "b", "nation", "national", "irrational", "日本", "a"]

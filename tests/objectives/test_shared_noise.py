@@ -18,8 +18,8 @@ from reference import (
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
+from w2vtrain.objectives import block_neg as shared_noise
 from w2vtrain.objectives.contract import Candidates, Window
-from w2vtrain.probability import shared_noise
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.sampling import draw_words, noise_distribution
 

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.probability import classes
 from w2vtrain.probability.classes import (
-    LARGEST,
+    MAX_SIZE_RATIO,
     Classes,
     by_frequency,
     by_similarity,
@@ -42,7 +42,7 @@ def mean_size(sizes, counts):
 
 @given(counts_lists, st.data())
 def test_classes_are_a_division_of_the_words_with_bounded_sizes(counts, data):
-    """Each of C classes has a word, each word has one class, and none is larger than LARGEST times the mean."""
+    """Each of C classes has a word, each word has one class, and none is larger than MAX_SIZE_RATIO times the mean."""
     size = len(counts)
     count = data.draw(st.integers(1, size))
     vectors = np.random.default_rng(size).normal(size=(size, 3)).astype(np.float32)
@@ -50,7 +50,7 @@ def test_classes_are_a_division_of_the_words_with_bounded_sizes(counts, data):
         assert [a.dtype for a in found] == [np.int32, np.int32, np.int64]
         assert sorted(found.words.tolist()) == list(range(size))
         assert len(found.sizes) == count
-        assert 1 <= found.sizes.min() <= found.sizes.max() <= LARGEST * -(-size // count)
+        assert 1 <= found.sizes.min() <= found.sizes.max() <= MAX_SIZE_RATIO * -(-size // count)
         for number, words in enumerate(members(found)):
             assert words
             assert (found.of[words] == number).all()
@@ -72,7 +72,7 @@ def test_frequency_classes_have_equal_sums_of_the_square_root():
     assert off.max() < 0.5
     assert np.median(off) < 0.02
     assert found.sizes[0] <= 2
-    assert found.sizes[-1] < LARGEST * 100, "the bound must not be what limits the rarest class here"
+    assert found.sizes[-1] < MAX_SIZE_RATIO * 100, "the bound must not be what limits the rarest class here"
 
 
 def test_frequency_classes_score_few_words():
@@ -91,7 +91,7 @@ def test_frequency_classes_score_few_words():
 def test_rare_words_of_a_large_vocabulary_do_not_share_one_class(size):
     count = round(size**0.5)
     sizes = by_frequency(zipf(size), count).sizes
-    assert sizes.max() <= LARGEST * -(-size // count) < 3000
+    assert sizes.max() <= MAX_SIZE_RATIO * -(-size // count) < 3000
 
 
 def test_a_bound_on_sizes_shifts_the_classes():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from w2vtrain.probability.letters import BEGIN, END, LONGEST, PADDING, spell
+from w2vtrain.probability.characters import BEGIN, END, LONGEST, PADDING, spell
 
 
 def spelled_naively(words, longest=LONGEST):

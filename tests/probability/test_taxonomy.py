@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.probability.taxonomy import taxonomy_paths
-from w2vtrain.probability.trees import huffman, tree_from_file
+from w2vtrain.probability.trees import huffman, taxonomy_paths, tree_from_file
 
 chains_and_counts = st.lists(
     st.tuples(st.lists(st.integers(0, 2), max_size=5), st.one_of(st.integers(0, 1000), st.just(2**63 - 1))),

@@ -7,7 +7,7 @@ import pytest
 
 from w2vtrain.api import train
 from w2vtrain.errors import ResourceError, WriteError
-from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
+from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.system import machine
 from w2vtrain.training import preflight
 

@@ -32,7 +32,7 @@ def build(name: str, layout: Layout, arrays: Mapping[str, np.ndarray]) -> Any:
     arrays: the arrays of a trained model by name, or an empty mapping for a new model. Raise ConfigError if the
     class's `build` fails or returns something that does not satisfy the contract.
     """
-    what = f"architecture {name}"
-    made = built(architecture_class(name), what, layout, arrays)
-    verify_built(made, len(layout.words), what)
-    return made
+    subject = f"architecture {name}"
+    architecture = built(architecture_class(name), subject, layout, arrays)
+    verify_built(architecture, len(layout.words), subject)
+    return architecture

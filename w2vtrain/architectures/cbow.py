@@ -10,9 +10,8 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import add_to_rows, sum_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
 
 class Cbow(NamedTuple):
@@ -25,24 +24,19 @@ class Cbow(NamedTuple):
 
     @staticmethod
     def like() -> str:
-        """Return its own name."""
         return "cbow"
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Cbow":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
-        """Write the mean of the context words' rows."""
         mean_of_rows(hidden, w_in, window)
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add the whole gradient to each context word's row."""
         add_to_rows(w_in, window.context, window.n, gradient, step)
 
 

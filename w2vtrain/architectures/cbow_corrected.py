@@ -11,8 +11,7 @@ from numba import float32
 
 from w2vtrain.architectures.cbow import mean_of_rows
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
-from w2vtrain.kernels.rows import add_to_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows
 
 
 class CorrectedCbow(NamedTuple):
@@ -25,19 +24,15 @@ class CorrectedCbow(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CorrectedCbow":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
-        """Write the mean of the context words' rows."""
         mean_of_rows(hidden, w_in, window)
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add 1/n of the gradient to each of the n context words' rows."""
         add_to_rows(w_in, window.context, window.n, gradient, step / float32(window.n))
 
 

@@ -10,13 +10,12 @@ import numpy as np
 from numba import float32
 
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import add_to_rows, sum_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
-WIDE, FEW = 50, 10
-"""If --window is more than WIDE, windows of more than FEW context words learn at a lower rate: without this, training
-diverged at the default rate. docs/performance.md has the figures."""
+WIDE_WINDOW_WORDS, FULL_RATE_WORDS = 50, 10
+"""If --window is more than WIDE_WINDOW_WORDS, windows of more than FULL_RATE_WORDS context words train at a lower rate:
+without this, training diverged at the default rate. docs/performance.md has the figures."""
 
 
 class CbowSum(NamedTuple):
@@ -38,34 +37,29 @@ class CbowSum(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "CbowSum":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def pace(self, n):
-        """Return the pace of a sum."""
         return pace_of_sum(self.window, n)
 
     def forward(self, w_in, window, example, hidden):
-        """Write the sum of the context words' rows."""
         sum_rows(hidden, w_in, window.context, window.n, float32(1))
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add the gradient to each context word's row."""
         add_to_rows(w_in, window.context, window.n, gradient, step)
 
 
 @inline
 def pace_of_sum(window, n):
-    """Return FEW / n, but at most 1, or 1 if the window is not wide.
+    """Return FULL_RATE_WORDS / n, but at most 1, or 1 if the window is not wide.
 
     An update with error g changes the score of an output row o by lr g (|h|² + n |o|²), so that it overshoots in wide
     windows unless lr falls with n.
     """
-    return min(1.0, FEW / n) if window > WIDE else 1.0
+    return min(1.0, FULL_RATE_WORDS / n) if window > WIDE_WINDOW_WORDS else 1.0
 
 
 ARCHITECTURE = CbowSum

@@ -154,36 +154,38 @@ CONTRACT = Contract(Architecture, COMPILED, named_tuple=True)
 compile_methods(Architecture, COMPILED)
 
 
-def verify(module: Any, what: str) -> None:
+def verify(module: Any, subject: str) -> None:
     """Raise ConfigError if a module's ARCHITECTURE does not satisfy this contract. Messages start with `what`."""
     cls = module.ARCHITECTURE
-    CONTRACT.verify(cls, what)
+    CONTRACT.verify(cls, subject)
     if cls.input_rows is not Architecture.input_rows and not composes(cls):
-        raise ConfigError(f"{what}: defines input_rows but not vectors, which computes word vectors from these rows")
+        raise ConfigError(f"{subject}: defines input_rows but not vectors, which computes word vectors from these rows")
     if cls.in_place() and not cls.pairs():
         raise ConfigError(
-            f"{described(cls, what)} returns True from in_place, which requires pairs to return True, too"
+            f"{described(cls, subject)} returns True from in_place, which requires pairs to return True, too"
         )
     if cls.like() not in ARCHITECTURES:
         raise ConfigError(
-            f"{described(cls, what)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"
+            f"{described(cls, subject)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"
         )
     blend = cls.blend()
     if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:
         raise ConfigError(
-            f"{described(cls, what)} returns {shown(blend)} from blend; it must be a Blend of share 0 to 1"
+            f"{described(cls, subject)} returns {shown(blend)} from blend; it must be a Blend of share 0 to 1"
         )
 
 
-def verify_built(instance: Any, words: int, what: str) -> None:
+def verify_built(instance: Any, words: int, subject: str) -> None:
     """Raise ConfigError if an instance, built for a vocabulary of `words` words, does not satisfy this contract."""
-    CONTRACT.verify_built(instance, what)
+    CONTRACT.verify_built(instance, subject)
     rows = instance.input_rows(words)
     if not isinstance(rows, int) or rows < words:
         raise ConfigError(
-            f"{what}: input_rows is {shown(rows)} for {words:,} words; it must be an int and at least {words:,}"
+            f"{subject}: input_rows is {shown(rows)} for {words:,} words; it must be an int and at least {words:,}"
         )
     learned = instance.learned()
     if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
-        raise ConfigError(f"{described(type(instance), what)} needs learned() to return a dict of arrays by field name")
-    check_names(learned, what)
+        raise ConfigError(
+            f"{described(type(instance), subject)} needs learned() to return a dict of arrays by field name"
+        )
+    check_names(learned, subject)

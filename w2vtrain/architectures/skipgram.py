@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from w2vtrain.architectures.contract import Blend, Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
-from w2vtrain.kernels.rows import add_to_rows, sum_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
 
 class SkipGram(NamedTuple):
@@ -23,17 +22,14 @@ class SkipGram(NamedTuple):
 
     @staticmethod
     def pairs() -> bool:
-        """Return True: each context word makes an example."""
         return True
 
     @staticmethod
     def in_place() -> bool:
-        """Return True: a hidden vector is an input row."""
         return True
 
     @staticmethod
     def like() -> str:
-        """Return its own name."""
         return "skipgram"
 
     @staticmethod
@@ -43,19 +39,15 @@ class SkipGram(NamedTuple):
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "SkipGram":
-        """Return an instance, which learns nothing but the input rows."""
         return cls(layout.window)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def forward(self, w_in, window, example, hidden):
-        """Copy the row of one context word."""
         sum_rows(hidden, w_in, window.context[example:], 1, np.float32(1))
 
     def backward(self, w_in, window, example, gradient, step):
-        """Add the whole gradient to that row."""
         add_to_rows(w_in, window.context[example:], 1, gradient, step)
 
 

@@ -11,9 +11,8 @@ from numba import float32
 
 from w2vtrain.architectures.cbow_sum import pace_of_sum
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.hot_rows import HOT_INPUTS
 from w2vtrain.kernels.jit import inline
-from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.kernels.rows import HOT_INPUTS, padded_rows
 
 POSITION_RATE = 0.1
 """Position weights learn at this fraction of the learning rate, because every example changes them."""
@@ -35,12 +34,10 @@ class Vlbl(NamedTuple):
 
     @staticmethod
     def fixed_positions() -> bool:
-        """Return True: each position has its own weights."""
         return True
 
     @classmethod
     def build(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "Vlbl":
-        """Return an instance with position weights of 1, or with those of a trained model."""
         weights = arrays.get("context_weights")
         if weights is None:
             weights = padded_rows(2 * layout.window, layout.width)
@@ -48,19 +45,15 @@ class Vlbl(NamedTuple):
         return cls(layout.window, weights)
 
     def learned(self) -> dict[str, np.ndarray]:
-        """Return the position weights."""
         return {"context_weights": self.context_weights}
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words."""
         return range(min(HOT_INPUTS, rows))
 
     def pace(self, n):
-        """Return the pace of a sum."""
         return pace_of_sum(self.window, n)
 
     def forward(self, w_in, window, example, hidden):
-        """Write the weighted sum of the context words' rows."""
         hidden[0, :] = float32(0)
         for i in range(window.n):
             row, weight = w_in[window.context[i]], self.context_weights[position(i, window.left, self.window)]

@@ -1,6 +1,6 @@
 """The command `tree`: write the tree of WordNet's hypernyms for a vocabulary, for hierarchical softmax.
 
-probability/taxonomy.py computes the paths, and formats/wordnet.py reads WordNet's files.
+probability/trees.py computes the paths, and formats/wordnet.py reads WordNet's files.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.formats.wordnet import WordNet
-from w2vtrain.probability.taxonomy import taxonomy_paths
+from w2vtrain.probability.trees import taxonomy_paths
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.packing import check_suffix, packed_write
 from w2vtrain.text.vocab import MAX_COUNT, SENTENCE_END, Vocabulary

@@ -6,7 +6,7 @@ Each rank trains a full replica. A synchronization adds up the changes that all 
 multiplies the sum by the row's `share`, and adds it to the row's common value, which all ranks have. A share of 1 adds
 all changes, as if one process had made them. That is right for rows that change little between two synchronizations.
 The sum overshoots for frequent rows, because each rank alone has moved them most of the way: they get the mean, a share
-of 1 / ranks, or something in between. kernels/hot_rows.py combines the threads of a rank in the same way, but with
+of 1 / ranks, or something in between. kernels/rows.py combines the threads of a rank in the same way, but with
 shares that depend only on the number of threads.
 """
 

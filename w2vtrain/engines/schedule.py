@@ -123,22 +123,22 @@ class State:
 def _epoch(facts: Mapping[str, Any]) -> Epoch:
     """Return the record of an epoch; its loss may be missing if there was no example."""
     is_empty = facts["examples"] == 0 and (facts["loss"] is None or facts["loss"] != facts["loss"])
-    found = _checked(Epoch, {**facts, "loss": 0.0} if is_empty else facts)
-    return replace(found, loss=math.nan) if is_empty else found
+    epoch = _checked(Epoch, {**facts, "loss": 0.0} if is_empty else facts)
+    return replace(epoch, loss=math.nan) if is_empty else epoch
 
 
 def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
     """Return an instance of a data class. Raise ValueError if a number is negative, too large or not finite."""
-    found = cls(**facts)
+    instance = cls(**facts)
     for name, hint in get_type_hints(cls).items():
-        value: Any = getattr(found, name)
+        value: Any = getattr(instance, name)
         if hint not in (int, float):
             continue
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
         largest = sys.float_info.max if hint is float else 2**63 - 1
         if not number or not -largest <= value <= largest or (value < 0 and name != "loss"):
             raise ValueError(f"{name} is {value!r}")
-    return found
+    return instance
 
 
 def bounded(records: Sequence[T]) -> Sequence[T]:

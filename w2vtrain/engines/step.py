@@ -1,42 +1,123 @@
-"""Train on one window: score its hidden vectors against the candidates of its target, and update all rows involved.
+"""The kernel of the window engine: read a sentence, gather each window, score it against candidates, update the rows.
 
-Nothing here depends on a particular objective or architecture: their types determine which `errors`, `forward` and
-`backward` are compiled in. All matrices are made by `padded_rows`.
+Nothing here depends on a particular objective or architecture: their types determine which `candidates`, `errors`,
+`forward` and `backward` are compiled in. All matrices are made by `padded_rows`. The block engine gathers its windows
+with the same functions.
 
-Which values an update uses. With `learn_hidden` and one example per window (CBOW, vLBL), everything is computed from
-the old values. `learn_rows` (skip-gram) computes all scores of the window (`learn_parts`: of some of its context words)
-from the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as earlier
-context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an input
-row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is of
-second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word that
-occurs twice differ; so does `learn_hidden` with one example per context word.
+Which values an update uses. With `train_hidden` and one example per window (CBOW, vLBL), everything is computed from
+the old values. `train_rows` (skip-gram) computes all scores of the window (`train_rows_in_parts`: of some of its
+context words) from the old values, too, and an input row gets the sum of its updates (if `in_turn`, from output rows as
+earlier context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an
+input row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is
+of second order in the learning rate. word2vec.c trains on one pair after the other, so that even the scores of a word
+that occurs twice differ; so does `train_hidden` with one example per context word.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, int64, types
+from numba import float32, int64, types, uint32, uint64
 from numba.extending import overload
 
-from w2vtrain.engines.windows import MODEST
-from w2vtrain.kernels.hot_rows import replicas_of
-from w2vtrain.kernels.indices import has_repeats
-from w2vtrain.kernels.jit import FORCED, inline
+from w2vtrain.kernels.jit import FORCED, inline, kernel
+from w2vtrain.kernels.rows import (
+    copy_indices,
+    has_repeats,
+    load_replicas,
+    prefetch,
+    replica_of,
+    replicas_of,
+    synchronize,
+)
 from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
-from w2vtrain.objectives.contract import Window
+from w2vtrain.objectives.contract import Candidates, Window
+from w2vtrain.probability.sampling import draw, draw_below, seed_stream
 
-PART = 20
+MODEST = 50
+"""Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
+windows, they are bounded by the length of the sentences, too."""
+
+WORDS_AT_ONCE = 20
 """Context words of a wide window that an output row learns from in one update. With a hundred or more, which have
 similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
 the default rate."""
 
+STRIPES = 16
+"""Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
-def at_once(size: int) -> int | None:
-    """Return how many context words are learned together if windows have up to `size` words on each side; None: all.
+
+class Windows(NamedTuple):
+    """Which words around a target are its context.
+
+    The context is up to `size` words before the target (if `left`) and after it (if `right`). If `shrink`, each window
+    has a random size from 1 to `size`. end: the id of the end-of-sentence word, which is predicted, too, or -1 if
+    there is none; pads: how many copies of it precede the first word of a sentence.
+    """
+
+    size: int = 5
+    shrink: bool = True
+    left: bool = True
+    right: bool = True
+    end: int = -1
+    pads: int = 0
+
+    def reach(self, longest: int) -> int:
+        """Return the most context words on one side of a target. longest: the most words in a sentence."""
+        return min(self.size, longest + self.pads + 1)
+
+
+@inline
+def read_sentence(tokens, position, end, keep, windows, rng, sentence):
+    """Copy one sentence without the words that subsampling drops. Return (next position, length).
+
+    If there is an end-of-sentence word, the copy begins with `windows.pads` of it and ends with one.
+    """
+    length = int64(0)
+    if windows.end >= 0:
+        while length < windows.pads:
+            sentence[length] = windows.end
+            length += 1
+    while position < end:
+        word = tokens[position]
+        position += 1
+        if word < 0:
+            break
+        sentence[length] = word
+        length += int64(uint32(draw(rng) >> uint64(32)) <= keep[word])
+    if windows.end >= 0:
+        sentence[length] = windows.end
+        length += 1
+    return position, length
+
+
+@inline
+def reach_of(windows, rng):
+    """Return how many words on each side of a target are its context: a random number if windows shrink."""
+    return windows.size - draw_below(rng, windows.size) if windows.shrink else windows.size
+
+
+@inline
+def gather_context(sentence, length, position, reach, windows, context):
+    """Copy the words within `reach` of a position, except the word there, to `context`.
+
+    Return (number of words, number of those before the position). Both arrays need ROW more elements than
+    are used, because `copy_indices` copies whole vectors.
+    """
+    first = max(0, position - reach) if windows.left else position
+    last = min(length - 1, position + reach) if windows.right else position
+    left, right = position - first, last - position
+    copy_indices(context, 0, sentence, first, left)
+    copy_indices(context, left, sentence, position + 1, right)
+    return int64(left + right), int64(left)
+
+
+def words_at_once(size: int) -> int | None:
+    """Return how many context words are trained together if windows have up to `size` words on each side; None: all.
 
     None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
     """
-    return None if size <= MODEST else PART
+    return None if size <= MODEST else WORDS_AT_ONCE
 
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
@@ -65,45 +146,129 @@ def _examples_of(architecture, n):
     return (lambda architecture, n: n) if architecture.instance_class.pairs() else (lambda architecture, n: 1)
 
 
-def learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Train on one window and return its summed loss. The rows and the learned arrays change in place."""
-    step = _step(architecture.in_place(), scratch.at_once is None)
-    return step(architecture, objective, matrices, window, candidates, lr, scratch)
-
-
-@overload(learn, jit_options=FORCED)
-def _learn(architecture, objective, matrices, window, candidates, lr, scratch):
-    together = scratch.types[scratch.fields.index("at_once")]
-    return _step(architecture.instance_class.in_place(), isinstance(together, types.NoneType))
-
-
-def _step(in_place, together):
-    if not in_place:
-        return learn_hidden
-    return learn_rows if together else learn_parts
-
-
 @inline
-def learn_rows(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Train on a window whose hidden vectors are the rows of its context words."""
-    return learn_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
+def decay(matrix, columns, chunk, chunks, step):
+    """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
 
-
-@inline
-def learn_parts(architecture, objective, matrices, window, candidates, lr, scratch):
-    """Do what `learn_rows` does with scratch.at_once context words at a time.
-
-    The last come first, because `learn_together` overwrites the index after those that it is given.
+    step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
     """
-    loss, size = 0.0, scratch.at_once
+    stripes = min(STRIPES, chunks)
+    turns = (chunks - chunk % stripes + stripes - 1) // stripes
+    factor = float32(math.exp(-step * chunks / turns))
+    for r in range(chunk % stripes, len(matrix), stripes):
+        for c in range(columns):
+            matrix[r, c] *= factor
+
+
+@kernel()
+def train_chunks(
+    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, shrinkage, seed, epoch,
+    scratch,
+):  # fmt: skip
+    """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
+
+    tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
+    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
+    shrinkage: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
+    chunk).
+    """
+    loss, examples = 0.0, 0
+    load_replicas(scratch.replicas)
+    for k in range(len(order)):
+        chunk = order[k]
+        seed_stream(scratch.rng, seed, epoch, chunk)
+        objective.begin(scratch.rng)
+        scratch.rng[1] = scratch.rng[0]
+        lr = float32(rates[k])
+        position, end = starts[chunk], starts[chunk + 1]
+        if shrinkage > 0:
+            step = lr * shrinkage * (end - position)
+            decay(matrices.input[: scratch.input_rows], dim, chunk, len(starts) - 1, step)
+            decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
+        while position < end:
+            position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
+            sentence_loss, count = train_sentence(architecture, objective, matrices, length, windows, lr, scratch)
+            loss += sentence_loss
+            examples += count
+        if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
+            synchronize(scratch.replicas)
+    return loss, examples
+
+
+@inline
+def train_sentence(architecture, objective, matrices, length, windows, lr, scratch):
+    """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
+    sentence, context = scratch.sentence, scratch.context
+    loss, examples = 0.0, 0
+    m_next = next_candidates(objective, matrices.output, scratch, length, windows.pads)
+    for position in range(windows.pads, length):
+        k, m = position & 1, m_next
+        m_next = next_candidates(objective, matrices.output, scratch, length, position + 1)
+        if position + 1 + windows.size < length:
+            prefetch(matrices.input, replica_of(scratch.hot_inputs, sentence[position + 1 + windows.size]))
+        reach = reach_of(windows, scratch.rng)
+        n, left = gather_context(sentence, length, position, reach, windows, context)
+        if scratch.hot_inputs.size > 0:  # otherwise, the copy would take 3% of the time of a CBOW window
+            replicas_of(scratch.hot_inputs, context, n, scratch.inputs)
+        if n > 0 and m > 0:
+            candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
+            loss += train_window(architecture, objective, matrices, Window(context, n, left), candidates, lr, scratch)
+            examples += examples_of(architecture, n)
+    return loss, examples
+
+
+@inline
+def next_candidates(objective, w_out, scratch, length, position):
+    """Draw the candidates of a later target and prefetch their rows. Return their number, 0 past the sentence's end."""
+    if position >= length:
+        return int64(0)
+    k = position & 1
+    rows = scratch.rows[k]
+    m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
+    for j in range(objective.prefetch_from(rows, m), m):
+        prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
+    return int64(m)
+
+
+def train_window(architecture, objective, matrices, window, candidates, lr, scratch):
+    """Train on one window and return its summed loss. The rows and the learned arrays change in place."""
+    train = _function_for(architecture.in_place(), scratch.words_at_once is None)
+    return train(architecture, objective, matrices, window, candidates, lr, scratch)
+
+
+@overload(train_window, jit_options=FORCED)
+def _train_window(architecture, objective, matrices, window, candidates, lr, scratch):
+    at_once = scratch.types[scratch.fields.index("words_at_once")]
+    return _function_for(architecture.instance_class.in_place(), isinstance(at_once, types.NoneType))
+
+
+def _function_for(in_place, whole_window):
+    if not in_place:
+        return train_hidden
+    return train_rows if whole_window else train_rows_in_parts
+
+
+@inline
+def train_rows(architecture, objective, matrices, window, candidates, lr, scratch):
+    """Train on a window whose hidden vectors are the rows of its context words."""
+    return train_rows_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
+
+
+@inline
+def train_rows_in_parts(architecture, objective, matrices, window, candidates, lr, scratch):
+    """Do what `train_rows` does with scratch.words_at_once context words at a time.
+
+    The last come first, because `train_rows_together` overwrites the index after those that it is given.
+    """
+    loss, size = 0.0, scratch.words_at_once
     for first in range((window.n - 1) // size * size, -1, -size):
-        part = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
-        loss += learn_together(objective, matrices, part, scratch.inputs[first:], candidates, lr, scratch)
+        words = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
+        loss += train_rows_together(objective, matrices, words, scratch.inputs[first:], candidates, lr, scratch)
     return loss
 
 
 @inline
-def learn_together(objective, matrices, window, inputs, candidates, lr, scratch):
+def train_rows_together(objective, matrices, window, inputs, candidates, lr, scratch):
     """Train on context words, whose rows are the hidden vectors `inputs`, in one product and one update."""
     w_in, w_out, n, m = matrices.input, matrices.output, window.n, candidates.m
     g, outputs, bias = scratch.logits, scratch.outputs, scratch.bias
@@ -136,21 +301,21 @@ def learn_together(objective, matrices, window, inputs, candidates, lr, scratch)
 
 
 @inline
-def learn_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
+def train_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
     rows = Window(scratch.inputs, window.n, window.left)
     lr = float32(lr * architecture.pace(window.n))
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
-        part = part_of(architecture, window, example)
-        loss += learn_one(objective, matrices.output, part, candidates, lr, scratch)
+        own_window = window_of_example(architecture, window, example)
+        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch)
         architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
     return loss
 
 
 @inline
-def learn_one(objective, w_out, window, candidates, lr, scratch):
+def train_candidates(objective, w_out, window, candidates, lr, scratch):
     """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
@@ -179,15 +344,15 @@ def learn_one(objective, w_out, window, candidates, lr, scratch):
     return loss
 
 
-def part_of(architecture, window, example):
+def window_of_example(architecture, window, example):
     """Return the part of a window that one example uses: one context word with `pairs`, otherwise all of them."""
     if not architecture.pairs():
         return window
     return _one_word(architecture, window, example)
 
 
-@overload(part_of, jit_options=FORCED)
-def _part_of(architecture, window, example):
+@overload(window_of_example, jit_options=FORCED)
+def _window_of_example(architecture, window, example):
     if not architecture.instance_class.pairs():
         return lambda architecture, window, example: window
     return _one_word

@@ -1,19 +1,13 @@
-"""Create weight matrices, shrink them by weight decay, and split them into named parts. The engines train them."""
+"""Create weight matrices, and split them into named parts. The engines train them."""
 
-import math
 from typing import Any
 
 import numpy as np
-from numba import float32
 
 from w2vtrain.architectures.contract import composes
 from w2vtrain.engines.schedule import Weights
-from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem
-
-STRIPES = 16
-"""Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
 
 def initial_input(problem: Problem, size: int, more: int = 0) -> np.ndarray:
@@ -58,17 +52,3 @@ def learned_weights(
         parts["bias"] = output[:, dim]
     parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}
     return Weights(vectors, output[:, :dim], parts)
-
-
-@inline
-def decay(matrix, columns, chunk, chunks, step):
-    """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
-
-    step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
-    """
-    stripes = min(STRIPES, chunks)
-    turns = (chunks - chunk % stripes + stripes - 1) // stripes
-    factor = float32(math.exp(-step * chunks / turns))
-    for r in range(chunk % stripes, len(matrix), stripes):
-        for c in range(columns):
-            matrix[r, c] *= factor

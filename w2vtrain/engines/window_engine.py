@@ -1,116 +1,120 @@
-"""The window engine, a compiled kernel that trains on one window at a time.
+"""The window engine, which trains on one window at a time: its matrices, and the working memory of its threads.
 
 It serves objectives that score only a few output rows per target, and does not depend on a particular architecture or
-objective. Threads share the weights without locks (Hogwild: Niu et al. 2011).
+objective. The kernel that trains is in step.py. Threads share the weights without locks (Hogwild: Niu et al. 2011).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64
 
 from w2vtrain.engines.schedule import Schedule, Text, Weights
-from w2vtrain.engines.scratch import Extent, Scratch, make_scratch
-from w2vtrain.engines.step import Matrices, at_once, examples_of, learn
-from w2vtrain.engines.weights import decay, initial_input, initial_output, learned_weights
-from w2vtrain.engines.windows import MODEST, gather_context, reach_of, read_sentence
+from w2vtrain.engines.step import MODEST, Matrices, train_chunks, words_at_once
+from w2vtrain.engines.weights import initial_input, initial_output, learned_weights
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.kernels.hot_rows import (
-    NONE,
-    TOGETHER,
+from w2vtrain.kernels.rows import (
+    NO_HOT_ROWS,
+    ROW,
+    SYNC_CHUNKS,
     Hot,
-    load_replicas,
+    HotRange,
+    Replicas,
+    apart_zeros,
     make_replicas,
-    replica_of,
-    replicas_of,
-    synchronize,
+    padded_rows,
+    replicate,
 )
-from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.rows import padded_rows, prefetch
-from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import keep_thresholds, seed_stream
+from w2vtrain.probability.sampling import keep_thresholds
 
 
-@inline
-def next_candidates(objective, w_out, scratch, length, position):
-    """Draw the candidates of a later target and prefetch their rows. Return their number, 0 past the sentence's end."""
-    if position >= length:
-        return int64(0)
-    k = position & 1
-    rows = scratch.rows[k]
-    m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    for j in range(objective.prefetch_from(rows, m), m):
-        prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
-    return int64(m)
+class Scratch(NamedTuple):
+    """The working memory of one thread. Arrays (2, ...) have one entry for the current target and one for the next."""
+
+    rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
+    sentence: np.ndarray  # (longest sentence,) int32
+    context: np.ndarray  # (2 window + 2,) int32: context words
+    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or replicas; the same array as context if there are none
+    rows: np.ndarray  # (2, candidates + padding) int32
+    outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
+    labels: np.ndarray  # (2, candidates + padding) float32
+    shifts: np.ndarray  # (2, candidates + padding) float32, zeros unless the objective's candidates set them
+    logits: np.ndarray  # (words_at_once or all + padding, candidates + padding) float32
+    words_at_once: int | None  # context words that are trained together; None: all of a window
+    hidden: np.ndarray  # (1, columns) float32: a hidden vector that the architecture computed
+    gradient: np.ndarray  # (1, columns) float32: the learning rate times -dL/dhidden
+    zero: np.ndarray  # (1,) int32: the row number 0
+    sink: int  # the output row that padding points to
+    bias: int  # the column of ones in hidden vectors, -1 if there are no biases
+    input_rows: int  # the number of input rows, without replicas
+    output_rows: int  # the number of output rows, without replicas and sinks
+    hot_inputs: HotRange
+    hot_outputs: HotRange
+    replicas: tuple[Replicas, ...]
+    sync_every: int  # the number of chunks between synchronizations of the replicas
 
 
-@inline
-def learn_sentence(architecture, objective, matrices, length, windows, lr, scratch):
-    """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
-    sentence, context = scratch.sentence, scratch.context
-    loss, seen = 0.0, 0
-    coming = next_candidates(objective, matrices.output, scratch, length, windows.pads)
-    for position in range(windows.pads, length):
-        k, m = position & 1, coming
-        coming = next_candidates(objective, matrices.output, scratch, length, position + 1)
-        if position + 1 + windows.size < length:
-            prefetch(matrices.input, replica_of(scratch.hot_inputs, sentence[position + 1 + windows.size]))
-        reach = reach_of(windows, scratch.rng)
-        n, left = gather_context(sentence, length, position, reach, windows, context)
-        if scratch.hot_inputs.size > 0:  # otherwise, the copy would take 3% of the time of a CBOW window
-            replicas_of(scratch.hot_inputs, context, n, scratch.inputs)
-        if n > 0 and m > 0:
-            found = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
-            loss += learn(architecture, objective, matrices, Window(context, n, left), found, lr, scratch)
-            seen += examples_of(architecture, n)
-    return loss, seen
+class Extent(NamedTuple):
+    """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
-
-@kernel()
-def train_chunks(
-    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, shrinkage, seed, epoch,
-    scratch,
-):  # fmt: skip
-    """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
-
-    tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
-    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
-    shrinkage: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
-    chunk).
+    words_at_once: how many context words are trained together, or None for all of a window.
     """
-    loss, seen = 0.0, 0
-    load_replicas(scratch.replicas)
-    for k in range(len(order)):
-        chunk = order[k]
-        seed_stream(scratch.rng, seed, epoch, chunk)
-        objective.begin(scratch.rng)
-        scratch.rng[1] = scratch.rng[0]
-        lr = float32(rates[k])
-        position, end = starts[chunk], starts[chunk + 1]
-        if shrinkage > 0:
-            step = lr * shrinkage * (end - position)
-            decay(matrices.input[: scratch.input_rows], dim, chunk, len(starts) - 1, step)
-            decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
-        while position < end:
-            position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
-            part, count = learn_sentence(architecture, objective, matrices, length, windows, lr, scratch)
-            loss += part
-            seen += count
-        if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
-            synchronize(scratch.replicas)
-    return loss, seen
+
+    window: int
+    candidates: int
+    sentence: int
+    words_at_once: int | None = None
+
+
+def make_scratch(
+    w_in: Any, w_out: Any, thread: int, threads: int, extent: Extent,
+    bias: int = -1, hot: Hot = NO_HOT_ROWS, more: tuple[Replicas, ...] = (),
+) -> Scratch:  # fmt: skip
+    """Allocate the working memory of one of `threads` threads.
+
+    w_in holds the input rows, then each thread's replicas of the hot ones. w_out holds the output rows, then each
+    thread's replicas of the hot ones, then one more row for each thread, the sink that padding points to. bias: the
+    column of ones, or -1; more: the thread's other replicas.
+    """
+    input_rows, output_rows = len(w_in) - threads * len(hot.inputs), len(w_out) - threads * (len(hot.outputs) + 1)
+    hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
+    hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
+    width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
+    context = apart_zeros((contexts,), np.int32)
+    return Scratch(
+        rng=apart_zeros((2,), np.uint64),
+        sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
+        context=context,
+        inputs=apart_zeros((contexts,), np.int32) if hot.inputs else context,
+        rows=apart_zeros((2, width), np.int32),
+        outputs=apart_zeros((width,), np.int32),
+        labels=apart_zeros((2, width), np.float32),
+        shifts=apart_zeros((2, width), np.float32),
+        logits=apart_zeros((min(contexts, (extent.words_at_once or contexts) + ROW), width), np.float32),
+        words_at_once=extent.words_at_once,
+        hidden=padded_rows(1, w_in.shape[1]),
+        gradient=padded_rows(1, w_in.shape[1]),
+        zero=apart_zeros((1,), np.int32),
+        sink=len(w_out) - threads + thread,
+        bias=bias,
+        input_rows=input_rows,
+        output_rows=output_rows,
+        hot_inputs=hot_inputs,
+        hot_outputs=hot_outputs,
+        replicas=(inputs, outputs, *more),
+        sync_every=max(1, SYNC_CHUNKS // threads),
+    )
 
 
 def hot_rows(owner: Any, rows: int) -> range:
     """Return the hot rows of an architecture or objective. Raise ConfigError if they are not adjacent rows."""
-    found = owner.hot_rows(rows)
-    if not isinstance(found, range) or (found and (abs(found.step) > 1 or min(found) < 0 or max(found) >= rows)):
+    hot = owner.hot_rows(rows)
+    if not isinstance(hot, range) or (hot and (abs(hot.step) > 1 or min(hot) < 0 or max(hot) >= rows)):
         raise ConfigError(
-            f"{type(owner).__name__}.hot_rows({rows}) returns {shown(found)}; expected a range with step 1 or -1 within"
+            f"{type(owner).__name__}.hot_rows({rows}) returns {shown(hot)}; expected a range with step 1 or -1 within"
             f" {rows:,} rows"
         )
-    return found
+    return hot
 
 
 class WindowEngine:
@@ -132,9 +136,9 @@ class WindowEngine:
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = architecture.input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
-        self.hot = NONE
+        self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
-        if schedule.threads > 1 and len(text.words) >= max(TOGETHER, schedule.threads):
+        if schedule.threads > 1 and len(text.words) >= max(SYNC_CHUNKS, schedule.threads):
             self.hot = Hot(hot_rows(architecture, self.input_rows), hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
@@ -154,7 +158,7 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once(self.windows.size))
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, words_at_once(self.windows.size))
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
 from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
-from w2vtrain.objectives.hs import NEAR
+from w2vtrain.objectives.hs import CACHED_NODES as NEAR
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 

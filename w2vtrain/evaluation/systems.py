@@ -112,8 +112,7 @@ def needed(job: Job, counts: Any, examples: int) -> dict[str, float]:
     from w2vtrain.architectures import architecture_class
     from w2vtrain.evaluation.limits import operations, path_length, row_bytes, rows_fetched
     from w2vtrain.objectives import option_defaults
-    from w2vtrain.probability.pools import pool_size
-    from w2vtrain.probability.sampling import noise_distribution
+    from w2vtrain.probability.sampling import noise_distribution, pool_size
     from w2vtrain.training.inputs import CHUNK
 
     if job.objective not in ("neg", "nce", "hs"):

@@ -20,8 +20,7 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Text, bounded
 from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
-from w2vtrain.kernels.blas import one_thread
-from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events

@@ -37,10 +37,10 @@ PACKAGE = Path(__file__).parents[1]
 COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")
 """Folders whose code is compiled into kernels, besides the kernel's own module and those of its NamedTuples."""
 
-UNUSED = 30 * 24 * 3600.0
+UNUSED_SECONDS = 30 * 24 * 3600.0
 """Seconds after which unused machine code is deleted."""
 
-DIGEST = hashlib.sha256().digest_size
+DIGEST_BYTES = hashlib.sha256().digest_size
 # Full fastmath lets LLVM assume that NaN never occurs, which would hide divergence.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -190,8 +190,8 @@ def _named_tuples(kind: Any) -> Iterator[type]:
     """Yield the NamedTuple classes in an argument type, nested ones included: kernels contain their methods."""
     if (named := getattr(kind, "instance_class", None)) is not None:
         yield named
-    for part in getattr(kind, "types", ()):
-        yield from _named_tuples(part)
+    for member in getattr(kind, "types", ()):
+        yield from _named_tuples(member)
 
 
 class NoCache(NullCache):
@@ -233,10 +233,10 @@ class KernelCache(FunctionCache):
         not need. If nothing is in the cache, the compiler loads it.
         """
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(sig, target_context)
-        if found is None:
+            loaded = self._load_overload(sig, target_context)
+        if loaded is None:
             _announce()
-        return found
+        return loaded
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -246,7 +246,7 @@ class KernelCache(FunctionCache):
             return None
         with suppress(OSError):
             os.utime(path)
-        digest, data = stored[:DIGEST], stored[DIGEST:]
+        digest, data = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
         if hashlib.sha256(data).digest() != digest:
             return None
         # Unpickling can run any code, but Numba stores its object code in this format. `_stored` has checked that
@@ -270,7 +270,7 @@ class KernelCache(FunctionCache):
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
             patiently(lambda: Path(temporary).replace(path))
-            self._forget(path.stat().st_mtime - UNUSED)
+            self._forget(path.stat().st_mtime - UNUSED_SECONDS)
         except OSError:  # with a full disk, the run continues without the cache
             with suppress(OSError):
                 remove_file(Path(temporary))

@@ -1,12 +1,12 @@
-"""Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy twin and its emitter.
+"""Building blocks of SIMD code: vectors, row addresses, loops, and the link between a NumPy reference and its emitter.
 
-This module defines no operations; those are in tiles.py, rows.py, indices.py, logistic.py and softmax.py.
+This module defines no operations; those are in tiles.py, rows.py and logits.py.
 
-Each SIMD operation has two definitions, next to each other. The twin is a Python function that computes the result
-with NumPy; Python code calls it, and tests use it as the reference. The emitter writes the LLVM code that kernels run
+Each SIMD operation has two definitions, next to each other. The reference is a Python function that computes the result
+with NumPy; Python code and tests call it. The emitter writes the LLVM code that kernels run
 instead. `emitter_of` links the two:
 
-    def negate(row, n):  # the twin
+    def negate(row, n):  # the reference
         row[:n] *= -1
 
     @emitter_of(negate)
@@ -124,6 +124,11 @@ def splat(builder: Any, scalar: Any, kind: Any = None) -> Any:
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
 
 
+def floats(x: float) -> ir.Constant:
+    """Return a vector of float32 with x in every lane."""
+    return ir.Constant(VECTOR, [float(x)] * LANES)
+
+
 def integers(n: int) -> ir.Constant:
     """Return a vector of int32 with n in every lane."""
     return ir.Constant(INTEGERS, [n] * LANES)
@@ -132,16 +137,16 @@ def integers(n: int) -> ir.Constant:
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 
 
-def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
-    """Return a decorator for an emitter: kernels that call `twin` run the code that the emitter writes.
+def emitter_of(reference: Callable[..., Any], returns: Any = types.void) -> Callable[[Emitter], Emitter]:
+    """Return a decorator for an emitter: kernels that call `reference` run the code that the emitter writes.
 
     The emitter takes Numba's (context, builder, signature, args) and returns an LLVM value of type `returns`, or
     nothing if that is void. It receives integers as int64, floats as float32, and everything else with the type that
-    the caller passes. Arguments are positional. In a factory, the twin must close over every value that the emitter
-    closes over, because the cache of machine code inspects only the twin.
+    the caller passes. Arguments are positional. In a factory, the reference must close over every value that the
+    emitter closes over, because the cache of machine code inspects only the reference.
     """
     parameters = [inspect.Parameter("typingctx", inspect.Parameter.POSITIONAL_ONLY)]
-    parameters += inspect.signature(twin).parameters.values()
+    parameters += inspect.signature(reference).parameters.values()
 
     def decorate(emit: Emitter) -> Emitter:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -155,7 +160,7 @@ def emitter_of(twin: Callable[..., Any], returns: Any = types.void) -> Callable[
         compiled = intrinsic(typed)
         # A separate function lets LLVM optimize the code before inlining it. Emitted directly into the kernel, the
         # code made CBOW's kernel 3% larger.
-        overload(twin, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
+        overload(reference, jit_options=FORCED, strict=False)(lambda *_: lambda *args: compiled(*args))
         return emit
 
     return decorate
@@ -166,3 +171,78 @@ def _widened(kind: Any) -> Any:
     if isinstance(kind, types.Integer):
         return types.int64
     return types.float32 if isinstance(kind, types.Float) else kind
+
+
+_LOG = [
+    -0.00837115255, 0.0434938998, -0.106850029, 0.176874767, -0.244747742, 0.332719284, -0.499971745, 0.999999781
+]  # fmt: skip
+
+
+class Lanes:
+    """A vector of LANES float32 in LLVM code, with arithmetic operators, so that formulas look like formulas."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _of(self, other: "Lanes | float") -> Any:
+        return other.value if isinstance(other, Lanes) else floats(other)
+
+    def __add__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fadd(self.value, self._of(other)))
+
+    def __sub__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fsub(self.value, self._of(other)))
+
+    def __mul__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fmul(self.value, self._of(other)))
+
+    def __truediv__(self, other: "Lanes | float") -> "Lanes":
+        return Lanes(self.builder, self.builder.fdiv(self.value, self._of(other)))
+
+    def above(self, other: "Lanes | float") -> Any:
+        """Return the mask of the lanes that are greater than the other's; it is unset where either is NaN."""
+        return self.builder.fcmp_ordered(">", self.value, self._of(other))
+
+    def is_nan(self) -> Any:
+        """Return the mask of the lanes that are NaN."""
+        return self.builder.fcmp_unordered("uno", self.value, self.value)
+
+    def where(self, mask: Any, other: "Lanes | float") -> "Lanes":
+        """Return this vector's lanes where the mask is set, and the other's elsewhere."""
+        return Lanes(self.builder, self.builder.select(mask, self.value, self._of(other)))
+
+
+def _polynomial(x: Lanes, coefficients: list[float]) -> Lanes:
+    """Evaluate a polynomial by Horner's scheme; coefficients are ordered from the highest power down."""
+    result = x * coefficients[0]
+    for coefficient in coefficients[1:-1]:
+        result = (result + coefficient) * x
+    return result + coefficients[-1]
+
+
+def exp(builder: Any, x: Lanes) -> Lanes:
+    """Return the exponential of x <= 0, but at least 2^-126. NaN also gives 2^-126.
+
+    The relative error is below 1e-6 for x >= -15. For smaller x it is |x| 2^-24, as much as the rounding of x causes.
+    """
+    z = x * 1.4426950408889634
+    z = z.where(z.above(-126.0), -126.0)
+    n = builder.fptosi((z - 0.5).value, INTEGERS)  # truncates toward 0, which rounds z <= 0 to nearest
+    r = z - Lanes(builder, builder.sitofp(n, VECTOR))
+    bits = builder.shl(builder.add(n, integers(127)), integers(23))
+    # 2^r on [-1/2, 1/2] by its Taylor series: ln(2)^k / k!
+    taylor = [1.540353e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0]
+    return Lanes(builder, builder.bitcast(bits, VECTOR)) * _polynomial(r, taylor)
+
+
+def log(builder: Any, y: Lanes) -> Lanes:
+    """Return the natural logarithm of 1 <= y < 2^127, with a relative error below 1e-6.
+
+    It is the exponent times log 2, plus log(1 + t) for the mantissa 1 + t, by a polynomial that interpolates
+    log(1 + t) / t at Chebyshev nodes in [0, 1].
+    """
+    bits = builder.bitcast(y.value, INTEGERS)
+    exponent = builder.sub(builder.lshr(bits, integers(23)), integers(127))
+    mantissa = builder.or_(builder.and_(bits, integers(0x7FFFFF)), integers(127 << 23))
+    t = Lanes(builder, builder.bitcast(mantissa, VECTOR)) - 1.0
+    return Lanes(builder, builder.sitofp(exponent, VECTOR)) * 0.6931471805599453 + t * _polynomial(t, _LOG)

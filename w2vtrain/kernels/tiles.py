@@ -3,9 +3,9 @@
 These operations handle only rows and coefficients; architectures and objectives define their meaning.
 
 A tile combines `ni` rows of A with `nj` rows of B. Index arrays select the rows, so nothing is copied. Rows are float32
-and padded with zeros to a multiple of ROW columns. Each operation has a NumPy twin and an emitter (see llvm.py). The
-emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once. The
-same loops were half as fast when left to LLVM's auto-vectorizer.
+and padded with zeros to a multiple of ROW columns. Each operation has a NumPy reference and an emitter (see llvm.py).
+The emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once.
+The same loops were half as fast when left to LLVM's auto-vectorizer.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,7 @@ from w2vtrain.kernels.llvm import (
     constant,
     element,
     emitter_of,
+    floats,
     in_blocks,
     multiply_add,
     pointer,
@@ -33,7 +34,7 @@ from w2vtrain.kernels.llvm import (
     splat,
 )
 
-AT_ONCE = 2 if REGISTERS == 32 else 1
+VECTORS_AT_ONCE = 2 if REGISTERS == 32 else 1
 """Vectors per row updated together. The old and new values of six rows must fit in registers: 24 if two at once."""
 
 
@@ -135,11 +136,8 @@ def _emit_dots(tile: _Tile) -> None:
 
     If ni is 1, use two sets of accumulators alternately, because each addition to a register waits for the one before.
     """
-    builder, zero = tile.builder, ir.Constant(VECTOR, [0.0] * LANES)
-    sets = range(2 if len(tile.ni) == 1 else 1)
-    sums = [[[cgutils.alloca_once(builder, VECTOR) for _ in tile.nj] for _ in tile.ni] for _ in sets]
-    for cell in (cell for lines in sums for line in lines for cell in line):
-        builder.store(zero, cell)
+    builder, sets = tile.builder, range(2 if len(tile.ni) == 1 else 1)
+    sums = [[[cgutils.alloca_once_value(builder, floats(0.0)) for _ in tile.nj] for _ in tile.ni] for _ in sets]
 
     def multiply(offsets: list[Any]) -> None:
         for k, offset in enumerate(offsets):
@@ -181,7 +179,7 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
-    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(AT_ONCE)]
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(VECTORS_AT_ONCE)]
 
     def change(offsets: list[Any]) -> None:
         b_old = [[builder.load(pointer(builder, row, o, VECTOR), align=4) for row in b_rows] for o in offsets]
@@ -207,7 +205,9 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
             for r, row in enumerate(b_rows):
                 builder.store(builder.load(cells[k][r]), pointer(builder, row, offset, VECTOR), align=4)
 
-    in_blocks(builder, row_bytes(context, builder, at, a), (AT_ONCE, 1) if AT_ONCE > 1 else (1,), change)
+    in_blocks(
+        builder, row_bytes(context, builder, at, a), (VECTORS_AT_ONCE, 1) if VECTORS_AT_ONCE > 1 else (1,), change
+    )
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
@@ -225,7 +225,7 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
         for offset in offsets:
             d_at = pointer(builder, d_row, offset, VECTOR)
             old, change = (builder.load(p, align=4) for p in (pointer(builder, h_row, offset, VECTOR), d_at))
-            change = builder.select(fresh, ir.Constant(VECTOR, [0.0] * LANES), change)
+            change = builder.select(fresh, floats(0.0), change)
             for r in range(nj):
                 b_at = pointer(builder, b_rows[r], offset, VECTOR)
                 b_old = builder.load(b_at, align=4)

@@ -56,8 +56,8 @@ def summary(name: str) -> str:
 
 def group_of(name: str) -> str:
     """Return the key in GROUPS of an objective: its module's GROUP, or "" if it has none or an unknown one."""
-    found = getattr(REGISTRY.module(name), "GROUP", "")
-    return found if isinstance(found, str) and found in GROUPS else ""
+    group = getattr(REGISTRY.module(name), "GROUP", "")
+    return group if isinstance(group, str) and group in GROUPS else ""
 
 
 def engine_of(name: str) -> str:
@@ -67,10 +67,10 @@ def engine_of(name: str) -> str:
 
 def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
     """Build an objective for a problem. Raise ConfigError if its `build` fails or returns an invalid instance."""
-    cls, what = objective_class(name), f"objective {name}"
-    made = built(cls, what, problem, **options)
-    verify_built(made, cls.engine, what)
-    return made
+    cls, subject = objective_class(name), f"objective {name}"
+    objective = built(cls, subject, problem, **options)
+    verify_built(objective, cls.engine, subject)
+    return objective
 
 
 def has_word_rows(name: str) -> bool:
@@ -114,7 +114,7 @@ def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _like(default: Any, value: Any, what: str) -> Any:
+def _like(default: Any, value: Any, option: str) -> Any:
     try:
         if isinstance(default, bool):
             return Truth().parse(value)
@@ -125,7 +125,7 @@ def _like(default: Any, value: Any, what: str) -> Any:
         return type(default)(float(value) if isinstance(default, int) else value)
     except (TypeError, ValueError, OverflowError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "text")
-        raise ConfigError(f"{what}: expected {kind}, got {shown(value)}") from None
+        raise ConfigError(f"{option}: expected {kind}, got {shown(value)}") from None
 
 
 def check_options(settings: Settings, files: bool = True) -> bool:

@@ -6,8 +6,8 @@ and do not change. `is` with the bigram proposal has mixture weights that do not
 
 import numpy as np
 
+from w2vtrain.probability.bigrams import class_mixture
 from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
-from w2vtrain.probability.mixture import class_mixture
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "sampling"

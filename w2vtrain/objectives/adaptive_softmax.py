@@ -32,13 +32,13 @@ PLACES = 200
 def read_cutoffs(cutoffs: str) -> list[int]:
     """Return the cut-offs of a text such as "2000,20000". Raise ConfigError unless they are positive and ascending."""
     try:
-        found = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
+        numbers = [int(cutoff) for cutoff in cutoffs.split(",")] if cutoffs.strip() else []
     except ValueError:
         raise _invalid(f"{shown(cutoffs)} is not NUMBER,NUMBER,...") from None
-    for before, cutoff in zip([0, *found], found, strict=False):
+    for before, cutoff in zip([0, *numbers], numbers, strict=False):
         if cutoff <= before:
             raise _invalid(f"{cutoff:,} must be larger than {before:,}")
-    return found
+    return numbers
 
 
 def choose_cutoffs(counts: np.ndarray) -> list[int]:
@@ -61,15 +61,15 @@ def choose_cutoffs(counts: np.ndarray) -> list[int]:
         total = cost + best
         ends.append(total.argmin(axis=1))
         best = total.min(axis=1)
-    at, found = int(np.argmin(places + best)), []
+    at, cutoffs = int(np.argmin(places + best)), []
     while places[at] < len(counts):
-        found.append(int(places[at]))
+        cutoffs.append(int(places[at]))
         at = int(ends.pop()[at])
-    return found
+    return cutoffs
 
 
-def _invalid(what: str) -> ConfigError:
-    return ConfigError(f"option cutoffs of objective adaptive-softmax: {what}")
+def _invalid(reason: str) -> ConfigError:
+    return ConfigError(f"option cutoffs of objective adaptive-softmax: {reason}")
 
 
 class AdaptiveScorer(NormalizedScorer):
@@ -102,23 +102,21 @@ class AdaptiveScorer(NormalizedScorer):
         return np.concatenate([H @ self.projections[i].T, H[:, H.shape[1] - self.bias :]], axis=1)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed from the head and the targets' clusters only."""
         places = self.places(targets)
-        found = RowScorer(self.head).log_prob(H, places)
+        log_probs = RowScorer(self.head).log_prob(H, places)
         for i, mine in self.clusters(places):
             within = targets[mine] - self.firsts[i]
-            found[mine] += RowScorer(self.tails[i]).log_prob(self.project(i, H[mine]), within)
-        return found
+            log_probs[mine] += RowScorer(self.tails[i]).log_prob(self.project(i, H[mine]), within)
+        return log_probs
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
         head = RowScorer(self.head).log_probs(H)
-        found = np.empty((len(H), self.firsts[-1]), head.dtype)
-        found[:, : self.firsts[0]] = head[:, : self.firsts[0]]
+        all_words = np.empty((len(H), self.firsts[-1]), head.dtype)
+        all_words[:, : self.firsts[0]] = head[:, : self.firsts[0]]
         for i, tail in enumerate(self.tails):
             within = RowScorer(tail).log_probs(self.project(i, H))
-            found[:, self.firsts[i] : self.firsts[i + 1]] = within + head[:, self.firsts[0] + i, None]
-        return found
+            all_words[:, self.firsts[i] : self.firsts[i + 1]] = within + head[:, self.firsts[0] + i, None]
+        return all_words
 
 
 class AdaptiveSoftmax(AdaptiveScorer):
@@ -152,54 +150,50 @@ class AdaptiveSoftmax(AdaptiveScorer):
         if cuts and cuts[-1] >= len(counts):
             raise _invalid(f"{cuts[-1]:,} is not below the {len(counts):,} words of the vocabulary")
         words = np.split(problem.log_unigram(), cuts)
-        mass = [np.log(part.sum() / counts.sum()) for part in np.split(counts, cuts)]
+        mass = [np.log(cluster.sum() / counts.sum()) for cluster in np.split(counts, cuts)]
         bias = np.append(words[0], mass[1:]).astype(np.float32)
         tails, projections = [], []
-        for i, part in enumerate(words[1:], 1):
+        for i, cluster in enumerate(words[1:], 1):
             narrow = replace(problem, dim=max(1, round(problem.dim * factor**-i)), seed=problem.seed + i)
-            tails.append(narrow.initial_rows(len(part), part))
+            tails.append(narrow.initial_rows(len(cluster), cluster))
             keep = replace(problem, init=narrow.dim**-0.5, seed=problem.seed + len(cuts) + i)
             projections.append(keep.initial_rows(narrow.dim))
         return cls(problem.initial_rows(len(bias), bias), tails, projections, problem.bias)
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range for every vocabulary."""
         read_cutoffs(options["cutoffs"])
         check_ranges("adaptive-softmax", factor=(options["factor"], 1, 1000))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         places = self.places(targets)
         loss, dH = learn_softmax(self.head, H, places, lr, work)
         for i, mine in self.clusters(places):
             seen, projection = H[mine], self.projections[i]
-            part, dz = learn_softmax(self.tails[i], self.project(i, seen), targets[mine] - self.firsts[i], lr, work)
+            cluster_loss, dz = learn_softmax(
+                self.tails[i], self.project(i, seen), targets[mine] - self.firsts[i], lr, work
+            )
             change = dz[:, : len(projection)] @ projection
             change[:, H.shape[1] - self.bias :] += dz[:, len(projection) :]
             dH[mine] += change
             add_product(projection, dz[:, : len(projection)], seen, lr)
-            loss += part
+            loss += cluster_loss
         return loss, dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         tails = {f"tails.{i}": tail for i, tail in enumerate(self.tails)}
         return {"head": self.head, **tails, **{f"projections.{i}": one for i, one in enumerate(self.projections)}}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return all arrays: weight decay shrinks each of them."""
         return list(self.parameters().values())
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays, which the model file stores instead of output rows."""
         return self.parameters()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> AdaptiveScorer:
-        """Return a scorer for a trained model. Raise DataError if its arrays do not match its words and vectors."""
         count = sum(name.startswith("tails.") for name in arrays)
         none, bias = np.empty(0), int(problem.bias)
         tails = [arrays.get(f"tails.{i}", none) for i in range(count)]

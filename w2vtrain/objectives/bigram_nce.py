@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.kernels.hot_rows import HOT_WORDS
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
+from w2vtrain.kernels.rows import HOT_WORDS
+from w2vtrain.probability.bigrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.probability.ngrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 
@@ -40,13 +40,13 @@ class BigramNoiseContrastive(NamedTuple):
     because the noise may depend only on what h depends on.
     A draw that hits the target is kept, as the theory requires.
 
-    accept, alias: the alias table of U. log_u (V,) float32: log U. counts: the bigrams of the text, which define B.
+    accept, alias: the alias table of U. log_u (V,) float32: log U. pairs: the bigrams of the text, which define B.
     """
 
     accept: np.ndarray
     alias: np.ndarray
     log_u: np.ndarray
-    counts: Bigrams
+    pairs: Bigrams
     negative: int
     bigrams: int
 
@@ -66,55 +66,46 @@ class BigramNoiseContrastive(NamedTuple):
         return cls(*alias_table(noise), np.log(noise).astype(np.float32), pairs, negative, bigrams)
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
-        """Return log P(w) by counts alone: scores should be log-probabilities, so this starts them near their goal."""
         return problem.log_unigram()
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
 
     def draws(self, targets: np.ndarray) -> np.ndarray:
-        """Return the probability of each word as the target, plus its expected draws as noise.
-
-        Followers of the words of the text are as frequent as words are.
-        """
-        unigrams = self.negative - self.bigrams
+        unigrams = self.negative - self.bigrams  # followers of the words of the text are as frequent as words are
         return np.asarray((1 + self.bigrams) * targets + unigrams * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:
-        """One target and its noise words."""
         return self.negative + 1
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the target, then m followers of the previous word, then k - m other noise words."""
         rows[0], labels[0] = sentence[position], float32(1)
         previous = int64(sentence[position - 1]) if position > 0 else int64(-1)
-        total = followers(self.counts, previous) if previous >= 0 else int64(0)
+        total = followers(self.pairs, previous) if previous >= 0 else int64(0)
         m = self.bigrams if total > 0 else 0
         for j in range(1, m + 1):
-            rows[j], labels[j] = draw_follower(rng, self.counts, previous), float32(0)
+            rows[j], labels[j] = draw_follower(rng, self.pairs, previous), float32(0)
         for j in range(m + 1, self.negative + 1):
             rows[j], labels[j] = draw_alias(rng, self.accept, self.alias), float32(0)
         rest = float32(np.log(float32(self.negative - m)))
         for j in range(self.negative + 1):
             v = rows[j]
             shifts[j] = self.log_u[v] + rest
-            place = find_follower(self.counts, previous, v) if m > 0 else int64(-1)
+            place = find_follower(self.pairs, previous, v) if m > 0 else int64(-1)
             if place >= 0:
-                share = float32(m) * float32(count_at(self.counts, previous, place)) / float32(total)
+                share = float32(m) * float32(count_at(self.pairs, previous, place)) / float32(total)
                 shifts[j] = np.log(np.exp(shifts[j]) + share)
         return self.negative + 1
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g = D - σ(s - log N)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

@@ -6,10 +6,9 @@ It never sums over all words.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability.dense import RowObjective, Workspace, softmax
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_rows, softmax, subtract_shifts, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
-from w2vtrain.probability.subset import correct, learn_rows, take_rows
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -18,7 +17,7 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
     "vlbl": {"alpha": 0.04, "shuffle": True},
 }
-LEAST = 1e-37
+MIN_COMPLEMENT = 1e-37
 """1 - p is taken as at least this, because single precision has no smaller normal number."""
 
 
@@ -56,7 +55,6 @@ class BlackOut(RowObjective):
         """
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         drawn = work.array("drawn", (self.samples,), np.int32)
         draw_words(work.stream(), *self.table, drawn)
         rows, places, times = distinct_candidates(drawn, targets)
@@ -64,7 +62,7 @@ class BlackOut(RowObjective):
             shift = self.log_noise[rows] - np.log(times)
         taken = take_rows(self.output, rows, work, "taken")
         g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))
-        correct(g, places, shift, self.log_noise[targets].astype(H.dtype))
+        subtract_shifts(g, places, shift, self.log_noise[targets].astype(H.dtype))
         hit = g[np.arange(len(H)), places]
         log_z = softmax(g)
         others = work.array("others", g.shape, g.dtype)
@@ -99,7 +97,7 @@ def _errors(p, places, inverse, others):
             other[v] = 1 - row[v] * inverse[v]
             rest += row[v]
             total += row[v] / other[v]
-        left = max(rest + most * (1 - inverse[top]), LEAST)
+        left = max(rest + most * (1 - inverse[top]), MIN_COMPLEMENT)
         other[top] = left if top != hit else 1
         t = total + most / left
         for v in range(len(row)):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.objectives.block_neg import SharedNoise, check_sharing
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import noise_distribution
-from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -58,7 +58,6 @@ class BlockNoiseContrastive(SharedNoise):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
 

@@ -5,9 +5,9 @@ It is not a language model: nothing ties its scores to normalized probabilities.
 
 import numpy as np
 
-from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import alias_probabilities, contrasted, noise_distribution
-from w2vtrain.probability.shared_noise import SharedNoise, check_sharing
+from w2vtrain.probability.dense import RowObjective, Workspace, add_rows, learn_rows, take_rows
+from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_words, noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -16,6 +16,78 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.15, "shuffle": True},
     "vlbl": {"alpha": 0.05, "shuffle": True},
 }
+
+
+def logistic(x: np.ndarray, work: Workspace) -> np.ndarray:
+    """Replace x (any shape) with σ(x); return log(1 + exp(x)), which is valid until the next call."""
+    soft = work.array("softplus", x.shape, x.dtype)
+    np.abs(x, out=soft)
+    np.exp(np.negative(soft, out=soft), out=soft)  # exp(-|x|) cannot overflow
+    soft += 1
+    np.log(soft, out=soft)  # log1p is several times slower, and exact digits of tiny losses are not needed
+    soft += np.maximum(x, 0, out=work.array("positive", x.shape, x.dtype))
+    np.exp(np.subtract(x, soft, out=x), out=x)
+    return soft
+
+
+def check_sharing(objective: str, samples: int, negative: int, ns_exponent: float) -> None:
+    """Raise ConfigError for an option of SharedNoise that is out of range."""
+    sizes = {"samples": (samples, 1, 1_000_000), "negative": (negative, 0, 1_000_000)}
+    check_ranges(objective, "{} is not between {} and {:,}", **sizes)
+    check_ranges(objective, ns_exponent=(ns_exponent, -2, 2))
+
+
+class SharedNoise(RowObjective):
+    """L = -log σ(x_w) - k/S Σ_i log σ(-x_{v_i}), x = s - shift: g_w = σ(-x_w), g_{v_i} = -k/S σ(x_{v_i}).
+
+    The S words v_i are drawn from `noise` (V,) once for all examples of a block, so the sum is a matrix product. With
+    its weight k/S, the expected gradient is that of k draws per target, whatever S is.
+
+    samples: S. k: the noise words per target that the sum stands for. shift (V,): zeros unless a subclass sets them.
+    discard: whether an example ignores the draws that hit its own target. Its sum then has the weight k/(S - hits), so
+    that the expected gradient is that of k draws of other words.
+    """
+
+    discard = False
+
+    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, k: int) -> None:
+        super().__init__(output)
+        self.accept, self.alias = alias_table(noise)
+        self.samples, self.k, self.shift = samples, k, np.zeros(len(output), output.dtype)
+
+    def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
+        own = take_rows(self.output, targets, work, "own")
+        g_own = self.shift[targets] - np.einsum("bd,bd->b", H, own)
+        loss = float(logistic(g_own, work).sum(dtype=np.float64))
+        drawn = work.array("drawn", (self.samples,), np.int32)
+        draw_words(work.stream(), self.accept, self.alias, drawn)
+        words, times = np.unique(drawn, return_counts=True)
+        noise = take_rows(self.output, words, work, "noise")
+        g = np.dot(H, noise.T, out=work.array("scores", (len(H), len(words)), H.dtype))
+        g -= self.shift[words]
+        weights = self._weights(g, targets, words, times)
+        times = times.astype(H.dtype)
+        loss += float(weights.astype(np.float64) @ (logistic(g, work) @ times))
+        g *= times
+        g *= -weights[:, None]
+        dH = np.dot(g, noise)
+        dH += g_own[:, None] * own
+        learn_rows(self.output, words, g, H, lr, work)
+        add_rows(self.output, targets, g_own[:, None] * H, self.output.dtype.type(lr))
+        return loss, dH
+
+    def _weights(self, x: np.ndarray, targets: np.ndarray, words: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return the weight of each example's sum, (B,). Set discarded elements of x (B, n) to minus infinity.
+
+        words (n,): the distinct words among the draws, sorted; times (n,): how often each was drawn.
+        """
+        weights = np.full(len(x), self.k / self.samples, x.dtype)
+        if self.discard:
+            columns = np.searchsorted(words, targets).clip(max=len(words) - 1)
+            lines = np.flatnonzero(words[columns] == targets)
+            x[lines, columns[lines]] = -np.inf
+            weights[lines] = self.k / np.maximum(self.samples - times[columns[lines]], 1)  # not 0 if no draw is left
+        return weights
 
 
 class BlockNegative(SharedNoise):
@@ -43,7 +115,6 @@ class BlockNegative(SharedNoise):
         return cls(problem.initial_rows(), noise, samples, negative or samples)
 
     def optimum(self, P: np.ndarray) -> np.ndarray:
-        """Return the probabilities that training converges to: see probability.sampling.contrasted."""
         return contrasted(P, alias_probabilities(self.accept, self.alias))
 
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
-from w2vtrain.kernels.recurrent import UNITS
+from w2vtrain.kernels.layers import UNITS
+from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
-from w2vtrain.probability.letters import END, spell
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.speller import Speller, shapes
 
 GROUP = "structure"
 DEFAULTS = {
@@ -25,19 +24,19 @@ DEFAULTS = {
 DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
 BATCH = 16
-"""Hidden vectors for which all words are spelled at a time: at most BATCH * speller.PIECE states are in memory."""
+"""Hidden vectors for which all words are spelled at a time: at most BATCH * characters.PIECE states are in memory."""
 AT_ONCE = 256
 """Hidden vectors whose target words are spelled at a time in scoring."""
 STATES = 12_000_000
 """Maximum number of states computed to estimate the mean of log Z: about 15 s on one core with 128 units."""
-FEWEST, MOST = 8, 512
+MIN_LOG_Z_VECTORS, MAX_LOG_Z_VECTORS = 8, 512
 """Limits of the number of hidden vectors whose log Z is computed for this estimate."""
 
 
 class CharScorer:
     """Probabilities of spelled words, computed by a trained network."""
 
-    def __init__(self, network: Speller) -> None:
+    def __init__(self, network: CharacterDecoder) -> None:
         self.network = network
 
     @property
@@ -46,7 +45,7 @@ class CharScorer:
 
         For each log Z, the network must spell the whole vocabulary. The larger that is, the fewer are affordable.
         """
-        return max(FEWEST, min(MOST, STATES // self.network.prefixes))
+        return max(MIN_LOG_Z_VECTORS, min(MAX_LOG_Z_VECTORS, STATES // self.network.prefixes))
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(spelling of the target|h), (B,), and log Σ_v P(spelling of v|h) over the V words, (B,)."""
@@ -59,7 +58,6 @@ class CharScorer:
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(spelling of the target|h), (B,)."""
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -71,7 +69,6 @@ class CharScorer:
         return result
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), normalized over the vocabulary."""
         result = np.empty((len(H), len(self.network.lengths)), H.dtype)
         for first in range(0, len(H), BATCH):
             spelled = self.network.all_words(H[first : first + BATCH])
@@ -99,13 +96,13 @@ class CharSoftmax(CharScorer):
     not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one
     step of the network for every distinct prefix of the words: 28,000 per hidden vector for 10,000 English words.
 
-    Words with the same first 32 bytes (letters.LONGEST) share a spelling. Each has the full probability of the
+    Words with the same first 32 bytes share a spelling. Each has the full probability of the
     spelling, which is not divided among them, and log Z counts it once for each.
     """
 
     engine, rowless = "blocks", True
 
-    def __init__(self, network: Speller, net_rate: float) -> None:
+    def __init__(self, network: CharacterDecoder, net_rate: float) -> None:
         super().__init__(network)
         self.theta, self.net_rate = network.theta, net_rate
         self.state = {name: np.zeros_like(array) for name, array in self.theta.items()}
@@ -132,11 +129,10 @@ class CharSoftmax(CharScorer):
             start = rng.standard_normal(shape) * deviations[name] if name in deviations else np.zeros(shape)
             theta[name] = np.asarray(start, problem.dtype)
         theta["offsets"][:] = np.repeat(unit.offsets, units)
-        return cls(Speller(unit, theta, spelling), net_rate)
+        return cls(CharacterDecoder(unit, theta, spelling), net_rate)
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for an option that is out of range."""
         if (cell := options["cell"]) not in UNITS:
             raise ConfigError(
                 f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(cell)}"
@@ -145,7 +141,6 @@ class CharSoftmax(CharScorer):
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name. Their size does not depend on the number of words."""
         return self.theta
 
     @classmethod
@@ -161,17 +156,15 @@ class CharSoftmax(CharScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> CharScorer:
-        """Return a scorer for a trained model. Raise DataError if its arrays do not fit its options and words."""
         theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
         spelling, unit = spell(problem.words), UNITS[options["cell"]]
         expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
-        found = {name: array.shape for name, array in theta.items()}
-        if found != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
+        actual = {name: array.shape for name, array in theta.items()}
+        if actual != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
             raise DataError("the model's network does not fit its options: the file is damaged; train the model again")
-        return CharScorer(Speller(unit, theta, spelling))
+        return CharScorer(CharacterDecoder(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name, slope in slopes.items():
@@ -182,7 +175,6 @@ class CharSoftmax(CharScorer):
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
-        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name."""
         return self.network.gradients(H, targets, work)
 
 

@@ -20,7 +20,7 @@ from w2vtrain.probability.classes import (
     learn_words,
     read_classes,
 )
-from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_sum_exp
+from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_softmax, log_sum_exp
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.word_files import vectors_of
 
@@ -58,23 +58,20 @@ class ClassScorer(NormalizedScorer):
         self.classes, self.rows, self.output = classes, rows, output
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed from the rows of the classes and of the target's class only."""
         logits = H @ self.rows.T
-        found = logits[np.arange(len(H)), self.classes.of[targets]]
-        found -= log_sum_exp(logits)
-        add_log_prob(self.classes, self.output, H, targets, np.empty(self.classes.sizes.max(), H.dtype), found)
-        return np.asarray(found)
+        log_probs = logits[np.arange(len(H)), self.classes.of[targets]]
+        log_probs -= log_sum_exp(logits)
+        add_log_prob(self.classes, self.output, H, targets, np.empty(self.classes.sizes.max(), H.dtype), log_probs)
+        return np.asarray(log_probs)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
-        found = np.empty((len(H), len(self.output)), H.dtype)
+        all_words = np.empty((len(H), len(self.output)), H.dtype)
         step = max(1, SCORED // len(self.output))
         for first in range(0, len(H), step):
-            part = H[first : first + step]
-            upper = part @ self.rows.T
-            upper -= log_sum_exp(upper.copy())[:, None]
-            found[first : first + step, self.classes.words] = self._within(part) + self._spread(upper)
-        return found
+            block = H[first : first + step]
+            upper = log_softmax(block @ self.rows.T)
+            all_words[first : first + step, self.classes.words] = self._within(block) + self._spread(upper)
+        return all_words
 
     def _within(self, H: np.ndarray) -> np.ndarray:
         """Return log P(w|class of w, h) for all words, sorted by class, (B, V)."""
@@ -118,24 +115,22 @@ class ClassSoftmax(ClassScorer):
             raise ConfigError(f"option count of objective class-softmax: {count:,} classes, but only {size:,} words")
         count = count or max(1, round(size**0.5))
         if classes == "frequency":
-            found = by_frequency(problem.counts, count)
+            division = by_frequency(problem.counts, count)
         elif classes == "cluster":
-            found = by_similarity(problem.counts, vectors_of(problem.words, vectors), count)
+            division = by_similarity(problem.counts, vectors_of(problem.words, vectors), count)
         else:
-            found = classes_from_file(classes, problem.words)
+            division = classes_from_file(classes, problem.words)
         bias = problem.log_unigram()
-        totals = np.bincount(found.of, np.exp(bias))
+        totals = np.bincount(division.of, np.exp(bias))
         rows = replace(problem, seed=problem.seed + 1).initial_rows(len(totals), np.log(totals))
-        return cls(found, rows, problem.initial_rows(bias=bias))
+        return cls(division, rows, problem.initial_rows(bias=bias))
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError if the options contradict each other."""
         check_names(options.get("classes", "frequency"), options.get("count", 0), options.get("vectors", ""))
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
-        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
         classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
         if vectors:
             read_vectors(vectors)
@@ -147,7 +142,6 @@ class ClassSoftmax(ClassScorer):
                 raise InputMissing(f"{error} ({what})") from error
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         mine = self.classes.of[targets]
         loss, dH = learn_softmax(self.rows, H, mine, lr, work)
         order = np.argsort(mine, kind="stable")
@@ -156,11 +150,9 @@ class ClassSoftmax(ClassScorer):
         return loss, dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         return {"output": self.output, "class.rows": self.rows}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return the rows of words and classes: weight decay shrinks both."""
         return [self.output, self.rows]
 
     @classmethod
@@ -179,7 +171,6 @@ class ClassSoftmax(ClassScorer):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> ClassScorer:
-        """Return a scorer for a trained model. Raise DataError if its classes are damaged."""
         rows = arrays["class.rows"]
         if rows.ndim != 2 or rows.shape[1] != output.shape[1] or rows.dtype != output.dtype:
             raise DataError("the model's classes do not fit its output vectors: the file is damaged; train it again")

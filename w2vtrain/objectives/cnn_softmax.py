@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.convolution import pool, unpool
-from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors
-from w2vtrain.probability.highway import advance_highway, initial_highway, retreat_highway
-from w2vtrain.probability.letters import Spelling, spell
+from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
+from w2vtrain.probability.characters import Spelling, spell
+from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors, subtract_shifts
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.sampling import distinct_candidates, noise_distribution
 
 GROUP = "structure"
 DEFAULTS = {
@@ -117,7 +116,6 @@ class CnnSoftmax:
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range."""
         check_ranges(
             "cnn-softmax",
             char_dim=(options["char_dim"], 1, 1000),
@@ -130,7 +128,6 @@ class CnnSoftmax:
         _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name. They are far smaller than V rows of `width`."""
         return {name: array for name, array in self.theta.items() if array.size}
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -146,7 +143,6 @@ class CnnSoftmax:
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the output rows; it does not need the network."""
         return RowScorer(output)
 
     def rows(self, words: np.ndarray | None = None) -> np.ndarray:
@@ -183,13 +179,9 @@ class CnnSoftmax:
         Shifts are to be subtracted from the scores. Words that were not drawn have an infinite shift: they are
         candidates only of examples whose target they are.
         """
-        words = work.array("cnn.words", (self.samples + len(targets),), np.int32)
-        words[: self.samples] = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right")
-        words[self.samples :] = targets
-        distinct, at = np.unique(words, return_inverse=True)
-        shift = np.full(len(distinct), np.inf, self.log_expected.dtype)
-        shift[at[: self.samples]] = self.log_expected[words[: self.samples]]
-        return distinct, at[self.samples :], shift
+        drawn = np.searchsorted(self.cumulative, work.rng.random(self.samples), side="right").astype(np.int32)
+        words, places, times = distinct_candidates(drawn, targets)
+        return words, places, np.where(times > 0, self.log_expected[words], self.log_expected.dtype.type(np.inf))
 
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
@@ -201,28 +193,25 @@ class CnnSoftmax:
         words, own = self.words, targets
         if self.samples:
             words, own, shift = self._candidates(targets, work)
-        found = self._forward(words, work)
-        rows = found.rows
+        forward = self._forward(words, work)
+        rows = forward.rows
         g = np.dot(H, rows.T, out=work.array("cnn.logits", (len(H), len(words)), H.dtype))
         if self.samples:
-            lines = np.arange(len(H))
-            hit = g[lines, own] - self.log_expected[targets]
-            np.subtract(g, shift, out=g)
-            g[lines, own] = hit
+            subtract_shifts(g, own, shift, self.log_expected[targets])
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), self._backward(words, found, by_rows, work)
+        return loss, np.dot(g, rows), self._backward(words, forward, by_rows, work)
 
-    def _backward(self, words: np.ndarray, found: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
+    def _backward(self, words: np.ndarray, forward: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
         """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
-        theta, X, dim = self.theta, found.features, self.theta["projection"].shape[1]
+        theta, X, dim = self.theta, forward.features, self.theta["projection"].shape[1]
         inner = by_rows[:, :dim]
         by_features = np.dot(inner, theta["projection"].T, out=work.array("cnn.by_features", X[0].shape, X.dtype))
-        by_pooled, by_highway, by_highway_offsets = retreat_highway(by_features, X, found.gates, theta["highway"])
+        by_pooled, by_highway, by_highway_offsets = retreat_highway(by_features, X, forward.gates, theta["highway"])
         by_table = work.array("cnn.by_table", (len(theta["embeddings"]), theta["filters"].shape[1]), X.dtype)
         by_offsets = np.zeros_like(theta["offsets"])
-        unpool(words, self.letters, self.widths, self.sizes, found.places, by_pooled, by_table, by_offsets)
+        unpool(words, self.letters, self.widths, self.sizes, forward.places, by_pooled, by_table, by_offsets)
         return {
             "embeddings": by_table @ theta["filters"].T,
             "filters": theta["embeddings"].T @ by_table,
@@ -236,7 +225,6 @@ class CnnSoftmax:
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
             for name in self.state:
@@ -255,17 +243,17 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
     Raise ConfigError if an option is invalid.
     """
     try:
-        found = sorted({int(width) for width in widths.split(",")})
+        all_widths = sorted({int(width) for width in widths.split(",")})
     except ValueError:
-        found = [0]
-    what = "of objective cnn-softmax"
-    if not 1 <= found[0] <= found[-1] <= 16:
-        raise ConfigError(f"option widths {what}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
-    if filters < len(found):
-        raise ConfigError(f"option filters {what}: {filters} filters are too few for {len(found)} widths")
-    spare = filters - len(found)
-    ends = [spare * sum(found[:n]) // sum(found) for n in range(len(found) + 1)]
-    return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(found)}
+        all_widths = [0]
+    where = "of objective cnn-softmax"
+    if not 1 <= all_widths[0] <= all_widths[-1] <= 16:
+        raise ConfigError(f"option widths {where}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
+    if filters < len(all_widths):
+        raise ConfigError(f"option filters {where}: {filters} filters are too few for {len(all_widths)} widths")
+    spare = filters - len(all_widths)
+    ends = [spare * sum(all_widths[:n]) // sum(all_widths) for n in range(len(all_widths) + 1)]
+    return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(all_widths)}
 
 
 def _start(

@@ -106,7 +106,8 @@ class Objective(Protocol):
         """Return a `Scorer` for a trained model.
 
         output (rows, width): the model's output rows. arrays: its other arrays, among them those that `arrays`
-        returned in training. By default each word has one output row, and s_w = o_w·h.
+        returned in training. Raise DataError if the arrays do not fit each other, the words or the options: the file is
+        damaged. By default each word has one output row, and s_w = o_w·h.
         """
         return RowScorer(output)
 
@@ -296,25 +297,27 @@ CONTRACTS = {
 compile_methods(WindowObjective, COMPILED)
 
 
-def verify(module: Any, what: str) -> None:
+def verify(module: Any, subject: str) -> None:
     """Check a module's OBJECTIVE and DEFAULTS, and add defaults to the class. Raise ConfigError for a violation.
 
-    what: how messages name the module.
+    subject: how messages name the module.
     """
     cls, defaults = module.OBJECTIVE, module.DEFAULTS
     engine = getattr(cls, "engine", "windows")
     if engine not in tuple(CONTRACTS):
-        raise ConfigError(f"{described(cls, what)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
-    CONTRACTS[engine].verify(cls, what)
+        raise ConfigError(f"{described(cls, subject)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
+    CONTRACTS[engine].verify(cls, subject)
     if any(map(cls.blends, ARCHITECTURES)) and not has_word_rows(cls):
-        raise ConfigError(f"{described(cls, what)} returns True from blends, but does not have one output row per word")
+        raise ConfigError(
+            f"{described(cls, subject)} returns True from blends, but does not have one output row per word"
+        )
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
             raise ConfigError(
-                f"{described(cls, what)} needs build(cls, problem, *, ...) with a number, a string, True or False as"
+                f"{described(cls, subject)} needs build(cls, problem, *, ...) with a number, a string, True or False as"
                 f" the default of {option.name}"
             )
-    _verify_defaults(defaults, what)
+    _verify_defaults(defaults, subject)
 
 
 def has_word_rows(cls: Any) -> bool:
@@ -323,26 +326,28 @@ def has_word_rows(cls: Any) -> bool:
     return not cls.rowless and getattr(cls, "output_rows", default) is default
 
 
-def _verify_defaults(defaults: Any, what: str) -> None:
+def _verify_defaults(defaults: Any, subject: str) -> None:
     """Raise ConfigError if a required setting is missing, unknown or invalid."""
     if not (isinstance(defaults, Mapping) and all(isinstance(chosen, Mapping) for chosen in defaults.values())):
-        raise ConfigError(f"{what}: DEFAULTS must map each architecture to its settings")
+        raise ConfigError(f"{subject}: DEFAULTS must map each architecture to its settings")
     for name in dict.fromkeys([*ARCHITECTURES, *defaults]):
         chosen = defaults.get(name, {})
         if missing := [key for key in NEEDED if key not in chosen]:
-            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has no {missing[0]!r}")
+            raise ConfigError(f"{subject}: DEFAULTS[{name!r}] has no {missing[0]!r}")
         if unknown := chosen.keys() - {*NEEDED, "block"}:
-            raise ConfigError(f"{what}: DEFAULTS[{name!r}] has {min(unknown)!r}; expected alpha, shuffle or block")
+            raise ConfigError(f"{subject}: DEFAULTS[{name!r}] has {min(unknown)!r}; expected alpha, shuffle or block")
         try:
             validated(chosen)
         except ConfigError as error:
-            raise ConfigError(f"{what}: DEFAULTS[{name!r}]: {error}") from None
+            raise ConfigError(f"{subject}: DEFAULTS[{name!r}]: {error}") from None
 
 
-def verify_built(instance: Any, engine: str, what: str) -> None:
+def verify_built(instance: Any, engine: str, subject: str) -> None:
     """Raise ConfigError if an instance that `build` returned violates the contract of its engine."""
-    CONTRACTS[engine].verify_built(instance, what)
+    CONTRACTS[engine].verify_built(instance, subject)
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
-        raise ConfigError(f"{described(type(instance), what)} has candidate_limit {shown(limit)}; expected 1 or more")
-    check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], what)
+        raise ConfigError(
+            f"{described(type(instance), subject)} has candidate_limit {shown(limit)}; expected 1 or more"
+        )
+    check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], subject)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_sum_exp, softmax_errors
+from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
@@ -82,34 +82,28 @@ class BandScorer:
         return out
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
         step = max(1, SCORED // self.size)
         for first in range(0, len(H), step):
-            part = slice(first, first + step)
-            logits = self.logits(H[part])
-            raw[part] = logits[np.arange(len(logits)), targets[part]]
-            log_z[part] = log_sum_exp(logits)
+            block = slice(first, first + step)
+            logits = self.logits(H[block])
+            raw[block] = logits[np.arange(len(logits)), targets[block]]
+            log_z[block] = log_sum_exp(logits)
         return raw, log_z
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the unnormalized log-scores of targets (B,), computed from the targets' rows only."""
-        found = np.empty(len(H), H.dtype)
+        scores = np.empty(len(H), H.dtype)
         for band, words, columns in self.places():
             mine = (targets >= words.start) & (targets < words.stop)
-            found[mine] = np.einsum("bd,bd->b", self.seen(H[mine], columns), band[targets[mine] - words.start])
-        return found
+            scores[mine] = np.einsum("bd,bd->b", self.seen(H[mine], columns), band[targets[mine] - words.start])
+        return scores
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), exactly normalized."""
-        logits = self.logits(H)
-        logits -= log_sum_exp(logits.copy())[:, None]
-        return logits
+        return log_softmax(self.logits(H))
 
 
 class DSoftmax(BandScorer):
@@ -137,13 +131,12 @@ class DSoftmax(BandScorer):
         """Start biases, if any, at the log-frequencies of the words."""
         first, matrices, bias = 0, [], problem.log_unigram()
         for i, (words, columns) in enumerate(cut(bands, problem.counts, problem.dim)):
-            part = replace(problem, dim=columns, seed=problem.seed + i)
-            matrices.append(part.initial_rows(words, bias[first : first + words]))
+            band = replace(problem, dim=columns, seed=problem.seed + i)
+            matrices.append(band.initial_rows(words, bias[first : first + words]))
             first += words
         return cls(matrices, problem.bias)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         g = self.logits(H, work.array("logits", (len(H), self.size), H.dtype))
         log_z, hit = softmax_errors(g, targets)
         dH = np.zeros_like(H)
@@ -155,22 +148,18 @@ class DSoftmax(BandScorer):
         return float((log_z - hit).sum(dtype=np.float64)), dH
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return the bands by name: the arrays themselves, which `step` changes in place."""
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
     def decayed(self) -> list[np.ndarray]:
-        """Return all bands: weight decay shrinks each of them."""
         return list(self.bands)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the bands, which the model file stores instead of output rows."""
         return self.parameters()
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> BandScorer:
-        """Return a scorer for a trained model. Raise DataError if its bands do not cover all words and columns."""
         count = len(cut(options["bands"], problem.counts, problem.dim))
         bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
         words, columns = len(problem.counts), problem.dim + count * problem.bias

@@ -10,10 +10,8 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.kernels.hot_rows import HOT_NODES
-from w2vtrain.kernels.indices import unpack_indices, with_room
-from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.kernels.rows import prefetch_element
+from w2vtrain.kernels.logits import logistic_errors
+from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
 from w2vtrain.probability.dense import SCORED, NormalizedScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import (
@@ -35,10 +33,10 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.1, "shuffle": True},
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
-AHEAD, NODES_PER_CACHE_LINE = 4, 16
+TARGETS_AHEAD, NODES_PER_CACHE_LINE = 4, 16
 """How many targets ahead paths are prefetched (those of a large tree take 4 MB), and the nodes per cache line."""
 
-NEAR = 1000
+CACHED_NODES = 1000
 """Nodes nearest the root that are assumed to be in cache. With 500 or 2,000, CBOW is 2% to 3% slower."""
 
 TREES = ("huffman", "balanced", "cluster")
@@ -108,19 +106,16 @@ class Hierarchical(NamedTuple):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError if the options contradict each other."""
         check_tree("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
-        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
         check_tree_files("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> "TreeScorer":
-        """Return a scorer for a trained model. Raise DataError if its tree is damaged."""
         return TreeScorer(Tree(*(arrays[f"tree.{name}"] for name in Tree._fields)), output)
 
     def output_rows(self, size: int) -> int:
@@ -129,23 +124,20 @@ class Hierarchical(NamedTuple):
 
     @property
     def candidate_limit(self) -> int:
-        """Length of the longest path."""
         return int(np.diff(self.start).max())
 
     def untrained_loss(self) -> float:
-        """Return log 2 times the length of the longest path."""
         return self.candidate_limit * math.log(2)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the tree."""
         nodes, codes = self.path >> 1, (1 - (self.path & 1)).astype(np.uint8)
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the nodes of the target's path with their labels, 1 - code."""
-        if position + 2 * AHEAD < len(sentence):  # the array holds stale words after the sentence
-            prefetch_element(self.start, sentence[position + 2 * AHEAD])
-            coming = self.start[sentence[position + AHEAD]]
+        if position + 2 * TARGETS_AHEAD < len(sentence):  # the array holds stale words after the sentence
+            prefetch_element(self.start, sentence[position + 2 * TARGETS_AHEAD])
+            coming = self.start[sentence[position + TARGETS_AHEAD]]
             prefetch_element(self.path, coming)
             prefetch_element(self.path, coming + NODES_PER_CACHE_LINE)
         target = sentence[position]
@@ -176,13 +168,12 @@ class Hierarchical(NamedTuple):
 
     def prefetch_from(self, rows, m):
         """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
-        first, near = max(0, m - 6), len(self.start) - 2 - NEAR
+        first, near = max(0, m - 6), len(self.start) - 2 - CACHED_NODES
         while first < m and rows[first] >= near:
             first += 1
         return first
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g_n = 1 - c_n - σ(s_n)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 
@@ -194,20 +185,18 @@ class TreeScorer(NormalizedScorer):
         self._parent, self._code = checked_links(tree, len(output))
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), computed along the target's path only."""
-        found = np.empty(len(H), H.dtype)
-        path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, found)
-        return found
+        log_probs = np.empty(len(H), H.dtype)
+        path_log_prob(*self.tree, self.output, np.ascontiguousarray(H), targets, log_probs)
+        return log_probs
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V)."""
         size = len(self.output) + 1
-        found, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
+        all_words, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
         step = max(1, SCORED // size)
         for first in range(0, len(H), step):
             logits = H[first : first + step] @ self.output.T
-            all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, found[first : first + step])
-        return found
+            all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, all_words[first : first + step])
+        return all_words
 
 
 def log_sigma(x: np.ndarray) -> np.ndarray:

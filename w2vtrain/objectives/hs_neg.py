@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import DataError
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
-from w2vtrain.probability.pools import AUTOMATIC
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -56,56 +56,45 @@ class HierarchicalNegative(NamedTuple):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for an option that is out of range or contradicts another."""
         check_tree("hs-neg", options["tree"], options["vectors"])
         check_noise("hs-neg", options["negative"], options["ns_exponent"], options["pool"])
 
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
-        """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
         check_tree_files("hs-neg", options["tree"], options["vectors"])
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> TreeScorer:
-        """Return the scorer of `hs` over the rows of the nodes. Raise DataError if the rows or the tree are damaged."""
         nodes = len(problem.counts) - 1
         if len(output) != 2 * nodes + 1:
             raise DataError(MISFIT)
         return Hierarchical.scorer(problem, options, output[:nodes], arrays)
 
     def output_rows(self, size: int) -> int:
-        """Return the number of inner nodes plus the number of words."""
         return 2 * size - 1
 
     def hot_rows(self, rows: int) -> range:
-        """Return the nodes nearest the root, from the root on: it is in every path, so no row changes more often."""
         return self.tree.hot_rows(rows // 2)
 
     def draws(self, targets: np.ndarray) -> np.ndarray:
-        """Return those of the nodes, then those of the words."""
         return np.concatenate([self.tree.draws(targets), self.noise.draws(targets)])
 
     @property
     def candidate_limit(self) -> int:
-        """Length of the longest path, one target and its noise words."""
         return self.tree.candidate_limit + self.noise.candidate_limit
 
     def untrained_loss(self) -> float:
-        """Return the sum of those of `hs` and `neg`."""
         return self.tree.untrained_loss() + self.noise.untrained_loss()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the tree and the alias table of the noise distribution."""
         return {**self.tree.arrays(), **self.noise.arrays()}
 
     def for_threads(self, threads: int) -> "list[HierarchicalNegative]":
-        """Return an instance for each thread, with a pool of its own."""
         return [self._replace(noise=noise) for noise in self.noise.for_threads(threads)]
 
     def begin(self, rng):
-        """Draw the pool of a chunk."""
         self.noise.begin(rng)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
@@ -117,15 +106,12 @@ class HierarchicalNegative(NamedTuple):
         return nodes + words
 
     def in_turn(self):
-        """Return True, as for `hs`: updates of the nodes near the root from the old values overshoot."""
         return True
 
     def prefetch_from(self, rows, m):
-        """Return the index that `hs` returns for the path: nodes near the root are assumed to be in cache."""
         return self.tree.prefetch_from(rows, m - self.noise.negative - 1)
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients of both losses, g = label - σ(s); the label of a node is 1 - c_n."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

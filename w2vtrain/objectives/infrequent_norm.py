@@ -14,12 +14,12 @@ from w2vtrain.probability.dense import (
     ShiftedScorer,
     Workspace,
     add_product,
+    add_rows,
     bounded_square,
     learn_softmax,
     scaled_softmax,
 )
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.subset import add_rows
 
 GROUP = "self-normalization"
 DEFAULTS = {
@@ -75,7 +75,6 @@ class InfrequentNorm(RowObjective):
         return cls(problem.initial_rows(bias=bias), penalty, gamma, likelihood)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         # Fixed except for rounding: a random count per block made log Z drift and training diverge at lower rates.
         count = int(self.gamma * len(H) + work.rng.random())
         sampled = np.sort(work.rng.permutation(len(H))[:count])
@@ -108,7 +107,6 @@ class InfrequentNorm(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses s_w minus the value that log Z converges to as log P(w|h), without Z."""
         return ShiftedScorer(output, rest(options["penalty"], options["likelihood"]))
 
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.probability.dense import Workspace, softmax
+from w2vtrain.probability.bigrams import fixed_mixture
+from w2vtrain.probability.dense import Workspace, add_rows, learn_all, learn_rows, softmax, take_rows
 from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
-from w2vtrain.probability.mixture import fixed_mixture
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
-from w2vtrain.probability.subset import add_rows, learn_all, learn_rows, take_rows
 
 GROUP = "sampling"
 DEFAULTS = {

@@ -22,10 +22,10 @@ DEFAULTS = {
     "cbow-corrected": {"alpha": 0.05, "shuffle": True},
     "vlbl": {"alpha": 0.07, "shuffle": True},
 }
-BUCKETS = 1 << 20
+MAX_BUCKETS = 1 << 20
 """The largest number of buckets per table."""
-PROPORTION, FLOOR = 16, 1 << 23
-"""Limit on the entries of all tables: PROPORTION times the size of the output vectors, but at least FLOOR (32 MB)."""
+TABLE_SIZE_RATIO, MIN_TABLE_ENTRIES = 16, 1 << 23
+"""Limit on the entries of all tables: the ratio times the size of the output vectors, but at least 32 MB."""
 DRAWN = 1 << 18
 """Number of elements permuted at a time."""
 CELLS = 1 << 22
@@ -46,7 +46,7 @@ class Tables(NamedTuple):
     limit: int
 
 
-class Scratch(NamedTuple):
+class RetrievalBuffers(NamedTuple):
     """Working memory of `retrieve`.
 
     hits (V,): the number of tables in which each row was found; zeros before and after. found (V,): the distinct rows
@@ -201,19 +201,22 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     """Return the first entries of random permutations of all columns but the bias: (tables, hashes, window) int32."""
     rng = np.random.default_rng([problem.seed, 2])
     window = min(window, problem.dim)
-    found = np.empty((tables * hashes, window), np.int32)
+    entries = np.empty((tables * hashes, window), np.int32)
     step = max(1, DRAWN // problem.dim)
-    for first in range(0, len(found), step):
-        part = found[first : first + step]
-        order = np.tile(np.arange(problem.dim, dtype=np.int32), (len(part), 1))
-        part[:] = rng.permuted(order, axis=1)[:, :window]
-    return found.reshape(tables, hashes, window)
+    for first in range(0, len(entries), step):
+        block = entries[first : first + step]
+        order = np.tile(np.arange(problem.dim, dtype=np.int32), (len(block), 1))
+        block[:] = rng.permuted(order, axis=1)[:, :window]
+    return entries.reshape(tables, hashes, window)
 
 
 def check_size(words: int, dim: int, options: dict[str, Any]) -> None:
     """Raise ConfigError if the tables would be far larger than the output vectors (words, dim)."""
     tables, hashes, window = options["tables"], options["hashes"], options["window"]
-    cells, most = tables * (words + window**hashes + hashes * dim), max(FLOOR, PROPORTION * words * dim)
+    cells, most = (
+        tables * (words + window**hashes + hashes * dim),
+        max(MIN_TABLE_ENTRIES, TABLE_SIZE_RATIO * words * dim),
+    )
     if cells > most:
         raise ConfigError(
             f"option tables of objective lsh: {tables:,} tables of {window}^{hashes} buckets need {cells:,} entries, "
@@ -235,15 +238,15 @@ class LshScorer(RowScorer):
         """
         cap = self.tables.limit + 1
         p, out = np.empty(cap, H.dtype), np.empty(len(H), H.dtype)
-        scratch = make_scratch(Workspace(), self.tables)
+        scratch = retrieval_buffers(Workspace(), self.tables)
         log_prob(self.tables, self.output, H, targets, scratch, np.empty(cap, np.int32), p, out)
         return out
 
 
-def make_scratch(work: Workspace, tables: Tables) -> Scratch:
+def retrieval_buffers(work: Workspace, tables: Tables) -> RetrievalBuffers:
     """Return working memory for `retrieve`, taken from the workspace."""
     count, size = tables.rows.shape
-    scratch = Scratch(
+    scratch = RetrievalBuffers(
         work.array("hits", (size,), np.int32),
         work.array("found", (size,), np.int32),
         work.array("levels", (count + 1,), np.int32),
@@ -307,7 +310,6 @@ class Lsh(RowObjective):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for options that are out of range."""
         hashes, window = options["hashes"], options["window"]
         check_ranges(
             "lsh",
@@ -317,25 +319,23 @@ class Lsh(RowObjective):
             rebuild=(options["rebuild"], 1, 1 << 40),
             limit=(options["limit"], 0, 1 << 31),
         )
-        if window**hashes > BUCKETS:
-            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets exceed {BUCKETS}")
+        if window**hashes > MAX_BUCKETS:
+            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets exceed {MAX_BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
-        cap, scratch = tables.limit + 1, make_scratch(work, tables)
+        cap, scratch = tables.limit + 1, retrieval_buffers(work, tables)
         for first in range(0, len(H), max(1, CELLS // cap)):
-            part = slice(first, first + max(1, CELLS // cap))
-            candidates = work.array("candidates", (len(H[part]), cap), np.int32)
+            block = slice(first, first + max(1, CELLS // cap))
+            candidates = work.array("candidates", (len(H[block]), cap), np.int32)
             g = work.array("logits", candidates.shape, H.dtype)
             rate = H.dtype.type(lr)
-            loss += learn(tables, self.output, H[part], targets[part], rate, scratch, candidates, g, dH[part])
+            loss += learn(tables, self.output, H[block], targets[block], rate, scratch, candidates, g, dH[block])
         if lr:
             self._grow_old(len(H))
         return loss, dH
 
     def refresh(self) -> None:
-        """Rebuild the tables from the current rows."""
         self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
 
     def _grow_old(self, examples: int) -> None:
@@ -352,7 +352,6 @@ class Lsh(RowObjective):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that hashes the output rows as in training. Raise ConfigError if the tables are too large."""
         check_size(len(output), problem.dim, options)
         columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
         return LshScorer(output, columns, _most(options["limit"], len(output)))

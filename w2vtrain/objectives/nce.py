@@ -9,13 +9,23 @@ import numpy as np
 from numba import float32, int64, uint64
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.hot_rows import HOT_WORDS
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.logistic import logistic_errors
+from w2vtrain.kernels.logits import logistic_errors
+from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.pools import check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, hash_words, noise_distribution
+from w2vtrain.probability.sampling import (
+    alias_probabilities,
+    alias_table,
+    check_pool,
+    draw_alias,
+    draw_pooled,
+    empty_pool,
+    fill_pool,
+    hash_words,
+    noise_distribution,
+    pool_size,
+)
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -25,7 +35,7 @@ DEFAULTS = {
     "vlbl": {"alpha": 0.1, "shuffle": True},
 }
 
-MOST_ENTRIES = 1 << 28
+MAX_Z_ENTRIES = 1 << 28
 """Maximum size of a table of log Z: 1 GiB."""
 
 
@@ -67,7 +77,6 @@ class LearnedScorer(RowScorer):
         self.log_z, self.hashed = log_z, hashed
 
     def given(self, contexts: Any) -> RowScorer:
-        """Return the scorer of examples with these contexts; see objectives.contract.Contexts."""
         log_z = np.empty(len(contexts.starts), np.float32)
         _log_z_of_all(self.log_z, self.hashed, contexts, log_z)
         return ShiftedScorer(self.output, log_z)
@@ -138,10 +147,9 @@ class NoiseContrastive(NamedTuple):
 
     @classmethod
     def check(cls, options: dict[str, Any]) -> None:
-        """Raise ConfigError for an option that is out of range."""
         exponent = options["ns_exponent"]
         check_ranges("nce", negative=(options["negative"], 1, 1000), ns_exponent=(exponent, -2, 2))
-        sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MOST_ENTRIES)}
+        sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MAX_Z_ENTRIES)}
         check_ranges("nce", "{} is not between {} and {:,}", **sizes)
         check_pool("nce", options["pool"])
         if options["z_table"] and not options["learn_z"]:
@@ -152,16 +160,13 @@ class NoiseContrastive(NamedTuple):
         return problem.log_unigram()
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
 
     def draws(self, targets: np.ndarray) -> np.ndarray:
-        """Return the probability of each word as the target, plus its expected draws as noise."""
         return np.asarray(targets + self.negative * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:
-        """One target and its noise words."""
         return self.negative + 1
 
     @classmethod
@@ -170,7 +175,6 @@ class NoiseContrastive(NamedTuple):
         return not options["z_table"]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the alias table of the noise distribution, log kQ, and log Z if it is learned."""
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
         return {**noise, "log_z": self.log_z} if self.learn_z else noise
 
@@ -178,10 +182,6 @@ class NoiseContrastive(NamedTuple):
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model, minus a learned log Z, as log-probabilities.
-
-        Raise ValueError if the learned log Z does not have one entry per word, or as many as z_table says.
-        """
         if not options["learn_z"]:
             return RowScorer(output, normalized=False)
         log_z, size = arrays["log_z"], options["z_table"] or len(problem.counts)
@@ -190,15 +190,12 @@ class NoiseContrastive(NamedTuple):
         return LearnedScorer(output, log_z, options["z_table"] > 0)
 
     def learned(self) -> dict[str, np.ndarray]:
-        """Return log Z if it is learned."""
         return {"log_z": self.log_z} if self.learn_z else {}
 
     def for_threads(self, threads: int) -> "list[NoiseContrastive]":
-        """Return an instance for each thread, with a pool of its own."""
         return [self._replace(pool=empty_pool(len(self.pool))) for _ in range(threads)]
 
     def begin(self, rng):
-        """Draw the pool of a chunk."""
         fill_pool(rng, self.pool, self.accept, self.alias)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):

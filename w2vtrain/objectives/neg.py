@@ -9,11 +9,22 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, uint64
 
-from w2vtrain.kernels.hot_rows import HOT_WORDS
-from w2vtrain.kernels.logistic import logistic_errors
-from w2vtrain.probability.pools import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
+from w2vtrain.kernels.logits import logistic_errors
+from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_alias, noise_distribution
+from w2vtrain.probability.sampling import (
+    AUTOMATIC,
+    alias_probabilities,
+    alias_table,
+    check_pool,
+    contrasted,
+    draw_alias,
+    draw_pooled,
+    empty_pool,
+    fill_pool,
+    noise_distribution,
+    pool_size,
+)
 
 GROUP = "discrimination"
 DEFAULTS = {
@@ -68,36 +79,28 @@ class Negative(NamedTuple):
         return cls(*table, empty_pool(pool_size(pool, negative, len(problem.counts))), negative)
 
     def hot_rows(self, rows: int) -> range:
-        """Return the most frequent words, which are drawn as noise most often."""
         return range(min(HOT_WORDS, rows))
 
     def draws(self, targets: np.ndarray) -> np.ndarray:
-        """Return the probability of each word as the target, plus its expected draws as noise."""
         return np.asarray(targets + self.negative * alias_probabilities(self.accept, self.alias))
 
     @property
     def candidate_limit(self) -> int:
-        """One target and its noise words."""
         return self.negative + 1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the alias table of the noise distribution."""
         return {"noise.accept": self.accept, "noise.alias": self.alias}
 
     def untrained_loss(self) -> float:
-        """Return (k + 1) log 2."""
         return self.candidate_limit * math.log(2)
 
     def optimum(self, P: np.ndarray) -> np.ndarray:
-        """Return the probabilities that training converges to: see probability.sampling.contrasted."""
         return contrasted(P, alias_probabilities(self.accept, self.alias))
 
     def for_threads(self, threads: int) -> "list[Negative]":
-        """Return an instance for each thread, with a pool of its own."""
         return [self._replace(pool=empty_pool(len(self.pool))) for _ in range(threads)]
 
     def begin(self, rng):
-        """Draw the pool of a chunk."""
         fill_pool(rng, self.pool, self.accept, self.alias)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
@@ -118,7 +121,6 @@ class Negative(NamedTuple):
         return m
 
     def errors(self, logits, window, candidates, lr):
-        """Compute the coefficients g = label - σ(s)."""
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

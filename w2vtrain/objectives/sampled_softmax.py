@@ -5,10 +5,9 @@ It never sums over all words, unless `samples` is 0.
 
 import numpy as np
 
-from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
-from w2vtrain.probability.subset import learn_subset
 
 GROUP = "sampling"
 DEFAULTS = {
@@ -47,7 +46,6 @@ class SampledSoftmax(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         if not self.samples:
             return learn_subset(self.output, np.arange(len(self.output)), H, targets, lr, work)
         drawn = work.array("drawn", (self.samples,), np.int32)

@@ -45,14 +45,12 @@ class SelfNorm(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), penalty)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         return learn_softmax(self.output, H, targets, lr, work, np.full(len(H), 2 * self.penalty, H.dtype), 1.0)
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses the scores of a trained model as log-probabilities, without Z."""
         return RowScorer(output, normalized=False)
 
 

@@ -32,11 +32,9 @@ class Softmax(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()))
 
     def untrained_loss(self) -> float:
-        """Return log V."""
         return math.log(len(self.output))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
         return learn_softmax(self.output, H, targets, lr, work)
 
 

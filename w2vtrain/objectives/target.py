@@ -6,9 +6,8 @@ It draws nothing at random.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability.dense import RowObjective, Workspace
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.subset import learn_subset
 
 GROUP = "sampling"
 DEFAULTS = {
@@ -43,7 +42,6 @@ class Target(RowObjective):
         return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block of chunk work.chunk: H (B, width), targets (B,). Return the summed loss and -dL/dH."""
         rows = self.parts[self.part_of[work.chunk]] if len(self.part_of) else np.arange(len(self.output))
         places = np.searchsorted(rows, targets)
         strange = rows[np.minimum(places, len(rows) - 1)] != targets
@@ -67,9 +65,9 @@ def cut(
     parts: list[np.ndarray] = []
     chunk = 0
     while chunk < len(part_of):
-        last, found = _part(tokens, starts, chunk, size, end, len(parts), seen, words)
+        last, count = _part(tokens, starts, chunk, size, end, len(parts), seen, words)
         part_of[chunk:last] = len(parts)
-        parts.append(np.sort(words[:found]))
+        parts.append(np.sort(words[:count]))
         chunk = last
     return part_of, parts
 
@@ -77,19 +75,19 @@ def cut(
 @kernel()
 def _part(tokens, starts, chunk, size, end, number, seen, words):
     """Write the words of part `number`, which begins with `chunk`. Return (first chunk after it, number of words)."""
-    first, found = chunk, 0
+    first, count = chunk, 0
     while chunk < len(starts) - 1:
-        before = found
+        before = count
         for i in range(starts[chunk], starts[chunk + 1]):
             word = tokens[i] if tokens[i] >= 0 else end
             if word >= 0 and seen[word] != number:
                 seen[word] = number
-                words[found] = word
-                found += 1
-        if found > size and chunk > first:
+                words[count] = word
+                count += 1
+        if count > size and chunk > first:
             return chunk, before
         chunk += 1
-    return chunk, found
+    return chunk, count
 
 
 OBJECTIVE = Target

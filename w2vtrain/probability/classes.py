@@ -15,9 +15,9 @@ from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.probability.trees import along_axis
 from w2vtrain.probability.word_files import read_values, require_all
 
-LONGEST_LINE = 1 << 16
+MAX_LINE_BYTES = 1 << 16
 """Maximum number of bytes per line of a file of classes."""
-LARGEST = 4
+MAX_SIZE_RATIO = 4
 """Maximum number of words per class, as a multiple of the mean (rounded up). Classes from a file may be larger."""
 
 
@@ -70,10 +70,10 @@ def _weight(counts: np.ndarray) -> np.ndarray:
 def divided(weight: np.ndarray, count: int, arrange: Callable[[np.ndarray], None] = lambda words: None) -> Classes:
     """Divide words with weights (V,) into `count` classes of nearly equal weight, by cutting sets of words in two.
 
-    No class is empty or has more than LARGEST times the mean number of words. arrange(words) may reorder a set of
-    words, in place, before it is cut.
+    No class is empty or has more than MAX_SIZE_RATIO times the mean number of words. arrange(words) may reorder a set
+    of words, in place, before it is cut.
     """
-    most = LARGEST * -(-len(weight) // count)
+    most = MAX_SIZE_RATIO * -(-len(weight) // count)
     order, sets, starts = np.arange(len(weight)), [(0, len(weight), count)], []
     for first, last, parts in sets:
         if parts == 1:
@@ -104,9 +104,9 @@ def classes_from_file(path: str | Path, words: Sequence[str]) -> Classes:
 def read_classes(path: str | Path) -> dict[str, tuple[str, int]]:
     """Read a file with a word, a tab or spaces, and the name of its class per line; return word -> (name, line number).
 
-    Raise the errors of `word_files.read_values`; a line has at most LONGEST_LINE bytes.
+    Raise the errors of `word_files.read_values`; a line has at most MAX_LINE_BYTES bytes.
     """
-    return read_values(path, LONGEST_LINE, "class", "house 17", lambda label: True)
+    return read_values(path, MAX_LINE_BYTES, "class", "house 17", lambda label: True)
 
 
 def checked_classes(of: np.ndarray, words: int, classes: int) -> Classes:
@@ -149,8 +149,8 @@ def _normalize(s):
 
 
 @kernel()
-def add_log_prob(classes, output, H, targets, s, found):
-    """Add log P(target|its class, h) to found (B,), for H (B, width). s (largest class,) is working memory."""
+def add_log_prob(classes, output, H, targets, s, log_probs):
+    """Add log P(target|its class, h) to log_probs (B,), for H (B, width). s (largest class,) is working memory."""
     for b in range(len(H)):
         c = classes.of[targets[b]]
         members = classes.words[classes.start[c] : classes.start[c + 1]]
@@ -159,7 +159,7 @@ def add_log_prob(classes, output, H, targets, s, found):
         for k in range(len(members)):
             if members[k] == targets[b]:
                 hit = s[k]
-        found[b] += hit - _normalize(s[: len(members)])
+        log_probs[b] += hit - _normalize(s[: len(members)])
 
 
 @kernel()

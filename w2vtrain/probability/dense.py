@@ -10,17 +10,30 @@ matrix.
 
 import ctypes
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, reduce
 from typing import Any
 
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from w2vtrain.kernels.softmax import log_normalizers, scale_rows
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.kernels.logits import log_normalizers, scale_rows
 from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run matrix products in the calling thread inside this context, because the trainer has its own threads."""
+    import scipy.linalg.cython_blas  # noqa: F401  # the limit applies only to libraries that are already loaded
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @cache
@@ -149,6 +162,12 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(z) + top)
 
 
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Replace logits (B, n) with log-probabilities, and return them."""
+    logits -= log_sum_exp(logits.copy())[:, None]
+    return logits
+
+
 def _native(logits: np.ndarray) -> bool:
     return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
 
@@ -183,6 +202,78 @@ def learn_softmax(
     return float(loss.sum(dtype=np.float64)), dH
 
 
+@kernel()
+def add_rows(matrix: np.ndarray, rows: np.ndarray, change: np.ndarray, scale: float) -> None:
+    """Add scale * change[i] to matrix[rows[i]], one i at a time: rows may repeat. scale has the matrix's dtype."""
+    for i in range(len(rows)):
+        row, add = matrix[rows[i]], change[i]
+        for j in range(len(row)):
+            row[j] += scale * add[j]
+
+
+def take_rows(matrix: np.ndarray, rows: np.ndarray, work: Workspace, name: str) -> np.ndarray:
+    """Return a copy of rows (n,) of a matrix, (n, width), in the workspace's array of this name."""
+    out = work.array(name, (len(rows), matrix.shape[1]), matrix.dtype)
+    return np.take(matrix, rows, axis=0, out=out, mode="clip")  # other modes fill a temporary copy first
+
+
+def learn_rows(matrix: np.ndarray, rows: np.ndarray, g: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> None:
+    """Add lr * g.T @ H to matrix[rows], for g (B, n), H (B, width) and rows (n,), which may repeat."""
+    change = work.array("change", (len(rows), matrix.shape[1]), matrix.dtype)
+    add_rows(matrix, rows, np.dot(g.T, H, out=change), matrix.dtype.type(lr))
+
+
+def learn_all(output: np.ndarray, H: np.ndarray, lr: float, work: Workspace) -> tuple[np.ndarray, np.ndarray]:
+    """Take a gradient step on log Z alone, summed exactly over all rows of output (V, width), for H (B, width).
+
+    Return log Z (B,) and -d log Z/dH (B, width).
+    """
+    p = np.dot(H, output.T, out=work.array("exact", (len(H), len(output)), H.dtype))
+    log_z = softmax(p)
+    dH = np.dot(p, output)
+    add_product(output, p, H, -lr)
+    return log_z, -dH
+
+
+def subtract_shifts(scores: np.ndarray, places: np.ndarray, shift: np.ndarray, own: np.ndarray) -> None:
+    """Subtract own (B,) from the targets' scores, in columns places (B,) of scores (B, n), and shift (n,) elsewhere.
+
+    A shift of infinity excludes a word from the examples whose target it is not.
+    """
+    lines = np.arange(len(scores))
+    hit = scores[lines, places] - own
+    np.subtract(scores, shift.astype(scores.dtype, copy=False), out=scores)
+    scores[lines, places] = hit
+
+
+def learn_subset(
+    output: np.ndarray,
+    rows: np.ndarray,
+    H: np.ndarray,
+    places: np.ndarray,
+    lr: float,
+    work: Workspace,
+    shift: np.ndarray | None = None,
+    own: np.ndarray | None = None,
+) -> tuple[float, np.ndarray]:
+    """Train output (V, width) on a block with the softmax over some of its rows; return the summed loss and -dL/dH.
+
+    rows: (n,) distinct row numbers.
+    H: (B, width), as is -dL/dH.
+    places: (B,) indices in `rows` of the targets.
+    shift: (n,) values subtracted from the scores, none if omitted; infinity excludes a row.
+    own: (B,) values subtracted from the targets' scores instead of `shift`; required with `shift`.
+    """
+    taken = take_rows(output, rows, work, "taken")
+    g = np.dot(H, taken.T, out=work.array("logits", (len(H), len(rows)), H.dtype))
+    if shift is not None and own is not None:
+        subtract_shifts(g, places, shift, own)
+    log_z, hit = softmax_errors(g, places)
+    dH = np.dot(g, taken)
+    learn_rows(output, rows, g, H, lr, work)
+    return float((log_z - hit).sum(dtype=np.float64)), dH
+
+
 class RowScorer:
     """Scorer for words with one output row each: s_w = o_w·h.
 
@@ -195,27 +286,21 @@ class RowScorer:
         self.output, self.normalized = output, normalized
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return unnormalized log-scores (B,) and the exact log Z (B,), for H (B, width) and targets (B,)."""
         step = max(1, SCORED // max(1, len(H)))  # blocks of words are faster than blocks of hidden vectors
         parts = (log_sum_exp(H @ self.output[first : first + step].T) for first in range(0, len(self.output), step))
         return self.raw(H, targets), reduce(np.logaddexp, parts)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,), by the cheapest method that the objective allows."""
         if not self.normalized:
             return self.raw(H, targets)
         raw, log_z = self.scores(H, targets)
         return np.asarray(raw - log_z)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the scores o_w·h of the targets, (B,)."""
         return np.asarray(np.einsum("bd,bd->b", H, self.output[targets]))
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
-        """Return log P(w|h) for all words, (B, V), exactly normalized."""
-        logits = H @ self.output.T
-        logits -= log_sum_exp(logits.copy())[:, None]
-        return np.asarray(logits)
+        return log_softmax(H @ self.output.T)
 
 
 class ShiftedScorer(RowScorer):
@@ -226,12 +311,10 @@ class ShiftedScorer(RowScorer):
         self.shift = np.asarray(shift, output.dtype)
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the shifted log-scores (B,) and their exact log Z (B,), for H (B, width) and targets (B,)."""
         raw, log_z = super().scores(H, targets)
         return raw, log_z - self.shift
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return o_w·h minus the constant, (B,)."""
         return np.asarray(super().raw(H, targets) - self.shift)
 
 
@@ -242,16 +325,13 @@ class NormalizedScorer:
     """
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log P(target|h), (B,), and log Z (B,), which is 0, for H (B, width) and targets (B,)."""
-        found = self.log_prob(H, targets)
-        return found, np.zeros_like(found)
+        log_probs = self.log_prob(H, targets)
+        return log_probs, np.zeros_like(log_probs)
 
     def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         return self.log_prob(H, targets)
 
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return log P(target|h), (B,)."""
         raise NotImplementedError
 
 
@@ -261,16 +341,13 @@ class RowObjective(RowScorer):
     engine = "blocks"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return all learned arrays by name: the arrays themselves, which `step` changes in place."""
         return {"output": self.output}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that the model file stores in addition to `output`."""
         return {}
 
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
     ) -> RowScorer:
-        """Return a scorer that uses a trained model's arrays."""
         return RowScorer(output)

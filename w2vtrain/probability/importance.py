@@ -1,6 +1,6 @@
 """Importance sampling of the softmax's gradient: separate draws for each example, and counters of the cost.
 
-The proposals are in mixture.py. Draws that a block shares are in objectives/is.py, which alone uses them.
+The proposals are in bigrams.py. Draws that a block shares are in objectives/is.py, which alone uses them.
 """
 
 import math
@@ -9,12 +9,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.probability.dense import RowObjective, Workspace
-from w2vtrain.probability.mixture import Proposal, Scratch, draw_mixed, mixture_at
-from w2vtrain.probability.subset import learn_all
+from w2vtrain.probability.bigrams import DrawBuffers, Proposal, draw_mixed, mixture_at
+from w2vtrain.probability.dense import RowObjective, Workspace, learn_all
 
-LEAST = 0.01
-"""A learned λ stays in [LEAST, 1 - LEAST]: at 0 it would remain 0, and at 1 only followers of p would be drawn."""
+MIN_SHARE = 0.01
+"""A learned λ stays in [MIN_SHARE, 1 - MIN_SHARE]: at 0 it would remain 0, and at 1 only followers would be drawn."""
 
 
 class Outcome(NamedTuple):
@@ -53,11 +52,10 @@ class ImportanceObjective(RowObjective):
         return {"is.counts": self.counts}
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        """Train on one block: H (B, width), targets (B,). Return the summed loss and -dL/dH (B, width)."""
-        found = self.estimator.learn(self.output, H, targets, lr, work)
+        outcome = self.estimator.learn(self.output, H, targets, lr, work)
         if lr:
-            self.counts += len(H), found.fallbacks, found.draws
-        return found.loss, found.change
+            self.counts += len(H), outcome.fallbacks, outcome.draws
+        return outcome.loss, outcome.change
 
 
 class Estimate(NamedTuple):
@@ -96,7 +94,7 @@ class OwnDraws:
         size, dtype = len(H), H.dtype
         dH = output[targets]
         hit = np.einsum("bd,bd->b", H, dH)
-        found = Estimate(
+        estimate = Estimate(
             work.array("words", (size, self.cap), np.int32),
             work.array("weights", (size, self.cap), dtype),
             work.array("drawn", (size,), np.int64),
@@ -104,20 +102,20 @@ class OwnDraws:
             work.array("bigram", (size,), np.float64),
             work.array("enough", (size,), np.bool_),
         )
-        scratch = Scratch(
+        scratch = DrawBuffers(
             *work.array("densities", (2, self.samples), np.float64), *work.array("search", (2, self.samples), np.int64)
         )
         stream = work.stream()
-        _estimate(H, work.previous, output, self.proposal, stream, self.samples, self.ess, scratch, found, dH)
-        few = np.flatnonzero(~found.enough)
+        _estimate(H, work.previous, output, self.proposal, stream, self.samples, self.ess, scratch, estimate, dH)
+        few = np.flatnonzero(~estimate.enough)
         if len(few):
-            found.log_z[few], change = learn_all(output, H[few], lr, work)
+            estimate.log_z[few], change = learn_all(output, H[few], lr, work)
             dH[few] += change
         if lr:
             rate = output.dtype.type(lr)
-            _learn(H, targets, work.previous, output, self.proposal, found, rate, self.mixture_rate)
-        loss = float((found.log_z - hit).sum(dtype=np.float64))
-        return Outcome(loss, dH, len(few), int(found.drawn.sum()))
+            _learn(H, targets, work.previous, output, self.proposal, estimate, rate, self.mixture_rate)
+        loss = float((estimate.log_z - hit).sum(dtype=np.float64))
+        return Outcome(loss, dH, len(few), int(estimate.drawn.sum()))
 
 
 @kernel()
@@ -169,12 +167,12 @@ def _take(words, r, total, output, d):
 
 
 @kernel()
-def _learn(H, targets, previous, output, proposal, found, lr, mixture_rate):
+def _learn(H, targets, previous, output, proposal, estimate, lr, mixture_rate):
     """Update the output rows and the mixture. `learn_all` has already applied the exact sums."""
     for b in range(len(H)):
         h = H[b]
-        for k in range(found.drawn[b] if found.enough[b] else 0):
-            row, step = output[found.words[b, k]], lr * found.weights[b, k]
+        for k in range(estimate.drawn[b] if estimate.enough[b] else 0):
+            row, step = output[estimate.words[b, k]], lr * estimate.weights[b, k]
             for j in range(len(h)):
                 row[j] -= step * h[j]
         row = output[targets[b]]
@@ -182,5 +180,5 @@ def _learn(H, targets, previous, output, proposal, found, lr, mixture_rate):
             row[j] += lr * h[j]
         share, pairs = mixture_at(proposal, previous[b])
         if pairs and mixture_rate > 0:
-            share += mixture_rate * (found.bigram[b] - share)
-            proposal.mixture[proposal.class_of[previous[b]]] = min(max(share, LEAST), 1 - LEAST)
+            share += mixture_rate * (estimate.bigram[b] - share)
+            proposal.mixture[proposal.class_of[previous[b]]] = min(max(share, MIN_SHARE), 1 - MIN_SHARE)

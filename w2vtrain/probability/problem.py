@@ -11,10 +11,6 @@ import numpy as np
 from w2vtrain.errors import ConfigError
 
 
-def _nothing(dtype: type) -> np.ndarray:
-    return np.zeros(0, dtype)
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The words to predict, and the settings and text that an objective may use.
@@ -40,8 +36,8 @@ class Problem:
     init: float = 0.0
     seed: int = 1
     dtype: type = np.float32
-    tokens: np.ndarray = field(default_factory=lambda: _nothing(np.int32))
-    starts: np.ndarray = field(default_factory=lambda: _nothing(np.int64))
+    tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    starts: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     end: int = -1
 
     @property

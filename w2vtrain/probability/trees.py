@@ -5,7 +5,7 @@ No function is recursive, so a tree may be as deep as its number of words.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +16,12 @@ from w2vtrain.errors import DataError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.probability.word_files import read_values, require_all
 
-LONGEST_LINE = 1 << 20
+MAX_LINE_BYTES = 1 << 20
 """Maximum number of bytes per line of a tree file: a path may have as many turns as there are words."""
-TURNS = 6
+POWER_ITERATIONS = 6
 """Number of power iterations to find the main axis, along which a set of words is split."""
+MAX_TOTAL_COUNT = 2.0**53
+"""Counts with a larger sum are scaled down to it, so that sums do not overflow."""
 
 
 class Tree(NamedTuple):
@@ -33,11 +35,6 @@ class Tree(NamedTuple):
     start: np.ndarray
     nodes: np.ndarray
     codes: np.ndarray
-
-    @property
-    def longest(self) -> int:
-        """Number of nodes on the longest path."""
-        return int(np.diff(self.start).max())
 
     def mean_path(self, counts: np.ndarray) -> float:
         """Return the mean number of nodes per path, weighted by counts (V,)."""
@@ -122,6 +119,54 @@ def along_axis(weight: np.ndarray, vectors: np.ndarray) -> Callable[[np.ndarray]
     return arrange
 
 
+def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> list[str]:
+    """Return the path of each word, turns 0 and 1 from the root, in a binary tree that follows a taxonomy.
+
+    chains: for each of V words, the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
+
+    Words with a common chain share the nodes of their paths. The children of a node, which are nodes and words, are the
+    leaves of a Huffman tree by their total counts; Morin & Bengio 2005 clustered them by data instead. A node with only
+    one child takes no turn, so no path starts with another. Raise ValueError if there are fewer than two words.
+    """
+    if len(chains) < 2:
+        raise ValueError("a tree needs at least two words")
+    counts = np.maximum(counts * min(1.0, MAX_TOTAL_COUNT / max(1.0, counts.sum(dtype=float))), 1).astype(np.int64)
+    children: list[dict[Hashable, int]] = [{}]  # the children of each node by name
+    weights, word_at = [0], {}
+    for word, (chain, count) in enumerate(zip(chains, counts.tolist(), strict=True)):
+        node = 0
+        weights[0] += count
+        for name in (*chain, (None, word)):
+            below = children[node].setdefault(name, len(children))
+            if below == len(children):
+                children.append({})
+                weights.append(0)
+            node = below
+            weights[node] += count
+        word_at[node] = word
+    paths, open_nodes = [""] * len(chains), [(0, "")]
+    while open_nodes:
+        node, path = open_nodes.pop()
+        if node in word_at:
+            paths[word_at[node]] = path
+        below_all = list(children[node].values())
+        turns = _turns(np.array([weights[below] for below in below_all], np.int64))
+        open_nodes += [(below, path + turn) for below, turn in zip(below_all, turns, strict=True)]
+    return paths
+
+
+def _turns(weights: np.ndarray) -> list[str]:
+    """Return the Huffman code of each weight (n,); they need not be sorted. A single weight has an empty code."""
+    if len(weights) < 2:
+        return [""] * len(weights)
+    order = np.argsort(-weights, kind="stable")
+    tree = huffman(weights[order])
+    codes = [""] * len(weights)
+    for rank, place in enumerate(order.tolist()):
+        codes[place] = "".join(map(str, tree.codes[tree.start[rank] : tree.start[rank + 1]]))
+    return codes
+
+
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:
     """Build the tree that a file describes, leaving out words not in `words` and nodes that then have only one child.
 
@@ -140,10 +185,10 @@ def read_paths(path: str | Path) -> dict[str, tuple[str, int]]:
     """Read a file with a word and its path (turns from the root, 0 or 1) per line; return word -> (path, line number).
 
     The file is UTF-8, compressed or not, with lines in any order; empty lines are ignored. Raise InputMissing, or
-    DataError with the line number if a line is invalid or has more than LONGEST_LINE bytes, a word occurs twice, or a
+    DataError with the line number if a line is invalid or has more than MAX_LINE_BYTES bytes, a word occurs twice, or a
     path starts with another word's path.
     """
-    paths = read_values(path, LONGEST_LINE, "path", "house 0110", lambda turns: not turns.strip(b"01"))
+    paths = read_values(path, MAX_LINE_BYTES, "path", "house 0110", lambda turns: not turns.strip(b"01"))
     for (word, (turns, number)), (other, (longer, there)) in pairwise(sorted(paths.items(), key=lambda item: item[1])):
         if longer.startswith(turns):
             raise DataError(
@@ -236,7 +281,7 @@ def _project(vectors, weight, words, axis, mean, pull, places):
             mean[j] += weight[w] * vectors[w, j]
     for j in range(len(mean)):
         mean[j] /= total
-    for _ in range(TURNS + 1):
+    for _ in range(POWER_ITERATIONS + 1):
         pull[:] = 0
         for i, w in enumerate(words):
             place = 0.0
@@ -255,8 +300,8 @@ def _project(vectors, weight, words, axis, mean, pull, places):
 
 
 @kernel()
-def path_log_prob(start, nodes, codes, output, H, targets, found):
-    """Fill found (B,) with log P(target|h) for H (B, width); output (V-1, width) has one row per inner node."""
+def path_log_prob(start, nodes, codes, output, H, targets, log_probs):
+    """Fill log_probs (B,) with log P(target|h) for H (B, width); output (V-1, width) has one row per inner node."""
     for b in range(len(H)):
         target = targets[b]
         total = 0.0
@@ -267,20 +312,20 @@ def path_log_prob(start, nodes, codes, output, H, targets, found):
                 logit += row[j] * H[b, j]
             x = logit if codes[p] else -logit
             total -= max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-        found[b] = total
+        log_probs[b] = total
 
 
 @kernel()
-def all_log_probs(parent, code, logits, log_sigmas, total, found):
-    """Fill found (B, V) with log P(w|h) of all words, from logits (B, V-1) at inner nodes and their log σ.
+def all_log_probs(parent, code, logits, log_sigmas, total, log_probs):
+    """Fill log_probs (B, V) with log P(w|h) of all words, from logits (B, V-1) at inner nodes and their log σ.
 
     Each node is visited once, whatever the depth. parent, code: Tree.links; total: working memory (2V-1,).
     """
-    size = found.shape[1]
-    for b in range(len(found)):
+    size = log_probs.shape[1]
+    for b in range(len(log_probs)):
         total[2 * size - 2] = 0
         for node in range(2 * size - 3, -1, -1):
             n = parent[node] - size
             total[node] = total[parent[node]] + log_sigmas[b, n] - code[node] * logits[b, n]
         for word in range(size):
-            found[b, word] = total[word]
+            log_probs[b, word] = total[word]

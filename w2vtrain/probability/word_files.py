@@ -15,16 +15,16 @@ from w2vtrain.system.reading import read_lines
 
 
 def read_values(
-    path: str | Path, longest: int, what: str, example: str, valid: Callable[[bytes], bool]
+    path: str | Path, longest: int, noun: str, example: str, valid: Callable[[bytes], bool]
 ) -> dict[str, tuple[str, int]]:
     """Read a file with a word and its value per line; return word -> (value, line number).
 
     The file is UTF-8, compressed or not, with lines in any order; white space separates the fields, and empty lines are
-    ignored. longest: maximum bytes per line; what: the noun that messages use for a value; example: a valid line;
+    ignored. longest: maximum bytes per line; noun: the noun that messages use for a value; example: a valid line;
     valid: returns whether a field is a value. Raise InputMissing, or DataError with the line number if a line is
     invalid or too long, or a word occurs twice.
     """
-    expected = f"expected a word, a space and its {what}, such as {example!r}"
+    expected = f"expected a word, a space and its {noun}, such as {example!r}"
     values: dict[str, tuple[str, int]] = {}
     for number, line in read_lines(path, longest):
         fields = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).split()
@@ -32,11 +32,11 @@ def read_values(
             continue
         if len(fields) != 2 or not valid(fields[1]):
             raise DataError(f"{path}:{number}: {expected}, got {b' '.join(fields)[:80]!r}")
-        word, value = _decoded(fields[0], "word", f"{path}:{number}"), _decoded(fields[1], what, f"{path}:{number}")
+        word, value = _decoded(fields[0], "word", f"{path}:{number}"), _decoded(fields[1], noun, f"{path}:{number}")
         if word in values:
             first = values[word][1]
             raise DataError(
-                f"{path}:{number}: word {word!r} already has a {what} on line {first}: delete one of the lines"
+                f"{path}:{number}: word {word!r} already has a {noun} on line {first}: delete one of the lines"
             )
         values[word] = value, number
     if not values:
@@ -51,12 +51,12 @@ def _decoded(field: bytes, noun: str, where: str) -> str:
         raise DataError(f"{where}: not UTF-8 at byte {error.start} of the {noun}: save the file as UTF-8") from error
 
 
-def require_all(path: str | Path, words: Sequence[str], values: Mapping[str, Any], what: str) -> None:
-    """Raise DataError if a file with values of words lacks one of `words`; `what` is the noun for a value."""
+def require_all(path: str | Path, words: Sequence[str], values: Mapping[str, Any], noun: str) -> None:
+    """Raise DataError if a file with values of words lacks one of `words`; `noun` names a value."""
     if missing := [word for word in words if word not in values]:
         others = f" and {len(missing) - 1:,} other words" if len(missing) > 1 else ""
         raise DataError(
-            f"{path}: no {what} for {missing[0]!r}{others} of the vocabulary: add a line with the {what} of each word, "
+            f"{path}: no {noun} for {missing[0]!r}{others} of the vocabulary: add a line with the {noun} of each word, "
             f"or give {spelled('read_vocab')} a vocabulary of only the words in this file"
         )
 
@@ -74,6 +74,6 @@ def vectors_of(words: Sequence[str], path: str) -> np.ndarray:
             f"{path}: no vectors for {np.count_nonzero(rows < 0):,} of the {len(words):,} words of the vocabulary, "
             f"such as {words[int(np.argmin(rows))]!r}; use vectors that were trained on similar text"
         )
-    found: np.ndarray = known.matrix[rows]
-    found[rows < 0] = 0
-    return found
+    vectors: np.ndarray = known.matrix[rows]
+    vectors[rows < 0] = 0
+    return vectors

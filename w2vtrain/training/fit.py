@@ -17,9 +17,9 @@ from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
 from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
-from w2vtrain.kernels.blas import one_thread
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
+from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
-from w2vtrain.engines.windows import MODEST
+from w2vtrain.engines.step import MODEST
 from w2vtrain.errors import TokenError, shown
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus, OnRead, encode, read

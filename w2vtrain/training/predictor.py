@@ -14,9 +14,9 @@ from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.examples import InputLayer
+from w2vtrain.engines.block_engine import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
-from w2vtrain.engines.windows import MODEST, Windows
+from w2vtrain.engines.step import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem

@@ -6,8 +6,7 @@ from pathlib import Path
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, WriteError, spelled
-from w2vtrain.kernels.hot_rows import HOT_INPUTS, HOT_NODES
-from w2vtrain.kernels.rows import ROW
+from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
 from w2vtrain.system.machine import available_memory
 from w2vtrain.training.predictor import window_size
 

@@ -1,21 +1,100 @@
-"""A recurrent network that spells words letter by letter from a hidden vector, with the gradients of all its arrays.
+"""Words as sequences of characters, and a recurrent network that spells them from a hidden vector, with its gradients.
+
+A letter is one byte of a word's UTF-8 encoding. The letters depend on the words alone, so a model does not need to
+store them.
 
 In memory, the rows of a block are ordered by step: all first letters, then all second letters, and so on, each with the
 longest words first. A step then needs only the first rows of the step before it, and nothing is computed for words that
 have ended.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.kernels.recurrent import Unit
+from w2vtrain.kernels.layers import Unit
 from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
-from w2vtrain.probability.letters import END, Level, Spelling, tries
+
+PADDING, BEGIN, END = 0, 1, 2
+"""Ids of the special letters; the ids of the bytes follow."""
+
+LONGEST = 32
+"""Maximum number of bytes used per word; the rest is cut off."""
 
 PIECE = 256
 """Number of words whose common prefixes are found, and spelled together, at a time."""
+
+
+class Spelling(NamedTuple):
+    """The letters of V words, at most T per word including BEGIN and END.
+
+    letters: (V, T) uint8. Each row is BEGIN, the word's bytes, END, then PADDING. Ids from END + 1 on are the distinct
+    bytes of all words, in ascending order; they fit in uint8 because UTF-8 uses only 243 byte values.
+    lengths: (V,) int32, the number of letters per word, including BEGIN and END.
+    size: number of distinct ids, including PADDING, BEGIN and END.
+    """
+
+    letters: np.ndarray
+    lengths: np.ndarray
+    size: int
+
+
+def spell(words: Sequence[str], longest: int = LONGEST) -> Spelling:
+    """Return the spelling of words, each cut off after its first `longest` bytes."""
+    spelled = [word.encode("utf-8", "surrogatepass")[:longest] for word in words]
+    inner = np.fromiter(map(len, spelled), np.int32, len(spelled))
+    text = np.frombuffer(b"".join(spelled), np.uint8)
+    alphabet, ids = np.unique(text, return_inverse=True)
+    letters = np.full((len(spelled), int(inner.max(initial=0)) + 2), PADDING, np.uint8)
+    place = np.arange(letters.shape[1])
+    letters[:, 0] = BEGIN
+    letters[(place > 0) & (place <= inner[:, None])] = ids + END + 1
+    letters[np.arange(len(spelled)), inner + 1] = END
+    return Spelling(letters, inner + 2, END + 1 + len(alphabet))
+
+
+class Level(NamedTuple):
+    """All prefixes of one length in a part of the vocabulary, numbered from 0.
+
+    words: (m,) the words of exactly this length.
+    ends: (m,) the prefixes that equal these words.
+    inner: (k,) the prefixes that longer words continue.
+    parents: (n,) for each of the n prefixes on the next level, the index in `inner` of the prefix that it extends.
+    letters: (n,) for each of these n prefixes, its last letter.
+    """
+
+    words: np.ndarray
+    ends: np.ndarray
+    inner: np.ndarray
+    parents: np.ndarray
+    letters: np.ndarray
+
+
+def tries(letters: np.ndarray, lengths: np.ndarray, piece: int) -> list[list[Level]]:
+    """Split the vocabulary, in alphabetical order, into parts of `piece` words; return the trie of each, by level.
+
+    letters (V, T) uint8 are 0 from each word's length on; lengths is (V,).
+    """
+    letters = np.ascontiguousarray(letters)
+    order = np.argsort(letters.view(f"S{letters.shape[1]}").ravel(), kind="stable")
+    parts = np.split(order, range(piece, len(order), piece))
+    return [_trie(letters[words], lengths[words], words) for words in parts]
+
+
+def _trie(letters: np.ndarray, lengths: np.ndarray, words: np.ndarray) -> list[Level]:
+    shared = np.zeros(len(words), np.intp)  # length of the prefix shared with the previous word
+    shared[1:] = np.logical_and.accumulate(letters[1:] == letters[:-1], axis=1).sum(axis=1)
+    shared[0] = -1
+    prefixes, levels = np.zeros(len(words), np.intp), []
+    for length in range(int(lengths.max()) + 1):
+        done = np.flatnonzero(lengths == length)
+        new = (shared <= length) & (lengths > length)
+        inner, parents = np.unique(prefixes[new], return_inverse=True)
+        levels.append(Level(words[done], prefixes[done], inner, parents, letters[new, length]))
+        prefixes = np.cumsum(new) - 1
+    return levels
 
 
 class Packed(NamedTuple):
@@ -47,7 +126,7 @@ class Packed(NamedTuple):
 class Forward(NamedTuple):
     """What the network has computed for the N letters of a block of B words.
 
-    states (N, vectors * units): see kernels.recurrent.Unit. gates (N - B, kept * units) and products
+    states (N, vectors * units): see kernels.layers.Unit. gates (N - B, kept * units) and products
     (N - B, gates * units): those of the steps after the first, which has none.
     """
 
@@ -56,7 +135,7 @@ class Forward(NamedTuple):
     products: np.ndarray
 
 
-class Speller:
+class CharacterDecoder:
     """P(word|h) = Π_t P(c_t|c_<t, h) over the letters of the word, the last of which is its end.
 
     s_1 = tanh(h W), s_t+1 = unit(s_t, c_t) and P(c_t|...) = softmax(s_t U + b). The memory of an LSTM starts as h W.

@@ -1,7 +1,22 @@
-"""Recurrent units, step by step: the GRU (Cho et al. 2014) and the LSTM (Hochreiter & Schmidhuber 1997).
+"""Layers of neural networks, with their gradients: recurrent units, convolutions with max pooling, highway layers.
 
-This module knows neither letters nor words. It multiplies no matrices: the caller passes the products of the states
-with the recurrent matrix, and the products of the inputs, which are the rows of a table.
+Nothing here knows letters or words, and nothing learns.
+
+Recurrent units are the GRU (Cho et al. 2014) and the LSTM (Hochreiter & Schmidhuber 1997), step by step. They multiply
+no matrices: the caller passes the products of the states with the recurrent matrix, and the products of the inputs,
+which are the rows of a table.
+
+A convolution over the letters of a word adds up rows of a table: the products of each letter's embedding with each
+position of each filter. This saves a factor of the embedding's dimensions over multiplying gathered embeddings by all
+filters.
+
+Highway layers mix a transform of their input with the input itself, in learned proportions (Srivastava, Greff &
+Schmidhuber 2015, "Highway networks"). Layers l = 0, 1, ... compute x_l+1 from x_l, a row of d values, as
+
+    x_l+1 = t ⊙ g + (1 - t) ⊙ x_l,  g = ReLU(x_l W + b),  t = σ(x_l W_t + b_t).
+
+The arrays of L layers are stacked, so that a layer needs only one product: weights (L, d, 2d) have the columns of W,
+then those of W_t, and offsets (L, 2d) have b, then b_t.
 """
 
 from collections.abc import Callable
@@ -12,12 +27,15 @@ import numpy as np
 from w2vtrain.kernels.jit import inline, kernel
 
 HALF, ONE = np.float32(0.5), np.float32(1)
-FLAT = np.float32(7.9053111)
+TANH_IS_ONE_FROM = np.float32(7.9053111)
 """From this x on, tanh x is 1 in float32."""
 P1, P3, P5, P7 = (np.float32(p) for p in (4.89352456e-3, 6.37261929e-4, 1.48572236e-5, 5.12229709e-8))
 P9, P11, P13 = (np.float32(p) for p in (-8.60467152e-11, 2.00018790e-13, -2.76076848e-16))
 Q0, Q2, Q4, Q6 = (np.float32(q) for q in (4.89352519e-3, 2.26843463e-3, 1.18534706e-4, 1.19825839e-6))
 """tanh x = (P1 x + P3 x³ + ...) / (Q0 + Q2 x² + ...), error below 3e-7. Eigen's formula, which LLVM can vectorize."""
+
+INITIAL_CARRY_OFFSET = -2.0
+"""Initial b_t, as in Kim et al. 2016: layers start by carrying 88% of their input through."""
 
 
 class Unit(NamedTuple):
@@ -50,15 +68,7 @@ class Unit(NamedTuple):
         return len(self.offsets)
 
 
-def advance_gru(
-    states: np.ndarray,
-    products: np.ndarray,
-    parents: np.ndarray,
-    table: np.ndarray,
-    letters: np.ndarray,
-    following: np.ndarray,
-    gates: np.ndarray,
-) -> None:
+def advance_gru(states, products, parents, table, letters, following, gates):
     """Take one step: s' = (1 - z) ⊙ c + z ⊙ s, with r, z = σ(x + p) and c = tanh(x + r ⊙ p), p = s R.
 
     gates: reset gate r, update gate z and candidate state c. The reset gate is applied after the product with R rather
@@ -75,15 +85,7 @@ def advance_gru(
     following[:] = c + z * (states[parents] - c)
 
 
-def advance_lstm(
-    states: np.ndarray,
-    products: np.ndarray,
-    parents: np.ndarray,
-    table: np.ndarray,
-    letters: np.ndarray,
-    following: np.ndarray,
-    gates: np.ndarray,
-) -> None:
+def advance_lstm(states, products, parents, table, letters, following, gates):
     """Take one step: m' = f ⊙ m + i ⊙ c, s' = o ⊙ tanh(m'), with i, f, o = σ(x + p) and c = tanh(x + p), p = s R.
 
     Hochreiter & Schmidhuber 1997, "Long short-term memory"; the forget gate f is that of Gers, Schmidhuber & Cummins
@@ -105,8 +107,8 @@ def advance_lstm(
 
 @inline
 def _tanh(x):
-    x = FLAT if x > FLAT else x  # written so that NaN remains NaN
-    x = -FLAT if x < -FLAT else x
+    x = TANH_IS_ONE_FROM if x > TANH_IS_ONE_FROM else x  # written so that NaN remains NaN
+    x = -TANH_IS_ONE_FROM if x < -TANH_IS_ONE_FROM else x
     y = x * x
     odd = (((((P13 * y + P11) * y + P9) * y + P7) * y + P5) * y + P3) * y + P1
     return x * odd / (((Q6 * y + Q4) * y + Q2) * y + Q0)
@@ -200,3 +202,98 @@ UNITS = {
     "gru": Unit((0, 0, 0), 1, 3, advance_gru, _retreat_gru),
     "lstm": Unit((0, 1, 0, 0), 2, 5, advance_lstm, _retreat_lstm),  # it starts by remembering
 }
+
+
+@kernel()
+def pool(words, letters, lengths, widths, sizes, table, offsets, line, pooled, places):
+    """Set pooled (n, filters) to the maximum of ReLU(convolution) over the positions in each word.
+
+    places (n, filters): the position of each maximum, or -1 if the maximum is 0. line (filters,) is working memory.
+    """
+    for i in range(len(words)):
+        spelled, length = letters[words[i]], lengths[words[i]]
+        first = column = 0
+        for k in range(len(widths)):
+            width, size = widths[k], sizes[k]
+            best, where = pooled[i, first : first + size], places[i, first : first + size]
+            z = line[:size]
+            best[:] = 0
+            where[:] = -1
+            for t in range(max(length - width, 0) + 1):
+                for f in range(size):
+                    z[f] = offsets[first + f]
+                for j in range(width):
+                    products = table[spelled[t + j], column + j * size : column + (j + 1) * size]
+                    for f in range(size):
+                        z[f] += products[f]
+                for f in range(size):
+                    better = z[f] > best[f] or z[f] != z[f]  # NaN must not be ignored
+                    best[f] = z[f] if better else best[f]
+                    where[f] = t if better else where[f]
+            first += size
+            column += width * size
+
+
+@kernel()
+def unpool(words, letters, widths, sizes, places, by_pooled, by_table, by_offsets):
+    """Compute the gradients of the table and the offsets from by_pooled (n, filters), those of the pooled features.
+
+    by_table (alphabet, columns) is overwritten; by_offsets (filters,) is added to.
+    """
+    by_table[:] = 0
+    for i in range(len(words)):
+        spelled = letters[words[i]]
+        first = column = 0
+        for k in range(len(widths)):
+            width, size = widths[k], sizes[k]
+            for f in range(size):
+                t = places[i, first + f]
+                if t >= 0:
+                    slope = by_pooled[i, first + f]
+                    by_offsets[first + f] += slope
+                    for j in range(width):
+                        by_table[spelled[t + j], column + j * size + f] += slope
+            first += size
+            column += width * size
+
+
+def initial_highway(layers: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return initial weights (layers, d, 2d) and offsets (layers, 2d), both float64."""
+    weights = rng.standard_normal((layers, d, 2 * d)) / np.sqrt(d)
+    return weights, np.repeat([[0.0, INITIAL_CARRY_OFFSET]] * layers, d).reshape(layers, 2 * d)
+
+
+def advance_highway(x: np.ndarray, gates: np.ndarray, weights: np.ndarray, offsets: np.ndarray) -> None:
+    """Fill x[1:], where x is (L + 1, n, d), from the n rows in x[0]. Fill gates (L, n, 2d) with g, then t."""
+    for layer, gate in enumerate(gates):
+        np.dot(x[layer], weights[layer], out=gate)
+        gate += offsets[layer]
+        g, t = np.hsplit(gate, 2)
+        np.maximum(g, 0, out=g)
+        t *= 0.5
+        np.tanh(t, out=t)  # σ(2u) = (1 + tanh u) / 2 does not overflow
+        t += 1
+        t *= 0.5
+        np.subtract(g, x[layer], out=x[layer + 1])
+        x[layer + 1] *= t
+        x[layer + 1] += x[layer]
+
+
+def retreat_highway(
+    errors: np.ndarray, x: np.ndarray, gates: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Propagate errors (n, d) = -dL/dx[-1] back. Return -dL/dx[0] (n, d), -dL/dweights and -dL/doffsets.
+
+    x, gates: as `advance_highway` filled them. gates are overwritten.
+    """
+    by_weights, by_offsets = np.empty_like(weights), np.empty_like(weights[:, 0])
+    for layer, gate in reversed(list(enumerate(gates))):
+        g, t = np.hsplit(gate, 2)
+        by_t = errors * (g - x[layer]) * t * (1 - t)
+        g[:] = np.where(g > 0, errors * t, 0)
+        errors = errors * (1 - t)
+        t[:] = by_t
+        np.dot(x[layer].T, gate, out=by_weights[layer])
+        np.sum(gate, axis=0, out=by_offsets[layer])
+        errors += gate @ weights[layer].T
+    return errors, by_weights, by_offsets

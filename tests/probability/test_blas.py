@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from w2vtrain.kernels.blas import one_thread
+from w2vtrain.probability.dense import one_thread
 
 
 def threads():

@@ -247,6 +247,12 @@ def test_sighup_stays_ignored_under_nohup(tmp_path, ignored):
         signal.signal(signal.SIGHUP, before)
 
 
+def test_the_guide_says_what_a_signal_does_in_each_phase():
+    page = (Path(__file__).parents[2] / "docs/guides/resuming.md").read_text(encoding="utf-8")
+    rows = [line.rpartition(" | ")[2].removesuffix(" |") for line in page.splitlines() if line.startswith("| ")]
+    assert [phase.value for phase in Phase] == rows[-len(Phase) :]
+
+
 def test_signal_in_a_compiler_callback_is_not_lost_and_shows_no_traceback(tmp_path, capfd):
     """An exception cannot leave such a callback, so the request to stop is remembered instead."""
     held = RunFolder(tmp_path)

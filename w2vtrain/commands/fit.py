@@ -28,7 +28,7 @@ from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
 from w2vtrain.training.fit import fit as train
-from w2vtrain.training.run import Run
+from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
 
 NOBODY = Named()
@@ -104,6 +104,7 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     model = train(inputs, planned.settings, events=team.watch(console.events()), run=run, team=team)
     model = team.finish(model)
     started = time.monotonic()
+    run.enter(Phase.WRITING)
     with run.rescued():
         write_results(planned.request, model, run)
     console.summary(model, planned.request.results, time.monotonic() - started)

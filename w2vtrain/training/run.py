@@ -23,11 +23,12 @@ Facts = Callable[[], dict[str, Any]]
 
 
 class Phase(Enum):
-    """What a run is doing. The value says what happens when a signal asks it to stop."""
+    """What a run is doing. The value says what a signal does that asks it to stop; docs/guides/resuming.md lists it."""
 
-    STARTING = "remembered; the run ends before it reads anything"
+    STARTING = "ends the run before it reads anything"
     PREPARING = "ends the run at once"
-    TRAINING = "saves and ends the run when training pauses"
+    TRAINING = "saves a checkpoint and ends the run when training pauses"
+    WRITING = "changes nothing, except that the run no longer waits for disk space"
 
 
 class Run:

@@ -317,7 +317,7 @@ class RunFolder(Run):
         """Return whether the run can be resumed, or the folder is the only record of files that the run wrote."""
         if self.writer.busy or checkpoint.numbers(self.folder):
             return True
-        if self.stop_requested and self.phase is not Phase.TRAINING:  # `resume` starts it over
+        if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over
             return True
         return self._journal is not None and (self.shared.exists() or self._journal.owns_any())
 

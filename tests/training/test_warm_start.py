@@ -46,7 +46,7 @@ def trained(settings, /, **changes):
     """Return a model in which every learned number is random."""
     engine, rng = engine_of(settings), np.random.default_rng(3)
     for name, array in engine.state().items():
-        if array.dtype.kind == "f" and not name.startswith(("kept.noise", "state.")):
+        if array.dtype.kind == "f" and not name.startswith(("noise", "state.")):
             array[...] = rng.normal(size=array.shape)
     found = engine.weights()
     arrays = {name: array.copy() for name, array in found.arrays.items()}

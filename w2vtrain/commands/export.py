@@ -116,9 +116,9 @@ def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[
 
 def _output_vectors(found: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
     """Return the output vectors (V, d) that belong to `_vectors`; DataError if the checkpoint has none."""
-    names = ["best.output"] if best else ["output", "learned.output"]  # with windows, and with blocks
-    if kept := [name for name in names if name in found.arrays]:
-        return _rows(found, kept[0], words, settings.vector_size)
+    name = "best.output" if best else "output"
+    if name in found.arrays:
+        return _rows(found, name, words, settings.vector_size)
     raise DataError(
         f"checkpoint {found.number}: objective {settings.objective} computes its output vectors only at the end of"
         " training; use --export in"

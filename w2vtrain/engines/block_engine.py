@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64
 
-from w2vtrain.engines.schedule import Schedule, Text, Weights
+from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
 from w2vtrain.engines.step import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
-from w2vtrain.engines.weights import initial_input, learned_weights
+from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window
@@ -247,17 +247,28 @@ class BlockEngine:
             matrices.append((array, array.shape[1] - self.problem.bias))
         return matrices
 
+    def arrays(self) -> list[Array]:
+        """Return all arrays of the run, with their roles."""
+        stored = {id(array): name for name, array in self.objective.arrays().items()}
+        learned = {stored.get(id(array), name): array for name, array in self.objective.parameters().items()}
+        learned = {**self.architecture.learned(), **learned}
+        return [
+            Array("input", Role.INPUT, self.w_in),
+            *(Array(name, _role(name), array) for name, array in learned.items()),
+            *(Array(f"state.{name}", Role.STATE, array) for name, array in self.objective.state.items()),
+            *others(self.objective, learned, Role.STATE),
+        ]
+
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
-        arrays_by_name = {"input": self.w_in, **self.architecture.learned()}
-        groups = {"learned": self.objective.parameters(), "state": self.objective.state}
-        for prefix, arrays in {**groups, "kept": self.objective.arrays()}.items():
-            for name, array in arrays.items():
-                if not any(array is other for other in arrays_by_name.values()):
-                    arrays_by_name[f"{prefix}.{name}"] = array
-        return arrays_by_name
+        return saved(self.arrays())
 
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""
         output, arrays = self.objective.output, self.objective.arrays()
         return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)
+
+
+def _role(name: str) -> Role:
+    """Return the role of a learned array."""
+    return Role.OUTPUT if name == "output" else Role.LEARNED

@@ -1,4 +1,4 @@
-"""Data classes of training: the schedule, the encoded text in chunks, progress, the state of a run, the weights.
+"""Data classes of training: the schedule, the encoded text in chunks, progress, the state of a run, its arrays.
 
 Nothing here trains.
 """
@@ -7,7 +7,8 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_type_hints
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -160,6 +161,31 @@ class Text:
     words: np.ndarray
     counts: np.ndarray
     longest_sentence: int = 10_000
+
+
+class Role(Enum):
+    """What an array of a run is: see Array."""
+
+    INPUT = "input rows"
+    OUTPUT = "output rows"
+    LEARNED = "other learned parameters"
+    STATE = "what training changes besides"
+    STRUCTURE = "what output rows stand for, such as a tree"
+    DERIVED = "what follows from the words and their counts"
+
+
+class Array(NamedTuple):
+    """An array of a run, by the name that it has in the model. Checkpoints store all but the last two roles."""
+
+    name: str
+    role: Role
+    values: np.ndarray
+
+
+def saved(arrays: Sequence[Array]) -> dict[str, np.ndarray]:
+    """Return the arrays that training changes, by name."""
+    fixed = (Role.STRUCTURE, Role.DERIVED)
+    return {array.name: array.values for array in arrays if array.role not in fixed}
 
 
 @dataclass(frozen=True)

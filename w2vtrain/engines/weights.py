@@ -1,11 +1,12 @@
 """Create weight matrices, and split them into named parts. The engines train them."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.schedule import Array, Role, Weights
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem
 
@@ -34,6 +35,14 @@ def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | No
     padded = padded_rows(rows + more, problem.width)
     padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
     return padded
+
+
+def others(objective: Any, learned: Mapping[str, np.ndarray], role: Role) -> Iterator[Array]:
+    """Yield the arrays of an objective that it does not learn. role: of those that are not its structure."""
+    structure = objective.structure()
+    for name, array in objective.arrays().items():
+        if name not in learned:
+            yield Array(name, Role.STRUCTURE if name in structure else role, array)
 
 
 def learned_weights(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.schedule import Schedule, Text, Weights
+from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
 from w2vtrain.engines.step import MODEST, Matrices, train_chunks, words_at_once
-from w2vtrain.engines.weights import initial_input, initial_output, learned_weights
+from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.rows import (
     NO_HOT_ROWS,
@@ -185,10 +185,20 @@ class WindowEngine:
         )  # fmt: skip
         return loss, examples
 
+    def arrays(self) -> list[Array]:
+        """Return all arrays of the run, with their roles."""
+        rows, outputs = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
+        learned = {**self.architecture.learned(), **self.objective.learned()}
+        return [
+            Array("input", Role.INPUT, rows),
+            Array("output", Role.OUTPUT, outputs),
+            *(Array(name, Role.LEARNED, array) for name, array in learned.items()),
+            *others(self.objective, learned, Role.DERIVED),
+        ]
+
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
-        learned = {**self.architecture.learned(), **self.objective.learned()}
-        return {"input": self.w_in[: self.input_rows], "output": self.w_out[: self.output_rows], **learned}
+        return saved(self.arrays())
 
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""

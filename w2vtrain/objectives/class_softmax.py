@@ -167,6 +167,9 @@ class ClassSoftmax(ClassScorer):
         """
         return {"class.of": self.classes.of.copy(), "class.rows": self.rows}
 
+    def structure(self) -> tuple[str, ...]:
+        return ("class.of",)
+
     @classmethod
     def scorer(
         cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]

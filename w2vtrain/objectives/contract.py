@@ -112,8 +112,18 @@ class Objective(Protocol):
         return RowScorer(output)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that the model file stores besides the output rows, by name. Default: none."""
+        """Return the arrays that the model file stores besides the output rows, by name. Default: none.
+
+        A learned array is the same object as in `learned` or `parameters`.
+        """
         return {}
+
+    def structure(self) -> tuple[str, ...]:
+        """Return the names of those of `arrays` that say what output rows stand for, such as a tree. Default: none.
+
+        They follow from the words and counts, and what was learned fits no others.
+        """
+        return ()
 
     @classmethod
     def can_grow(cls, options: dict[str, Any]) -> bool:

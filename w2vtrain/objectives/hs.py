@@ -133,6 +133,9 @@ class Hierarchical(NamedTuple):
         nodes, codes = self.path >> 1, (1 - (self.path & 1)).astype(np.uint8)
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 
+    def structure(self) -> tuple[str, ...]:
+        return tuple(self.arrays())
+
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the nodes of the target's path with their labels, 1 - code."""
         if position + 2 * TARGETS_AHEAD < len(sentence):  # the array holds stale words after the sentence

@@ -91,6 +91,9 @@ class HierarchicalNegative(NamedTuple):
     def arrays(self) -> dict[str, np.ndarray]:
         return {**self.tree.arrays(), **self.noise.arrays()}
 
+    def structure(self) -> tuple[str, ...]:
+        return tuple(self.tree.arrays())
+
     def for_threads(self, threads: int) -> "list[HierarchicalNegative]":
         return [self._replace(noise=noise) for noise in self.noise.for_threads(threads)]
 

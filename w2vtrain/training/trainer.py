@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.schedule import Epoch, Progress, Schedule, State, Text, Weights
+from w2vtrain.engines.schedule import Array, Epoch, Progress, Schedule, State, Text, Weights
 from w2vtrain.engines.window_engine import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged, spelled
 from w2vtrain.probability.problem import Problem
@@ -50,8 +50,11 @@ class Engine(Protocol):
     def weights(self) -> Weights:
         """Return views of the current weights."""
 
+    def arrays(self) -> list[Array]:
+        """Return all arrays of the run, with their roles. Read or write them only while no thread is training."""
+
     def state(self) -> dict[str, np.ndarray]:
-        """Return the arrays that training changes, by name. Read or write them only while no thread is learning."""
+        """Return those of `arrays` that training changes, by name: what a checkpoint stores."""
 
 
 def make_engine(

@@ -4,7 +4,7 @@ Nothing is trained or written here. To continue an interrupted run exactly is an
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
+from w2vtrain.engines.schedule import Array, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
@@ -228,7 +229,7 @@ class _Taking:
         new: NDArray[np.int64],
     ) -> None:  # fmt: skip
         self.start, self.engine, self.settings, self.old, self.new = start, engine, settings, old, new
-        self.weights, self.state = engine.weights(), engine.state()
+        self.weights = engine.weights()
         self.sizes = len(words), len(start.words)
         self.unchanged = words == start.words
         self.parts: list[str] = []
@@ -260,43 +261,36 @@ class _Taking:
 
     def objective(self, can_grow: bool) -> None:
         """Copy the output rows and all other arrays that the objective learns."""
-        model = self.start.model
+        model, arrays = self.start.model, {array.name: array for array in self.engine.arrays()}
         assert model
         if not can_grow:
-            self._check_structure(model)
-        output = self.weights.output
-        if output.size and self._learned(output):
-            self._by_word("output", output, model.output)
+            self._check_structure(model, arrays.values())
+        if "output" in arrays:
+            self._by_word("output", self.weights.output, model.output)
         architecture = {*self.engine.architecture.learned(), "input_rows"}
-        for name, array in self.weights.arrays.items():
-            if name in architecture or name not in model.arrays or not array.size:
+        for name, view in self.weights.arrays.items():
+            if name in architecture or name not in model.arrays or not view.size:
                 continue
-            mine = array if self._learned(array) else self.state.get(f"learned.{name}")
-            if mine is not None:
+            if name not in arrays:  # biases are a column of the output rows
+                arrays[name] = Array(name, Role.LEARNED if "output" in arrays else Role.DERIVED, view)
+            role, mine = arrays[name].role, arrays[name].values
+            if role is Role.LEARNED:
                 self._by_word(name, mine, model.arrays[name])
-            elif self.unchanged and self._is_kept(array):  # other words: the engine's own arrays fit their counts
-                self._all(name, array, model.arrays[name])
+            elif role is Role.STATE and self.unchanged:  # with other words, the run's own arrays fit their counts
+                self._all(name, mine, model.arrays[name])
         if self.engine.objective.engine == "blocks":
             self.engine.objective.refresh()
 
-    def _learned(self, array: np.ndarray) -> bool:
-        return any(
-            np.may_share_memory(array, mine) for name, mine in self.state.items() if not name.startswith("kept.")
-        )
-
-    def _is_kept(self, array: np.ndarray) -> bool:
-        return any(np.may_share_memory(array, mine) for mine in self.state.values())
-
-    def _check_structure(self, model: Model) -> None:
+    def _check_structure(self, model: Model, arrays: Iterable[Array]) -> None:
         """Raise ConfigError unless the words and what the rows stand for, such as a tree, are those of the model."""
-        changed = None if self.unchanged else "words"
-        for name, array in self.weights.arrays.items():
-            fixed = not self._is_kept(array) and array.size and not name.startswith("noise.")
-            if fixed and name in model.arrays and not np.array_equal(array, model.arrays[name]):
-                changed = changed or name
+        changed = [] if self.unchanged else ["words"]
+        for name, role, mine in arrays:
+            theirs = model.arrays.get(name)
+            if role is Role.STRUCTURE and theirs is not None and not np.array_equal(mine, theirs):
+                changed.append(name)
         if changed:
             raise ConfigError(
-                f"objective {self.settings.objective}: its {changed} differ from those of {self.start.name}, so that"
+                f"objective {self.settings.objective}: its {changed[0]} differ from those of {self.start.name}, so that"
                 f" its output rows have another meaning; use the words and options of the model, or {ALONE}"
             )
 

@@ -93,7 +93,7 @@ def stopped(run, monkeypatch, tmp_path):
     ("words", "code", "step"),
     [
         pytest.param(FIT, errno.ESTALE, 9, id="fit"),
-        pytest.param(RESUME, errno.EIO, 13, id="resume"),
+        pytest.param(RESUME, errno.EIO, 11, id="resume"),
         pytest.param(EXPORT, errno.EIO, 5, id="export"),
         *(pytest.param(w, errno.ESTALE, 1, id=f"{w[0]} always", marks=pytest.mark.slow) for w in (FIT, RESUME, EXPORT)),
     ],

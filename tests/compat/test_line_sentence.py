@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import w2vtrain
-from w2vtrain.compat import sentences as module
-from w2vtrain.compat.sentences import LineSentence, PathLineSentences, Text8Corpus
+from w2vtrain.compat import line_sentence as module
+from w2vtrain.compat.line_sentence import LineSentence, PathLineSentences, Text8Corpus
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.text_files import Corpus
 
 TEXT = "one two  three\n\n\tfour\u00a0five\r\nsix\x1c seven\u2028eight\x85nine\nten"
 

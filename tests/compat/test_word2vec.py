@@ -11,7 +11,7 @@ from ids import by_text
 import w2vtrain
 from w2vtrain import Word2Vec
 from w2vtrain.compat.learning import part, settings_of, span
-from w2vtrain.compat.vocabulary import share
+from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
 from w2vtrain.text.sentences import Sentences

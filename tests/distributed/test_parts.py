@@ -14,8 +14,8 @@ from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.parts import agreed_parts, ranges
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
+from w2vtrain.text.text_files import Corpus
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.system import compression
 from w2vtrain.system.reading import open_input, read_lines
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 WINDOW_OF_2_GIB = 31
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"

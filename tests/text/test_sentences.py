@@ -15,11 +15,11 @@ from ids import by_text
 
 from w2vtrain.errors import DataError, TokenError, UsageError
 from w2vtrain.text import sentences as module
-from w2vtrain.text.corpus import MAX_TOKEN, Corpus
 from w2vtrain.text.encoded import count, encode, read
 from w2vtrain.text.sentences import Sentences, escaped, unescaped
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import MAX_TOKEN, Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 ODD = [
     "",

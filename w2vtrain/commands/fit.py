@@ -28,7 +28,7 @@ from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, locked, numbers
 from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as train

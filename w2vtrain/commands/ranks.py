@@ -27,7 +27,7 @@ from w2vtrain.system.files import atomic_write
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.terminal import echo, one_line
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit as train
 from w2vtrain.training.inputs import Inputs

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat.building import TrainableVocabulary
-from w2vtrain.compat.weights import Matrices, grown
+from w2vtrain.compat.matrices import Matrices, grown
 from w2vtrain.errors import InvalidValue
 
 

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from w2vtrain.compat.claim import Claimable, claiming
 from w2vtrain.compat.corpora import Listed, repeats, source_of
+from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
+from w2vtrain.compat.matrices import Matrices, grown, initial_vectors
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH, LineSentence
-from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
-from w2vtrain.compat.weights import Matrices, grown, initial_vectors
+from w2vtrain.compat.word_choice import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary, by_count
+from w2vtrain.text.vocabulary import Vocabulary, by_count
 
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
-from w2vtrain.compat.weights import Matrices
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.probability.trees import Tree
-from w2vtrain.text.vocab import by_count
+from w2vtrain.text.vocabulary import by_count
 
 INTERNAL = ("code", "point", "sample_int")
 """The attributes of words that gensim keeps for its own use."""

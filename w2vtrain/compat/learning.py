@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from w2vtrain.compat.callbacks import call
+from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
-from w2vtrain.compat.vocabulary import share
+from w2vtrain.compat.word_choice import share
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.engines.window_engine import WindowEngine

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat import scoring, storage
+from w2vtrain.compat import saving, scoring
 from w2vtrain.compat.arrays import NamedArrays
 from w2vtrain.compat.building import Path
 from w2vtrain.compat.callbacks import call
@@ -20,7 +20,7 @@ from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
 from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals, settings_of
 from w2vtrain.compat.parameters import check, checked
-from w2vtrain.compat.vocabulary import Rule
+from w2vtrain.compat.word_choice import Rule
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import InvalidType, shown
@@ -67,7 +67,7 @@ class Word2Vec(NamedArrays):
         Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
         distribution; the mean (1) or the sum (0) of the context vectors.
     max_vocab_size, max_final_vocab, trim_rule, sorted_vocab
-        Which words are kept: see `w2vtrain.compat.vocabulary`.
+        Which words are kept: see `w2vtrain.compat.word_choice`.
     shrink_windows : bool
         Draw the size of each window from 1 to `window`.
     callbacks : iterable of CallbackAny2Vec
@@ -111,7 +111,7 @@ class Word2Vec(NamedArrays):
 
     """
 
-    load = storage.OnClass()
+    load = saving.OnClass()
 
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
@@ -182,7 +182,7 @@ class Word2Vec(NamedArrays):
             If a setting is out of range, or the parts of the model do not fit each other.
 
         """
-        made: Self = storage.empty(cls)
+        made: Self = saving.empty(cls)
         take_over(made, model)
         return made
 
@@ -273,7 +273,7 @@ class Word2Vec(NamedArrays):
 
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
-        return storage.as_model(self)
+        return saving.as_model(self)
 
     def get_latest_training_loss(self) -> float:
         """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
@@ -303,7 +303,7 @@ class Word2Vec(NamedArrays):
 
         `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
         """
-        storage.save(self, fname_or_handle)
+        saving.save(self, fname_or_handle)
 
     def __getitem__(self, word: object) -> NoReturn:
         raise InvalidType(f"a model has no items since gensim 4.0: use model.wv[{shown(word)}]")

@@ -24,9 +24,9 @@ from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, Disconnected, Stopped, W2VError, shown
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.machine import cores_of_process, versions
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import Execution
 from w2vtrain.training.inputs import Inputs

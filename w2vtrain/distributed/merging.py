@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.text import word_table
-from w2vtrain.text.vocab import Vocabulary, require_words, select
+from w2vtrain.text.vocabulary import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, Table
 
 _SLICE = 1 << 16  # words whose checksums are computed at a time

@@ -19,7 +19,7 @@ from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens

@@ -23,7 +23,7 @@ from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import TICK, CorpusStats, Counting, Index, OnRead, Types, append, temporary
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens, require_words, select
+from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
 
 __all__ = [
@@ -48,7 +48,7 @@ class EncodedCorpus:
     """An encoded corpus.
 
     tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
-    the text, as it was before the tokenizer rewrote it; at most corpus.SAMPLE bytes, which may end inside a character.
+    the text, as it was before the tokenizer rewrote it; at most SAMPLE bytes, which may end inside a character.
     """
 
     tokens: Int32

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
-from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE, blocks
 from w2vtrain.text.source import File
+from w2vtrain.text.text_files import BLOCK_BYTES, SAMPLE, blocks
 
 TokenLists = Iterable[Iterable[str]]
 """Sentences, each of which is an iterable of words."""
@@ -45,7 +45,7 @@ class Sentences:
     block_bytes: the approximate size of a block, which does not affect any result.
 
     Words may contain anything, also white space, NUL and unpaired surrogates, and may be empty. Words of more than
-    corpus.MAX_TOKEN bytes are skipped and counted, as in files; each escaped character except the space counts as 5
+    text_files.MAX_TOKEN bytes are skipped and counted, as in files; each escaped character except the space counts as 5
     bytes.
 
     Words that are not strings are refused, although gensim accepts them: no file format could store them, a vocabulary

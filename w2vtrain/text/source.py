@@ -1,6 +1,6 @@
 """The interface of everything that can be counted and encoded: a source of words, read as blocks of bytes.
 
-Nothing is read here: corpus.py reads text files, and sentences.py reads lists of words from Python.
+Nothing is read here: text_files.py reads text files, and sentences.py reads lists of words from Python.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ class Blocks(Protocol):
     """One pass over a source, as an iterator over blocks of bytes, and its counters, which grow during the pass.
 
     A block holds tokens that are separated by ASCII white space; a newline ends a sentence, and the last block ends
-    with one. No block ends inside a token of up to corpus.MAX_TOKEN bytes; longer tokens are skipped and counted. Where
-    blocks end affects no result. Several threads take blocks in turn: the caller holds a lock.
+    with one. No block ends inside a token of up to text_files.MAX_TOKEN bytes; longer tokens are skipped and counted.
+    Where blocks end affects no result. Several threads take blocks in turn: the caller holds a lock.
     """
 
     bytes_read: int  # on disk, before decompression; for a source that is not on disk, the same as text_bytes
@@ -35,7 +35,7 @@ class Blocks(Protocol):
     invalid: int  # byte sequences that are not UTF-8, as far as they are replaced here
     nul: int  # NUL bytes that are replaced by white space
     grown: int  # files that are longer than when they were listed
-    sample: bytearray  # the beginning of the text, at most corpus.SAMPLE bytes
+    sample: bytearray  # the beginning of the text, at most text_files.SAMPLE bytes
 
     def __iter__(self) -> Iterator[bytes]: ...
     def __next__(self) -> bytes:
@@ -77,7 +77,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class HasSource(Protocol):
-    """Sentences that know how to be read faster than by iterating over them, such as `compat.sentences.LineSentence`.
+    """Sentences that know how to be read faster than by iterating over them, such as those of `LineSentence`.
 
     The words and sentences are the same either way.
     """

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.text.corpus import MAX_TOKEN
 from w2vtrain.text.scan import PIECE, is_space, piece
+from w2vtrain.text.text_files import MAX_TOKEN
 
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]

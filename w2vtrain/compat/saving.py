@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES
+from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
-from w2vtrain.compat.weights import Matrices
 from w2vtrain.config import validated
 from w2vtrain.embeddings.key_files import builtin_errors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors

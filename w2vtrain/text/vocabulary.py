@@ -17,7 +17,7 @@ from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.files import Claim
 from w2vtrain.system.packing import packed_write
 from w2vtrain.system.reading import read_lines
-from w2vtrain.text.corpus import MAX_TOKEN
+from w2vtrain.text.text_files import MAX_TOKEN
 
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1

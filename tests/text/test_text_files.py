@@ -22,8 +22,8 @@ from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.compression import OUTPUT
-from w2vtrain.text import corpus as module
-from w2vtrain.text.corpus import MAX_TOKEN, SPACES, TOKENIZERS, Corpus, blocks
+from w2vtrain.text import text_files as module
+from w2vtrain.text.text_files import MAX_TOKEN, SPACES, TOKENIZERS, Corpus, blocks
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
 COMPRESS = {
@@ -223,7 +223,8 @@ def test_a_named_pipe_can_be_read(tmp_path):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input_can_be_read_plain_and_compressed(pack):
     code = (
-        "import sys; from w2vtrain.text.corpus import Corpus; sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
+        "import sys; from w2vtrain.text.text_files import Corpus;"
+        " sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
     )
     done = subprocess.run([sys.executable, "-c", code], input=pack(TEXT), capture_output=True, check=True)
     assert done.stdout == TEXT

@@ -26,8 +26,8 @@ from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
 from w2vtrain.text import word_table
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.source import File
-from w2vtrain.text.text_files import SAMPLE, Corpus
+from w2vtrain.text.source import SAMPLE, File
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
 ODD = [

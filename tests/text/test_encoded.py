@@ -19,7 +19,8 @@ from ids import by_text
 
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.text import counting, word_table
-from w2vtrain.text.encoded import CorpusStats, EncodedCorpus, count, encode
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.encoded import EncodedCorpus, count, encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -227,7 +228,7 @@ class FailsAt:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("name", ["add", "sentences"])
+@pytest.mark.parametrize("name", ["add", "map_sentences"])
 def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads):
     """This holds while counting and while mapping. Each of the other workers completes at most its current block."""
     failing = FailsAt(getattr(word_table, name), 5)

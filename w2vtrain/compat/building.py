@@ -137,8 +137,8 @@ class TrainableVocabulary(Claimable):
         counted = read(source, threads=self.threads())
         self._counted = source, counted
         self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
-        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.tokens, counted.lines)
-        return counted.tokens, counted.lines
+        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
+        return counted.token_count, counted.lines
 
     @claiming
     def prepare_vocab(

@@ -19,7 +19,8 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
-from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit

@@ -24,18 +24,10 @@ from w2vtrain.errors import DataError
 from w2vtrain.system.json_text import json_digest
 from w2vtrain.system.trust import Trusted
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import (
-    CorpusStats,
-    EncodedCorpus,
-    Index,
-    OnRead,
-    count_words,
-    naming,
-    no_known_words,
-    read,
-)
-from w2vtrain.text.text_files import SAMPLE, Corpus
+from w2vtrain.text.counting import CorpusStats, Index, OnRead, temporary
+from w2vtrain.text.encoded import EncodedCorpus, count_words, naming, no_known_words, read
+from w2vtrain.text.source import SAMPLE
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
 from w2vtrain.text.word_table import Int64, Table
 from w2vtrain.training.fingerprint import vocabulary_checksum

@@ -65,16 +65,15 @@ def _take_words(model: Any, theirs: Any) -> None:
     outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
-    same = bool((order == np.arange(len(words))).all())
-    model.matrices = Matrices(outputs, nodes, None if same else order, words, tree)
+    model.matrices = Matrices(outputs, nodes, order, words, tree)
 
 
 def _matrix(theirs: Any, name: str, rows: int) -> NDArray[np.float32]:
     """Return a copy of a matrix of gensim's model. Raise InvalidValue unless it has one row per word."""
-    found = np.array(getattr(theirs, name, ()), np.float32)
-    if found.shape != (rows, theirs.vector_size):
-        raise InvalidValue(f"{name} has shape {list(found.shape)}, expected {[rows, theirs.vector_size]}")
-    return found
+    matrix = np.array(getattr(theirs, name, ()), np.float32)
+    if matrix.shape != (rows, theirs.vector_size):
+        raise InvalidValue(f"{name} has shape {list(matrix.shape)}, expected {[rows, theirs.vector_size]}")
+    return matrix
 
 
 def _tree(wv: Any, order: NDArray[np.int64]) -> Tree:

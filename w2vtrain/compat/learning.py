@@ -44,7 +44,7 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
     """
-    whole = model.window if model.window == WHOLE_SENTENCE else None
+    is_whole = model.window == WHOLE_SENTENCE
     with refused():
         settings = validated(
             {
@@ -52,8 +52,8 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
                 "objective": OBJECTIVES[(model.hs, model.negative > 0)],
                 "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
                 "vector_size": model.vector_size,
-                "window": whole if whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
-                "shrink_windows": bool(model.shrink_windows) and not whole,
+                "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
+                "shrink_windows": bool(model.shrink_windows) and not is_whole,
                 "sample": share(model.sample, total),
                 "alpha": alpha,
                 "min_alpha": min(alpha, min_alpha),
@@ -97,11 +97,6 @@ def span(stats: CorpusStats, examples: int | None, words: int | None, done: int)
     return min(1.0, done / total), min(1.0, (done + stats.tokens) / total)
 
 
-def part(start: float, end: float, first: float, last: float) -> tuple[float, float]:
-    """Return the rates at the points `first` and `last` of a schedule that falls from `start` to `end`."""
-    return start + (end - start) * first, start + (end - start) * last
-
-
 def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
     """Raise InvalidValue if `train` does not get what gensim's requires."""
     if epochs is None:
@@ -133,9 +128,10 @@ class Plan(NamedTuple):
             first, last = span(encoded.stats, self.examples, self.words, self.done)
         else:
             first, last = reading / self.readings, (reading + 1) / self.readings
-        rates, total = part(self.start, self.end, first, last), int(model.vocabulary().counts.sum())
-        found = settings_of(model, self.epochs // self.readings, *rates, total)
-        return replace(found, seed=(found.seed + READINGS * reading) % SEEDS)
+        alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
+        total = int(model.vocabulary().counts.sum())
+        settings = settings_of(model, self.epochs // self.readings, alpha, min_alpha, total)
+        return replace(settings, seed=(settings.seed + READINGS * reading) % SEEDS)
 
 
 def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
@@ -146,9 +142,9 @@ def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
     learn, before = engine.learn, vectors[rows].copy()
 
     def learn_and_restore(order: Any, rates: Any, epoch: int, thread: int) -> tuple[float, int]:
-        found: tuple[float, int] = learn(order, rates, epoch, thread)
+        loss_and_examples: tuple[float, int] = learn(order, rates, epoch, thread)
         vectors[rows] = before
-        return found
+        return loss_and_examples
 
     engine.slice, engine.learn = 1, learn_and_restore
 

@@ -67,7 +67,9 @@ def test_readers_can_be_iterated_again(folder):
 
 @pytest.mark.parametrize("block", [1, 5, 1 << 22])
 def test_a_line_in_many_blocks_is_one_sentence(folder, block, monkeypatch):
-    monkeypatch.setattr(module, "_files", lambda paths, kind=Corpus: kind(list(paths), "unicode", block, "strict"))
+    monkeypatch.setattr(
+        module._TextFiles, "_files", lambda self: self._kind(self._paths(), "unicode", block, errors="strict")
+    )
     assert list(LineSentence(str(folder / "b.txt"))) == [line.split() for line in TEXT.split("\n") if line]
     assert list(Text8Corpus(str(folder / "b.txt"), 4)) == [TEXT.split()[i : i + 4] for i in (0, 4, 8)]
 

@@ -147,16 +147,16 @@ class TrainableVocabulary(WordMatrices):
         choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
-        counts = np.array(choice.counts, np.int64)
-        thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
+        kept, total = len(choice.words), int(choice.counts.sum())
+        thinned, left = thinning(choice.counts, share(self.sample if sample is None else sample, total))
         report = {
-            "drop_unique": len(self.raw_vocab) - len(counts),
-            "retain_total": int(counts.sum()),
-            "num_retained_words": len(counts),
+            "drop_unique": len(self.raw_vocab) - kept,
+            "retain_total": total,
+            "num_retained_words": kept,
             "downsample_unique": thinned,
             "downsample_total": left,
         }
-        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, len(counts), len(self.raw_vocab))
+        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
             self.effective_min_count = choice.min_count
             self._join(choice) if update else self._replace(choice)
@@ -170,9 +170,9 @@ class TrainableVocabulary(WordMatrices):
 
     def _replace(self, choice: Choice) -> None:
         """Let the model have the words of a choice, without vectors."""
-        words, counts = choice.words, np.array(choice.counts, np.int64)
+        words, counts = choice.words, choice.counts
         if self.sorted_vocab:
-            order = by_count(words, choice.counts)
+            order = by_count(words, counts.tolist())
             words, counts = [words[i] for i in order.tolist()], counts[order]
         self.matrices = self._read = None
         self._set_words(words, counts)
@@ -186,7 +186,7 @@ class TrainableVocabulary(WordMatrices):
 
     def _join(self, choice: Choice) -> None:
         """Add words to the model, with initial vectors, and the counts of all words that it has already."""
-        counts, known = dict(zip(choice.words, choice.counts, strict=True)), self.wv.key_to_index
+        counts, known = dict(zip(choice.words, choice.counts.tolist(), strict=True)), self.wv.key_to_index
         new = [word for word in choice.words if word not in known]
         before = [(word, count) for word, count in self.raw_vocab.items() if word in known]
         vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEEDS)

@@ -4,8 +4,6 @@ The vocabulary is chosen elsewhere; nothing is read here.
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -39,50 +37,47 @@ READINGS = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
 
 
+class InvalidSettings(ConfigError, ValueError):
+    """Raised for parameters that this package's settings cannot have. gensim's users expect a ValueError."""
+
+
 def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
     """Return this package's settings for a model.
 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
     """
     is_whole = model.window == WHOLE_SENTENCE
-    with refused():
-        settings = validated(
-            {
-                "architecture": ARCHITECTURES[(model.sg, model.cbow_mean)],
-                "objective": OBJECTIVES[(model.hs, model.negative > 0)],
-                "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
-                "vector_size": model.vector_size,
-                "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
-                "shrink_windows": bool(model.shrink_windows) and not is_whole,
-                "sample": share(model.sample, total),
-                "alpha": alpha,
-                "min_alpha": min(alpha, min_alpha),
-                "epochs": epochs,
-                "min_count": max(1, model.min_count),
-                "tokenizer": "unicode",
-                "seed": (model.seed + PASSES * model.train_count) % SEEDS,
-                "threads": model.threads(),
-            }
-        )
-        return effective(settings)[0]
-
-
-@contextmanager
-def refused() -> Iterator[None]:
-    """Turn a ConfigError into a ValueError, which gensim's users expect."""
+    architecture, objective = learned_by(model)
+    settings = {
+        "architecture": architecture,
+        "objective": objective,
+        "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
+        "vector_size": model.vector_size,
+        "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
+        "shrink_windows": bool(model.shrink_windows) and not is_whole,
+        "sample": share(model.sample, total),
+        "alpha": alpha,
+        "min_alpha": min(alpha, min_alpha),
+        "epochs": epochs,
+        "min_count": max(1, model.min_count),
+        "tokenizer": "unicode",
+        "seed": (model.seed + PASSES * model.train_count) % SEEDS,
+        "threads": model.threads(),
+    }
     try:
-        yield
+        return effective(validated(settings))[0]
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
 
 
-class InvalidSettings(ConfigError, ValueError):
-    """Raised for parameters that this package's settings cannot have."""
+def learned_by(model: Any) -> tuple[str, str]:
+    """Return the names of the architecture and the objective of a model."""
+    return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
 
 
 def default_rate(model: Any) -> float:
     """Return the best measured learning rate for the architecture and the objective of a model."""
-    architecture, objective = ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
+    architecture, objective = learned_by(model)
     return float(effective(Settings(architecture=architecture, objective=objective))[0].alpha or 0.025)
 
 

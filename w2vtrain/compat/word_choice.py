@@ -39,7 +39,7 @@ class Choice:
     """The words that are kept, in the order in which they occur, and the smallest count that keeps a word."""
 
     words: list[Any]
-    counts: list[int]
+    counts: NDArray[np.int64]
     min_count: int
 
 
@@ -50,16 +50,16 @@ def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: 
         words = [word for word, count in raw.items() if count >= least]
     else:
         words = [word for word, count in raw.items() if is_kept(word, count, least, rule)]
-    return Choice(words, [raw[word] for word in words], least)
+    return Choice(words, np.array([raw[word] for word in words], np.int64), least)
 
 
 def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:
     """Return the line that says why no word of `raw` was kept, and which minimum count keeps some."""
     highest = max(raw.values())
-    found = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
+    line = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
     if rule is not None:
-        return f"{found}, and the trim rule keeps none"
-    return f"{found}: min_count={highest} would keep {sum(count == highest for count in raw.values()):,} of them"
+        return f"{line}, and the trim rule keeps none"
+    return f"{line}: min_count={highest} would keep {sum(count == highest for count in raw.values()):,} of them"
 
 
 class Pruned:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, UsageError
-from w2vtrain.system.compression import OUTPUT
+from w2vtrain.system.compression import MAX_PIECE_BYTES
 from w2vtrain.text import text_files as module
 from w2vtrain.text.source import MAX_TOKEN_BYTES
 from w2vtrain.text.text_files import SPACES, TOKENIZERS, Corpus, blocks
@@ -128,7 +128,7 @@ def test_highly_compressible_data_use_little_memory(tmp_path, kind):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 20_000_001
-    assert longest <= OUTPUT + (1 << 16)
+    assert longest <= MAX_PIECE_BYTES + (1 << 16)
     if kind != "zstd":  # its decoder returns the text of 1 KiB of data all at once
         assert peak < 15_000_000  # including 8 MiB for xz's dictionary
 

@@ -13,8 +13,8 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options, has_word_rows
+from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
-from w2vtrain.system.packing import check_suffix
 from w2vtrain.system.same_file import among
 from w2vtrain.system.trust import answering
 from w2vtrain.training.inputs import corpus_of

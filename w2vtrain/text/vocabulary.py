@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import encode_words
+from w2vtrain.system.compression import packed_write
 from w2vtrain.system.files import Claim
-from w2vtrain.system.packing import packed_write
 from w2vtrain.system.reading import read_lines
 from w2vtrain.text.source import MAX_TOKEN_BYTES
 

@@ -102,9 +102,9 @@ class TrainableVocabulary(WordMatrices):
         trim_rule: Rule | None = None, update: bool = False,
     ) -> None:  # fmt: skip
         """Choose the words of the model from a dictionary of words and counts."""
-        if strange := [word for word in word_freq if not isinstance(word, str)]:
+        if others := [word for word in word_freq if not isinstance(word, str)]:
             raise InvalidType(
-                f"the word {shown(strange[0])} is {type(strange[0]).__name__}: words must be str: pass"
+                f"the word {shown(others[0])} is {type(others[0]).__name__}: words must be str: pass"
                 " {str(word): count for word, count in word_freq.items()}"
             )
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
@@ -143,8 +143,8 @@ class TrainableVocabulary(WordMatrices):
         """
         if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
-        least = self.min_count if min_count is None else min_count
-        choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
+        lowest_count = self.min_count if min_count is None else min_count
+        choice = chosen(self.raw_vocab, lowest_count, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
         kept, total = len(choice.words), int(choice.counts.sum())
@@ -181,8 +181,8 @@ class TrainableVocabulary(WordMatrices):
         """Set `wv` to words with vectors of zeros, none of which is locked."""
         self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
         self.wv.vectors_lockf = np.ones(1, np.float32)
-        if odd := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
-            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", odd[0])
+        if unsaved := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
+            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", unsaved[0])
 
     def _join(self, choice: Choice) -> None:
         """Add words to the model, with initial vectors, and the counts of all words that it has already."""

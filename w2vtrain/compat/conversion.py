@@ -47,10 +47,10 @@ def take_over(model: Any, theirs: Any) -> None:
 def _take_words(model: Any, theirs: Any) -> None:
     """Copy the words of a model that has some, and all that belongs to them."""
     words, shape, locks = list(theirs.wv.index_to_key), np.shape(theirs.wv.vectors), model.wv.vectors_lockf
-    strange = next((word for word in words if not isinstance(word, str)), None)
-    if strange is not None:
+    other = next((word for word in words if not isinstance(word, str)), None)
+    if other is not None:
         raise InvalidType(
-            f"the word {strange!r} is not a str: train gensim's model on [[str(word) for word in sentence] for sentence"
+            f"the word {other!r} is not a str: train gensim's model on [[str(word) for word in sentence] for sentence"
             " in sentences]; KeyedVectors.from_gensim(model.wv) takes vectors with any keys"
         )
     if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:

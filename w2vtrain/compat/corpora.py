@@ -40,9 +40,9 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
             raise MissingFile(f"{fspath(file)}: no such file")
         return Corpus([fspath(file)], "unicode")
     if isinstance(sentences, HasSource):
-        found = sentences.as_source(MAX_SENTENCE_LENGTH)
-        if not isinstance(found, Sentences):
-            return found
+        source = sentences.as_source(MAX_SENTENCE_LENGTH)
+        if not isinstance(source, Sentences):
+            return source
     return Sentences(Listed(sentences))
 
 

@@ -177,9 +177,9 @@ class Word2Vec(TrainableVocabulary, Predictions):
             If a setting is out of range, or the parts of the model do not fit each other.
 
         """
-        made: Self = saving.empty(cls)
-        take_over(made, model)
-        return made
+        converted: Self = saving.empty(cls)
+        take_over(converted, model)
+        return converted
 
     @claiming
     def train(

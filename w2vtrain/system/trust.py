@@ -50,13 +50,13 @@ def trust(folder: Path) -> Trusted:
     Raise PermissionError with the reason for any other folder, and OSError if its status cannot be read. A symbolic
     link to the folder is followed, because the user chose it by naming it.
     """
-    status, mine = folder.stat(), _root_and_me()
-    if not distrust(status, mine):
-        return mine
-    mine = new_files_in(folder)
-    if problem := distrust(status, mine):
+    status, trusted = folder.stat(), _root_and_me()
+    if not distrust(status, trusted):
+        return trusted
+    trusted = new_files_in(folder)
+    if problem := distrust(status, trusted):
         raise PermissionError(problem)
-    return mine
+    return trusted
 
 
 def new_files_in(folder: Path) -> Trusted:
@@ -64,19 +64,19 @@ def new_files_in(folder: Path) -> Trusted:
 
     Some file systems give all files the same owner (NFS with root_squash) or the same mode (exFAT).
     """
-    mine = _root_and_me()
-    if not mine.modes:
-        return mine
+    trusted = _root_and_me()
+    if not trusted.modes:
+        return trusted
     path = folder / f".probe-{secrets.token_hex(8)}"
     with suppress(OSError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
         try:
-            made = os.fstat(handle)
+            status = os.fstat(handle)
         finally:
             os.close(handle)
             remove_file(path)
-        return Trusted(mine.owners | {made.st_uid}, not made.st_mode & stat.S_IWOTH)
-    return mine
+        return Trusted(trusted.owners | {status.st_uid}, not status.st_mode & stat.S_IWOTH)
+    return trusted
 
 
 def _root_and_me() -> Trusted:

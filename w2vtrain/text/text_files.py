@@ -73,9 +73,9 @@ class Corpus:
 
     def part(self, files: Sequence[File], block_bytes: int) -> "Corpus":
         """Return a corpus of the given files or ranges of files, which is read in the same way."""
-        part = copy.copy(self)
-        part.files, part.block_bytes = tuple(files), max(1, block_bytes)
-        return part
+        corpus = copy.copy(self)
+        corpus.files, corpus.block_bytes = tuple(files), max(1, block_bytes)
+        return corpus
 
     def read(self) -> "Reader":
         """Start a pass over the text."""
@@ -209,7 +209,7 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     A block, together with the token that follows it, has at least `size` bytes. To bound memory use, a token of more
     than MAX_TOKEN_BYTES may be cut off, after at least one byte more: the tokenizer still sees that it is too long.
     """
-    parts: list[bytes] = []
+    held: list[bytes] = []
     total, skipping = 0, False
     for piece in pieces:
         if skipping:
@@ -217,19 +217,19 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
             if not space:
                 continue
             piece, skipping = piece[space.start() :], False
-        parts.append(piece)
+        held.append(piece)
         total += len(piece)
         if total < size:
             continue
-        text = b"".join(parts)
+        text = b"".join(held)
         end = _last_space(text)
         if not end and total > MAX_TOKEN_BYTES:
             end, skipping = total, True
         if end:
             yield text[:end]
-        parts, total = [text[end:]], total - end
+        held, total = [text[end:]], total - end
     if total:
-        yield b"".join(parts)
+        yield b"".join(held)
 
 
 def _last_space(text: bytes) -> int:

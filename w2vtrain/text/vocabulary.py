@@ -143,8 +143,8 @@ def select(
     """
     kept = np.flatnonzero(counts >= max(1, min_count))
     if max_vocab is not None and 0 < max_vocab < kept.size:
-        least = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
-        kept = kept[counts[kept] >= least]
+        lowest_count = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
+        kept = kept[counts[kept] >= lowest_count]
     by_word = kept[np.array(sorted(range(kept.size), key=words(kept).__getitem__), np.int64)]
     return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
 

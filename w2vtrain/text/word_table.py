@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.text.scan import PIECE, is_space, piece
+from w2vtrain.text.scan import PIECE_BYTES, is_space, piece
 from w2vtrain.text.source import MAX_TOKEN_BYTES
 
 Bytes = npt.NDArray[np.uint8]
@@ -163,9 +163,9 @@ def _word(text: Bytes, start: int, end: int) -> Any:
     """Return the first piece of the word that begins at text[start], as two numbers, and the word's end and hash."""
     low, high, n = piece(text, start, end)
     position, value = start + n, _hashed(np.uint64(0), low, high)
-    while n == PIECE:
-        more, most, n = piece(text, position, end)
-        position, value = position + n, _hashed(value, more, most)
+    while n == PIECE_BYTES:
+        next_low, next_high, n = piece(text, position, end)
+        position, value = position + n, _hashed(value, next_low, next_high)
     return low, high, position, value
 
 
@@ -190,7 +190,7 @@ def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any
             at = table.starts[number]
             heads = table.heads[number, 0] == low and table.heads[number, 1] == high
             if heads and table.starts[number + 1] - at == end - start:
-                same = PIECE
+                same = PIECE_BYTES
                 while same < end - start and table.arena[at + same] == text[start + same]:
                     same += 1
                 if same >= end - start:

@@ -15,8 +15,8 @@ import numpy as np
 
 from w2vtrain.probability.sampling import keep_thresholds, noise_distribution
 from w2vtrain.probability.trees import Tree, huffman
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import count
+from w2vtrain.text.text_files import Corpus
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "how-word2vec-learns.md"

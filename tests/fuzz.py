@@ -53,7 +53,7 @@ from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
-from w2vtrain.text import corpus, vocab
+from w2vtrain.text import text_files, vocabulary
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
@@ -61,11 +61,11 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, checkpoint, classes, compare, compression, config, corpus, curves, datasets, describe,
+    analogies, checkpoint, classes, compare, compression, config, curves, datasets, describe,
     intervals, json_text, key_container, keyed_file, key_files, keyed_evaluation, keyed_storage, model, model_file,
     parsers,
-    predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, trees, vector_rows,
-    vectors, vocab, word2vec, word_files, wordnet,
+    predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, text_files, trees,
+    vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -206,8 +206,8 @@ def read_compressed(path):
                 pass
 
     refused(opened)
-    for tokenizer in corpus.TOKENIZERS:
-        refused(lambda tokenizer=tokenizer: through(corpus.Corpus([str(path)], tokenizer).read()))
+    for tokenizer in text_files.TOKENIZERS:
+        refused(lambda tokenizer=tokenizer: through(text_files.Corpus([str(path)], tokenizer).read()))
 
 
 def read_run(path):
@@ -391,7 +391,7 @@ def result_seeds(_):
 LOADERS = {
     "text": Loader(read_vectors, text_seeds),
     "binary": Loader(read_vectors, binary_seeds),
-    "vocabulary": Loader(vocab.Vocabulary.load, vocabulary_seeds),
+    "vocabulary": Loader(vocabulary.Vocabulary.load, vocabulary_seeds),
     "model": Loader(read_model, model_seeds),
     "keyed": Loader(read_keyed, keyed_seeds),
     "state": Loader(read_state, state_seeds),

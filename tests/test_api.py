@@ -8,9 +8,9 @@ import pytest
 import w2vtrain
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, TokenError
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs

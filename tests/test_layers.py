@@ -16,7 +16,7 @@ ORDER = [
     "registry",
     "system",
     "parsers",
-    "elsewhere",
+    "other_programs",
     "config",
     "kernels",
     "formats",
@@ -113,7 +113,7 @@ def test_objectives_and_architectures_import_only_their_tools(folder):
     [
         "cli",
         "config",
-        "elsewhere",
+        "other_programs",
         "parsers",
         "registry",
         "errors",

@@ -16,7 +16,7 @@ from w2vtrain.errors import IN_PYTHON, W2VError, label, shell_spelling, spelled
 from w2vtrain.formats.transforms import transform
 
 PACKAGE = Path(w2vtrain.__file__).parent
-SHELL = ("commands/", "cli.py", "elsewhere.py", "errors.py")
+SHELL = ("commands/", "cli.py", "other_programs.py", "errors.py")
 """Modules whose options only the command line shows, and that which spells them."""
 NOT_SHOWN_IN_PYTHON = {"setting", "Row"}
 """Calls whose texts are help of the command line."""

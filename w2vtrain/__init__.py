@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import train as train
     from w2vtrain.compat.callbacks import CallbackAny2Vec as CallbackAny2Vec
-    from w2vtrain.compat.sentences import LineSentence as LineSentence
-    from w2vtrain.compat.sentences import PathLineSentences as PathLineSentences
-    from w2vtrain.compat.sentences import Text8Corpus as Text8Corpus
+    from w2vtrain.compat.line_sentence import LineSentence as LineSentence
+    from w2vtrain.compat.line_sentence import PathLineSentences as PathLineSentences
+    from w2vtrain.compat.line_sentence import Text8Corpus as Text8Corpus
     from w2vtrain.compat.word2vec import Word2Vec as Word2Vec
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
@@ -44,9 +44,9 @@ _HOMES = {
     "write_vectors": "formats.vectors",
     "Word2Vec": "compat.word2vec",
     "CallbackAny2Vec": "compat.callbacks",
-    "LineSentence": "compat.sentences",
-    "PathLineSentences": "compat.sentences",
-    "Text8Corpus": "compat.sentences",
+    "LineSentence": "compat.line_sentence",
+    "PathLineSentences": "compat.line_sentence",
+    "Text8Corpus": "compat.line_sentence",
 }
 __all__ = sorted(_HOMES)
 __version__ = "0.1.0"

@@ -13,7 +13,7 @@ from w2vtrain.errors import NoSentences
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.permission import Named
 from w2vtrain.progress_bar import progress_bar
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs, Texts, sources_of

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.elsewhere import hint_for
 from w2vtrain.errors import ConfigError, label, shown, spelled
+from w2vtrain.other_programs import hint_for
 from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
 from w2vtrain.registry import members
 

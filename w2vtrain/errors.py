@@ -79,8 +79,7 @@ def spelled(name: str, *values: Any) -> str:
     name: the setting's name, with underscores; values: alternatives, if the message suggests any. A bool is a flag.
     """
     if not _in_shell:
-        parts = [repr(value) for value in values]
-        return IN_PYTHON.get(name, name) + f"={' or '.join(parts)}" * bool(parts)
+        return IN_PYTHON.get(name, name) + f"={' or '.join(map(repr, values))}" * bool(values)
     flag = name.replace("_", "-")
     if values and isinstance(values[0], bool):
         return f"--{flag}" if values[0] else f"--no-{flag}"

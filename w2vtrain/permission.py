@@ -30,19 +30,14 @@ class Named:
 
         A model records the path that the file had when it was trained, which may have changed since.
         """
-        found = dict(settings)
+        replaced = dict(settings)
         for kind, name in asdict(self).items():
-            if name and is_code(str(found.get(kind))) and Path(str(found[kind])).name == Path(name).name:
-                found[kind] = name
-        return found
+            if name and is_code(str(settings.get(kind))) and Path(str(settings[kind])).name == Path(name).name:
+                replaced[kind] = name
+        return replaced
 
 
 def require(objective: str, architecture: str, folder: str | Path = ".") -> None:
     """Raise CodeNotAllowed if either is user code that was not named; files are relative to `folder`."""
     objectives.require_allowed(objective, folder)
     architectures.require_allowed(architecture, folder)
-
-
-def placed(name: str, folder: str | Path) -> str:
-    """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
-    return str(Path(folder, name).resolve()) if name.endswith(".py") else name

@@ -43,34 +43,34 @@ class Contract:
     compiled: tuple[str, ...] = ()
     named_tuple: bool = False
 
-    def verify(self, cls: Any, what: str) -> None:
+    def verify(self, cls: Any, subject: str) -> None:
         """Check a class and add the Protocol's defaults; ConfigError says what is missing or wrong, and where."""
         if not inspect.isclass(cls):
-            raise ConfigError(f"{what}: expected a class, got {shown(cls)}")
-        where = described(cls, what)
+            raise ConfigError(f"{subject}: expected a class, got {shown(cls)}")
+        where = described(cls, subject)
         if self.named_tuple and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
             raise ConfigError(f"{where} is not a typing.NamedTuple, as kernels require")
         problems = [self._problem(cls, name, member) for name, member in self._members.items()]
-        if found := [problem for problem in problems if problem]:
-            raise ConfigError(f"{where} {'; '.join(found)}")
+        if any(problems):
+            raise ConfigError(f"{where} {'; '.join(filter(None, problems))}")
         for name, member in self._members.items():
             if not (hasattr(cls, name) or isinstance(member, property)):
                 setattr(cls, name, member)
 
-    def verify_built(self, instance: Any, what: str) -> None:
+    def verify_built(self, instance: Any, subject: str) -> None:
         """Raise ConfigError if an instance lacks an attribute of the contract."""
         missing = [name for name, member in self._members.items() if not hasattr(instance, name)]
         if missing:
-            raise ConfigError(f"{described(type(instance), what)}, which build returns, has no {missing[0]}")
+            raise ConfigError(f"{described(type(instance), subject)}, which build returns, has no {missing[0]}")
 
     @cached_property
     def _members(self) -> dict[str, Any]:
         """All public members (functions, properties, values) by name, those of base Protocols first."""
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for base in reversed(self.protocol.__mro__):
             if base.__module__ == self.protocol.__module__:
-                found |= {name: member for name, member in vars(base).items() if not name.startswith("_")}
-        return found
+                members |= {name: member for name, member in vars(base).items() if not name.startswith("_")}
+        return members
 
     def _problem(self, cls: type, name: str, member: Any) -> str | None:
         """Return what is wrong with one member of a class, as text, or None."""
@@ -128,9 +128,9 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
     return True
 
 
-def described(cls: type, what: str) -> str:
+def described(cls: type, subject: str) -> str:
     """Return a class's description for messages: its purpose, name, file and line."""
-    return f"{what}: class {cls.__qualname__} ({_place_of(cls)})"
+    return f"{subject}: class {cls.__qualname__} ({_place_of(cls)})"
 
 
 def _place_of(cls: type) -> str:
@@ -141,26 +141,26 @@ def _place_of(cls: type) -> str:
         return str(cls.__module__)
 
 
-def check_names(names: Iterable[str], what: str) -> None:
+def check_names(names: Iterable[str], subject: str) -> None:
     """Raise ConfigError if an array of a member has a reserved name: it would hide another array in files."""
     if taken := sorted(TAKEN & set(names)):
-        raise ConfigError(f"{what}: its array {taken[0]!r} has a reserved name; rename it")
+        raise ConfigError(f"{subject}: its array {taken[0]!r} has a reserved name; rename it")
 
 
-def built(cls: Any, what: str, *arguments: Any, **options: Any) -> Any:
+def built(cls: Any, subject: str, *arguments: Any, **options: Any) -> Any:
     """Return the result of a member's `build`; any exception but W2VError and MemoryError becomes a ConfigError."""
     try:
         return cls.build(*arguments, **options)
     except (W2VError, MemoryError):
         raise
     except Exception as error:
-        raise ConfigError(f"{what}: build failed: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"{subject}: build failed: {type(error).__name__}: {error}") from error
 
 
 def members(folder: str) -> list[str]:
     """Return the names of the members that come with the package: list the folder, import nothing."""
-    found = pkgutil.iter_modules([str(Path(__file__).parent / folder)])
-    return [info.name.replace("_", "-") for info in found if info.name not in RESERVED]
+    modules = pkgutil.iter_modules([str(Path(__file__).parent / folder)])
+    return [info.name.replace("_", "-") for info in modules if info.name not in RESERVED]
 
 
 class Registry:
@@ -201,7 +201,7 @@ class Registry:
         if name not in self.loaders and not is_code(name):
             raise ConfigError(f"{self.kind} {name!r}: choose one of {', '.join(sorted(self.loaders))}")
         self.require_allowed(name)
-        place = name if name in self.loaders else _place(name)
+        place = name if name in self.loaders else placed(name)
         if place not in self._checked:
             self._checked[place] = self._verified(name, self.loaders.get(name) or partial(_outside, place, self.kind))
         return self._checked[place]
@@ -211,7 +211,7 @@ class Registry:
             module = load()
         except (Exception, SystemExit) as error:  # importing a user's module may raise anything
             raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
-        if missing := [part for part in self.attributes if not hasattr(module, part)]:
+        if missing := [member for member in self.attributes if not hasattr(module, member)]:
             raise ConfigError(f"{self.kind} {name}: the module has no {missing[0]}")
         self._verify(module, f"{self.kind} {name}")
         self._rename(getattr(module, self.attributes[0]))
@@ -229,11 +229,11 @@ class Registry:
         folders may come from anyone, and loading such a member runs its code.
         """
         if name and name not in self.loaders:
-            self._allowed.add(_place(name))
+            self._allowed.add(placed(name))
 
     def require_allowed(self, name: str, folder: str | Path = ".") -> None:
         """Raise CodeNotAllowed for a file (relative to `folder`) or module that was not passed to `allow_code`."""
-        if name not in self.loaders and is_code(name) and _place(name, folder) not in self._allowed:
+        if name not in self.loaders and is_code(name) and placed(name, folder) not in self._allowed:
             raise CodeNotAllowed(
                 f"{self.kind} {name} is code that the command line does not name: to run it, add"
                 f" {spelled(self.kind, name)}"
@@ -245,8 +245,8 @@ def is_code(name: str) -> bool:
     return name.endswith(".py") or "." in name
 
 
-def _place(name: str, folder: str | Path = ".") -> str:
-    """Return a file's absolute path, or a module's name."""
+def placed(name: str, folder: str | Path = ".") -> str:
+    """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
     return str(Path(folder, name).resolve()) if name.endswith(".py") and "\0" not in name else name
 
 
@@ -255,11 +255,11 @@ def _outside(name: str, kind: str) -> Any:
     if not name.endswith(".py"):
         return importlib.import_module(name)
     path = Path(name)
-    own = f"{kind}_{zlib.crc32(str(path).encode())}"  # unique, and the same in every process
-    spec = importlib.util.spec_from_file_location(own, path)
+    module_name = f"{kind}_{zlib.crc32(str(path).encode())}"  # unique, and the same in every process
+    spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[own] = module  # kernels look up their source code here
+    sys.modules[module_name] = module  # kernels look up their source code here
     spec.loader.exec_module(module)
     return module

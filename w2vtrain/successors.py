@@ -102,9 +102,9 @@ def with_successors(cls: "C") -> "C":
 
 def refuse_arguments(function: str, arguments: "Mapping[str, object]") -> None:
     """Raise TypeError if some arguments have been renamed; it names them all."""
-    found = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
-    if found:
-        raise TypeError(f"{function} has no argument {', '.join(found)}: use {', '.join(found.values())}")
+    renamed = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
+    if renamed:
+        raise TypeError(f"{function} has no argument {', '.join(renamed)}: use {', '.join(renamed.values())}")
 
 
 def missing(name: str) -> str | None:

@@ -18,7 +18,7 @@ from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.registry import members
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import one_line
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[2] / "data"
 COMMAND = [sys.executable, "-m", "w2vtrain"]

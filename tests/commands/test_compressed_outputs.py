@@ -12,8 +12,8 @@ from reference import first_lines
 from w2vtrain.embeddings.key_files import write_key_file
 from w2vtrain.errors import OutputError, UsageError, WriteError
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
-from w2vtrain.system.packing import COMPRESSORS, OTHERS, packed_write
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.system.compression import COMPRESSORS, OTHERS, packed_write
+from w2vtrain.text.vocabulary import Vocabulary
 
 UNPACK = {
     ".gz": gzip.decompress,

@@ -5,8 +5,8 @@ import pytest
 from w2vtrain.api import train
 from w2vtrain.cli import cli
 from w2vtrain.config import NAMES, validated
-from w2vtrain.elsewhere import COMMANDS, OPTIONS, hint_for
 from w2vtrain.errors import ConfigError, shell_spelling
+from w2vtrain.other_programs import COMMANDS, OPTIONS, hint_for
 
 FIT = ["fit", "text.txt", "-o", "v.txt"]
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import w2vtrain
-from w2vtrain.compat import sentences as module
-from w2vtrain.compat.sentences import LineSentence, PathLineSentences, Text8Corpus
+from w2vtrain.compat import line_sentence as module
+from w2vtrain.compat.line_sentence import LineSentence, PathLineSentences, Text8Corpus
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.text_files import Corpus
 
 TEXT = "one two  three\n\n\tfour\u00a0five\r\nsix\x1c seven\u2028eight\x85nine\nten"
 
@@ -67,7 +67,9 @@ def test_readers_can_be_iterated_again(folder):
 
 @pytest.mark.parametrize("block", [1, 5, 1 << 22])
 def test_a_line_in_many_blocks_is_one_sentence(folder, block, monkeypatch):
-    monkeypatch.setattr(module, "_files", lambda paths, kind=Corpus: kind(list(paths), "unicode", block, "strict"))
+    monkeypatch.setattr(
+        module._TextFiles, "_files", lambda self: self._kind(self._paths(), "unicode", block, errors="strict")
+    )
     assert list(LineSentence(str(folder / "b.txt"))) == [line.split() for line in TEXT.split("\n") if line]
     assert list(Text8Corpus(str(folder / "b.txt"), 4)) == [TEXT.split()[i : i + 4] for i in (0, 4, 8)]
 

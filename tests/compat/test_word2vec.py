@@ -10,8 +10,8 @@ from ids import by_text
 
 import w2vtrain
 from w2vtrain import Word2Vec
-from w2vtrain.compat.learning import part, settings_of, span
-from w2vtrain.compat.vocabulary import share
+from w2vtrain.compat.learning import Plan, settings_of, span
+from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
 from w2vtrain.text.sentences import Sentences
@@ -319,7 +319,8 @@ def test_a_corpus_can_be_a_part_of_a_schedule():
         assert span(counted.stats, 20, None, 0) == (0, 0.25)
         assert span(counted.stats, None, 40, 20) == (0.5, 0.75)
         assert span(counted.stats, 5, None, 0) == span(counted.stats, 1, None, 0) == (0, 1)
-    assert part(0.4, 0.2, 0.5, 0.75) == pytest.approx((0.3, 0.25))
+    settings = Plan(4, 0.4, 0.2, 4, None, None, 0).settings(Word2Vec(SENTENCES, **SMALL), None, 2)
+    assert (settings.alpha, settings.min_alpha) == pytest.approx((0.3, 0.25))
 
 
 def test_large_subsampling_thresholds_are_occurrences():

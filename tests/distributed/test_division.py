@@ -13,8 +13,8 @@ from w2vtrain.distributed import division
 from w2vtrain.distributed.division import divided, stretched
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
+from w2vtrain.text.text_files import Corpus
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,10 @@ from w2vtrain.distributed.merging import dealt, packed, unpacked
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
 from w2vtrain.text import word_table
-from w2vtrain.text.corpus import SAMPLE, Corpus
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.source import File
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.source import SAMPLE, File
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 ODD = [
     b"\xef\xbb\xbfthe cat sat\nthe cat\n\n\n \t\nthe dog sat on \xef\xbb\xbf\n",

@@ -23,8 +23,8 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import classes, trees
 from w2vtrain.system.reading import justified
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(path for path in FOLDER.iterdir() if path.suffix not in (".py", "") and path.is_file())
@@ -131,7 +131,7 @@ from w2vtrain.formats.vectors import Vectors
 from w2vtrain import config
 from w2vtrain.probability import classes, trees
 from w2vtrain.errors import W2VError
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 vectors = Vectors(["a", "b"], None)
 job = trial.Job("job", [], "", {})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

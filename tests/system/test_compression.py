@@ -23,8 +23,8 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.probability import trees
 from w2vtrain.system import compression
 from w2vtrain.system.reading import open_input, read_lines
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 WINDOW_OF_2_GIB = 31
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
@@ -174,8 +174,8 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
 
 @pytest.mark.parametrize("reader", READERS)
 def test_memory_for_a_large_zstd_window_is_bounded_by_the_file_size(tmp_path, reader, monkeypatch):
-    """A window larger than WINDOW is accepted unless the text is far too long for the size of the file."""
-    monkeypatch.setattr(compression, "WINDOW", 1 << 20)
+    """A window larger than WINDOW_BYTES is accepted unless the text is far too long for the size of the file."""
+    monkeypatch.setattr(compression, "WINDOW_BYTES", 1 << 20)
     text = random.Random(1).randbytes(1 << 20).hex().encode() + b"\n"
     assert READERS[reader](put(tmp_path, frame(text))) == text
     run = ((1 << 17 << 3) | 2).to_bytes(3, "little") + b"\n"  # a 4-byte block that expands to 128 KiB
@@ -197,7 +197,7 @@ def test_memory_for_a_large_xz_dictionary_is_bounded_by_the_file_size(tmp_path, 
         return
     lines = b"a line\n" * 5_000_000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compression, "WINDOW", 1 << 24)
+        patch.setattr(compression, "WINDOW_BYTES", 1 << 24)
         with pytest.raises(DataError, match=r"damaged xz .* more than 100 times as long as the compressed .* with xz"):
             READERS[reader](put(tmp_path, stream(lines, 1 << 30)))
         assert READERS[reader](put(tmp_path, stream(lines, 1 << 20))) == lines

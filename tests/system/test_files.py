@@ -278,7 +278,7 @@ def test_the_file_is_complete_if_the_process_is_killed_at_any_moment(tmp_path):
 def test_old_temporary_files_of_dead_processes_are_removed(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
-    old, fresh = time.time() - 2 * files.SWEEP_AGE, time.time()
+    old, fresh = time.time() - 2 * files.MIN_SWEEP_SECONDS, time.time()
     for name, when in [
         (f".a.tmp-{process.pid}-00000001", old),
         (f".a.tmp-{process.pid}-00000002", fresh),

@@ -10,8 +10,8 @@ import pytest
 from reference import first_lines
 
 import w2vtrain
-from w2vtrain.system import cgroup, machine, processor
-from w2vtrain.system.processor import processor_name
+from w2vtrain.system import cgroup, machine
+from w2vtrain.system.machine import processor_name
 
 FIRST = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n"
 
@@ -27,7 +27,7 @@ FIRST = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n"
     ],
 )
 def test_the_processor_is_named_on_linux(tmp_path, monkeypatch, text, name):
-    monkeypatch.setattr(processor.sys, "platform", "linux")
+    monkeypatch.setattr(machine.sys, "platform", "linux")
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     monkeypatch.setattr(platform, "processor", lambda: "")
     if text is not None:
@@ -37,14 +37,14 @@ def test_the_processor_is_named_on_linux(tmp_path, monkeypatch, text, name):
 
 def test_the_processor_is_named_on_macos_and_windows(tmp_path, monkeypatch):
     monkeypatch.setattr(platform, "processor", lambda: "Intel64 Family 6")
-    monkeypatch.setattr(processor.sys, "platform", "win32")
+    monkeypatch.setattr(machine.sys, "platform", "win32")
     assert processor_name(tmp_path / "none") == "Intel64 Family 6"
-    monkeypatch.setattr(processor.sys, "platform", "darwin")
+    monkeypatch.setattr(machine.sys, "platform", "darwin")
     answers = subprocess.CompletedProcess([], 0, "Apple M2\n", "")
     with monkeypatch.context() as patch:
-        patch.setattr(processor.subprocess, "run", lambda *_, **__: answers)
+        patch.setattr(subprocess, "run", lambda *_, **__: answers)
         assert processor_name(tmp_path / "none") == "Apple M2"
-    monkeypatch.setattr(processor.subprocess, "run", lambda *_, **__: (tmp_path / "no sysctl").stat())
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: (tmp_path / "no sysctl").stat())
     assert processor_name(tmp_path / "none") == "Intel64 Family 6"
 
 
@@ -58,7 +58,7 @@ def test_a_run_does_not_need_to_know_the_memory(tmp_path, monkeypatch):
         raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")
 
     monkeypatch.setattr(psutil, "virtual_memory", unknown)
-    assert machine.available_memory(tmp_path / "nowhere") == machine.UNKNOWN
+    assert machine.available_memory(tmp_path / "nowhere") == machine.UNKNOWN_BYTES
     model = w2vtrain.train(tmp_path / "text.txt", vector_size=8, epochs=1, threads=2, min_count=1)
     assert model.record["peak_memory_bytes"] > 0
 

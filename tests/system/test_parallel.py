@@ -55,7 +55,7 @@ def reports_of(work, threads, **about):
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let threads take their time to end, because the machine may be busy."""
-    monkeypatch.setattr(module, "GRACE", 300.0)
+    monkeypatch.setattr(module, "GRACE_SECONDS", 300.0)
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_an_error_in_the_caller_ends_the_threads(error):
 
 
 def test_a_blocked_thread_does_not_delay_the_error_of_another(let, monkeypatch):
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.01)
     waited = []
 
     def work(number, ended):
@@ -195,7 +195,7 @@ def test_a_caller_gets_ticks_between_frequent_reports():
 
 def test_a_silent_thread_is_named_even_if_others_report(let, monkeypatch):
     """The clock stands still until the other thread reports; then, each wait counts as long as it may last."""
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.01)
     others, times = threading.Event(), itertools.count(0, 1000.0)
     monkeypatch.setattr(module.time, "monotonic", lambda: next(times) if others.is_set() else 0.0)
 

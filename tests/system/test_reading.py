@@ -85,7 +85,7 @@ def test_compressed_lines_cannot_expand_without_limit(tmp_path, name, monkeypatc
     path = tmp_path / "a"
     path.write_bytes(PACKERS[name](TEXT))
     assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
-    monkeypatch.setattr(reading, "EXPANDED_LINES", 100)
+    monkeypatch.setattr(reading, "ALLOWED_LINES_BYTES", 100)
     path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
     with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
         list(read_lines(path, 20))
@@ -101,7 +101,7 @@ def written(path, data):
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_a_compressed_file_cannot_expand_more_than_its_size_justifies(tmp_path, name, kind, monkeypatch):
     """Members count together. Of a pipe, whose size is unknown, what was read so far counts."""
-    monkeypatch.setattr(reading, "EXPANDED", 1000)
+    monkeypatch.setattr(reading, "ALLOWED_BYTES", 1000)
     text = b"a line\n" * 3_000
     good, bad = (PACKERS[name](data) for data in (os.urandom(1000) + text[:1000], text))
     for data, refused in ((good, False), (bad, True), (PACKERS[name](text[:980]) * 4, False), (bad * 20, True)):

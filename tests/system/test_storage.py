@@ -69,7 +69,7 @@ def pauses(monkeypatch):
     return slept
 
 
-@pytest.mark.parametrize("code", storage.HELD)
+@pytest.mark.parametrize("code", storage.HELD_ERRORS)
 def test_a_file_that_a_scanner_has_open_is_renamed_once_it_is_closed(pauses, tmp_path, monkeypatch, code):
     errors, real = [held(code), held(code)], os.replace
 
@@ -82,7 +82,7 @@ def test_a_file_that_a_scanner_has_open_is_renamed_once_it_is_closed(pauses, tmp
     with atomic_write(tmp_path / "a", force=True) as file:
         file.write(b"x")
     assert (tmp_path / "a").read_bytes() == b"x"
-    assert pauses == list(storage.PAUSES[:2])
+    assert pauses == list(storage.PAUSE_SECONDS[:2])
 
 
 def test_a_file_that_stays_open_is_an_error_that_says_so_and_leaves_the_old_content(pauses, tmp_path, monkeypatch):
@@ -94,7 +94,7 @@ def test_a_file_that_stays_open_is_an_error_that_says_so_and_leaves_the_old_cont
     with pytest.raises(OutputError, match="it is open in another program, or mapped into memory"):  # noqa: SIM117
         with atomic_write(tmp_path / "a", force=True) as file:
             file.write(b"new")
-    assert pauses == list(storage.PAUSES)
+    assert pauses == list(storage.PAUSE_SECONDS)
     assert 1 < sum(pauses) < 2
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 

@@ -115,7 +115,7 @@ def test_a_file_whose_vectors_are_mapped_is_not_overwritten_and_the_error_says_w
 import numpy as np
 import w2vtrain
 from w2vtrain.system import storage
-storage.PAUSES = storage.PAUSES[:1]
+storage.PAUSE_SECONDS = storage.PAUSE_SECONDS[:1]
 vectors = w2vtrain.KeyedVectors(2)
 vectors.add_vectors(["a", "b"], np.eye(2, dtype=np.float32))
 vectors.save("v.safetensors")

@@ -19,9 +19,10 @@ from ids import by_text
 
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.text import counting, word_table
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import CorpusStats, EncodedCorpus, count, encode
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.encoded import EncodedCorpus, count, encode
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 PIECES = [b"a", b"b", b"cd", b" ", b" ", b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"</s>", b"\xff", b"\xc3", b"\xa9"]
 PIECES += [
@@ -227,7 +228,7 @@ class FailsAt:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("name", ["add", "sentences"])
+@pytest.mark.parametrize("name", ["add", "map_sentences"])
 def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads):
     """This holds while counting and while mapping. Each of the other workers completes at most its current block."""
     failing = FailsAt(getattr(word_table, name), 5)
@@ -291,7 +292,7 @@ def test_a_line_of_30_megabytes_is_encoded_in_bounded_memory(tmp_path):
     (tmp_path / "word").write_bytes(b"a b " + b"x" * 31_000_000 + b" a b")
     code = """
 import resource, sys
-from w2vtrain.text.corpus import Corpus
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.encoded import encode
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 def run(path):

@@ -15,11 +15,11 @@ from ids import by_text
 
 from w2vtrain.errors import DataError, TokenError, UsageError
 from w2vtrain.text import sentences as module
-from w2vtrain.text.corpus import MAX_TOKEN, Corpus
 from w2vtrain.text.encoded import count, encode, read
 from w2vtrain.text.sentences import Sentences, escaped, unescaped
-from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.source import MAX_TOKEN_BYTES, Source
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 
 ODD = [
     "",
@@ -142,9 +142,9 @@ def test_only_sentences_with_words_that_need_it_are_escaped(monkeypatch):
 
 
 def test_words_of_more_than_1000_bytes_are_skipped_and_counted():
-    lists = [["a", "x" * MAX_TOKEN, "y" * (MAX_TOKEN + 1)], ["\u00e9" * 501, "b " * 500, "b " * 501, "a"]]
+    lists = [["a", "x" * MAX_TOKEN_BYTES, "y" * (MAX_TOKEN_BYTES + 1)], ["\u00e9" * 501, "b " * 500, "b " * 501, "a"]]
     ids = encode(Sentences(lists, block_bytes=1), min_count=1, threads=2)
-    assert ids.vocabulary.words == ["a", "b " * 500, "x" * MAX_TOKEN]
+    assert ids.vocabulary.words == ["a", "b " * 500, "x" * MAX_TOKEN_BYTES]
     assert ids.tokens.tolist() == [0, 2, -1, 1, 0, -1]
     assert ids.stats.overlong == 3
 
@@ -265,7 +265,7 @@ def test_words_and_counts_are_in_order_of_first_appearance_for_any_number_of_thr
         with read(Sentences(lists, block_bytes=block), threads=threads) as counted:
             assert counted.words == list(want)
             assert counted.counts.tolist() == list(want.values())
-            assert (counted.tokens, counted.lines) == (18_000, 2000)
+            assert (counted.token_count, counted.lines) == (18_000, 2000)
             assert counted.stats.types == len(want)
 
 
@@ -310,7 +310,7 @@ def test_one_thread_iterates_whichever_threads_take_the_blocks():
             yield [f"word{number % 7}", "and"]
 
     with read(Sentences(sentences(), block_bytes=100), threads=3) as counted:
-        assert counted.tokens == 4000
+        assert counted.token_count == 4000
     assert len(seen) == 1
     assert seen != {threading.get_ident()}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.text import word_table
-from w2vtrain.text.scan import PIECE, piece, piece_by_bytes
+from w2vtrain.text.scan import PIECE_BYTES, piece, piece_by_bytes
 from w2vtrain.text.word_table import LINE_END
 
 
@@ -61,10 +61,10 @@ def test_pieces_equal_the_words_that_python_splits(text, data):
     ends = np.array([data.draw(st.integers(i, len(text))) for i in range(len(text))], np.int64)
     pieces(array, ends, found)
     for i, end in enumerate(ends.tolist()):
-        word = re.match(rb"[^ \t\n\r\v\f]*", text[i:end])[0][:PIECE]
+        word = re.match(rb"[^ \t\n\r\v\f]*", text[i:end])[0][:PIECE_BYTES]
         assert tuple(map(int, piece_by_bytes(array, i, end))) == tuple(found[i].tolist())
         assert found[i, :2].tobytes()[: len(word)] == word
-        assert found[i, :2].tobytes()[len(word) :] == bytes(PIECE - len(word))
+        assert found[i, :2].tobytes()[len(word) :] == bytes(PIECE_BYTES - len(word))
         assert found[i, 2] == len(word)
 
 

@@ -379,7 +379,7 @@ def test_stop_request_ends_scoring_within_a_block(models, texts, monkeypatch, th
 
 
 def test_stop_request_ends_scoring_while_a_block_hangs(models, texts, monkeypatch):
-    monkeypatch.setattr(parallel, "GRACE", 0.1)
+    monkeypatch.setattr(parallel, "GRACE_SECONDS", 0.1)
     scorer, *rest = parts_of(models("softmax"), texts)
     hangs, release, waiting = threading.Event(), threading.Event(), threading.Event()
 

@@ -28,9 +28,9 @@ from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.vocab import Vocabulary, select
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary, select
 from w2vtrain.training.fit import effective
 from w2vtrain.training.predictor import architecture_of, model_predictor, windows_of
 from w2vtrain.training.predictor import problem_of as problem_for

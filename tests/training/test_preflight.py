@@ -52,7 +52,7 @@ def test_available_memory_is_the_smallest_of_all_limits(tmp_path):
     (tmp_path / "memory.max").write_text("max")
     (tmp_path / "memory.current").write_text("5")
     assert machine.available_memory(tmp_path) > 2**20
-    (tmp_path / "memory.max").write_text(str(machine.WORKING + 1005))
+    (tmp_path / "memory.max").write_text(str(machine.WORKING_BYTES + 1005))
     assert machine.available_memory(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("2000")
     assert machine.available_memory(tmp_path) == 0

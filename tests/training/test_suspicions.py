@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.probability.sampling import keep_thresholds
-from w2vtrain.text.corpus import SAMPLE, TOKENIZERS, Corpus
 from w2vtrain.text.encoded import encode
+from w2vtrain.text.source import SAMPLE
+from w2vtrain.text.text_files import TOKENIZERS, Corpus
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
 WIKI = Path(__file__).parents[2] / "data/simplewiki.txt"

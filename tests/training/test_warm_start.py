@@ -9,9 +9,9 @@ from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build, objectives
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import read
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
 from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
 from w2vtrain.training.trainer import make_engine

@@ -21,8 +21,8 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.transforms import Combined, exported
 from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.objectives import objective_class
-from w2vtrain.permission import Named, placed, require
-from w2vtrain.registry import CodeNotAllowed, is_code
+from w2vtrain.permission import Named, require
+from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum

@@ -18,7 +18,7 @@ from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 
 

@@ -14,11 +14,11 @@ from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
+from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
-from w2vtrain.system.packing import check_suffix
 from w2vtrain.system.same_file import among
 from w2vtrain.system.trust import answering
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
 from w2vtrain.training.inputs import Inputs, corpus_of
 from w2vtrain.training.journal import DECIDING

@@ -1,6 +1,6 @@
 """Commands that answer the options, commands and whole command lines of other programs with ours.
 
-What replaces each option is in elsewhere.py.
+What replaces each option is in other_programs.py.
 """
 
 import shlex
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from w2vtrain.config import SYNONYMS
-from w2vtrain.elsewhere import COMMANDS, Ours, hint_for, replaced
+from w2vtrain.other_programs import COMMANDS, Ours, hint_for, replaced
 
 FASTTEXT = ("skipgram", "cbow")
 """fastText's commands that train word vectors."""

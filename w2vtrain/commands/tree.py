@@ -14,9 +14,9 @@ from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.formats.wordnet import WordNet
 from w2vtrain.probability.trees import taxonomy_paths
+from w2vtrain.system.compression import check_suffix, packed_write
 from w2vtrain.system.files import check_writable
-from w2vtrain.system.packing import check_suffix, packed_write
-from w2vtrain.text.vocab import MAX_COUNT, SENTENCE_END, Vocabulary
+from w2vtrain.text.vocabulary import MAX_COUNT, SENTENCE_END, Vocabulary
 
 SENTENCE = 25
 """Assumed words per sentence, which give the count of </s> if the vocabulary lacks it."""

@@ -7,9 +7,9 @@ from typing import Any
 from w2vtrain.commands.console import Console, duration
 from w2vtrain.commands.inputs import check_different
 from w2vtrain.config import resolve
+from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.packing import check_suffix
 from w2vtrain.text.encoded import count
 from w2vtrain.training.inputs import corpus_of
 

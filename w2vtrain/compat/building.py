@@ -1,4 +1,4 @@
-"""The part of `Word2Vec` that counts words, chooses among them, and gives them initial vectors.
+"""The part of `Word2Vec` that counts words and chooses among them.
 
 Nothing is trained here; word2vec.py has the constructor, training and queries.
 """
@@ -11,53 +11,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.claim import Claimable, claiming
+from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.corpora import Listed, repeats, source_of
+from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
+from w2vtrain.compat.matrices import WordMatrices, initial_vectors
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH, LineSentence
-from w2vtrain.compat.vocabulary import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
-from w2vtrain.compat.weights import Matrices, grown, initial_vectors
+from w2vtrain.compat.word_choice import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary, by_count
+from w2vtrain.text.vocabulary import by_count
 
 logger = logging.getLogger(__name__)
 
 Path = str | PathLike[str]
 
 
-class TrainableVocabulary(Claimable):
-    """The words of a model, and the matrices that have a row for each. `Word2Vec` sets the parameters.
+class TrainableVocabulary(WordMatrices):
+    """The words of a model, which it counts and chooses. `Word2Vec` sets the parameters.
 
-    matrices: None before the words are chosen. _counted: what `scan_vocab` read. _read: a corpus that need not be read
-    again, or cannot be, with its words as ids (None if it has none of the model's). _emptied: why no word was kept.
+    _counted: what `scan_vocab` read; _emptied: why no word was kept.
     """
 
-    vector_size: int
     min_count: int
     effective_min_count: int
     max_vocab_size: int | None
     max_final_vocab: int | None
     sorted_vocab: int
     sample: float | None
-    seed: int
     workers: int
-    hs: int
-    negative: int
 
     def __init__(self) -> None:
         super().__init__()
         self.corpus_count, self.corpus_total_words = 0, 0
         self.raw_vocab: dict[Any, int] = {}
-        self.wv = KeyedVectors(self.vector_size)
-        self.matrices: Matrices | None = None
         self._emptied = ""
         self._counted: tuple[Source, Counted] | None = None
-        self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
 
     def build_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
@@ -110,9 +102,9 @@ class TrainableVocabulary(Claimable):
         trim_rule: Rule | None = None, update: bool = False,
     ) -> None:  # fmt: skip
         """Choose the words of the model from a dictionary of words and counts."""
-        if strange := [word for word in word_freq if not isinstance(word, str)]:
+        if others := [word for word in word_freq if not isinstance(word, str)]:
             raise InvalidType(
-                f"the word {shown(strange[0])} is {type(strange[0]).__name__}: words must be str: pass"
+                f"the word {shown(others[0])} is {type(others[0]).__name__}: words must be str: pass"
                 " {str(word): count for word, count in word_freq.items()}"
             )
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
@@ -137,8 +129,8 @@ class TrainableVocabulary(Claimable):
         counted = read(source, threads=self.threads())
         self._counted = source, counted
         self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
-        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.tokens, counted.lines)
-        return counted.tokens, counted.lines
+        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
+        return counted.token_count, counted.lines
 
     @claiming
     def prepare_vocab(
@@ -151,20 +143,20 @@ class TrainableVocabulary(Claimable):
         """
         if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
-        least = self.min_count if min_count is None else min_count
-        choice = chosen(self.raw_vocab, least, self.max_final_vocab, trim_rule)
+        lowest_count = self.min_count if min_count is None else min_count
+        choice = chosen(self.raw_vocab, lowest_count, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
-        counts = np.array(choice.counts, np.int64)
-        thinned, left = thinning(counts, share(self.sample if sample is None else sample, int(counts.sum())))
+        kept, total = len(choice.words), int(choice.counts.sum())
+        thinned, left = thinning(choice.counts, share(self.sample if sample is None else sample, total))
         report = {
-            "drop_unique": len(self.raw_vocab) - len(counts),
-            "retain_total": int(counts.sum()),
-            "num_retained_words": len(counts),
+            "drop_unique": len(self.raw_vocab) - kept,
+            "retain_total": total,
+            "num_retained_words": kept,
             "downsample_unique": thinned,
             "downsample_total": left,
         }
-        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, len(counts), len(self.raw_vocab))
+        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
             self.effective_min_count = choice.min_count
             self._join(choice) if update else self._replace(choice)
@@ -178,9 +170,9 @@ class TrainableVocabulary(Claimable):
 
     def _replace(self, choice: Choice) -> None:
         """Let the model have the words of a choice, without vectors."""
-        words, counts = choice.words, np.array(choice.counts, np.int64)
+        words, counts = choice.words, choice.counts
         if self.sorted_vocab:
-            order = by_count(words, choice.counts)
+            order = by_count(words, counts.tolist())
             words, counts = [words[i] for i in order.tolist()], counts[order]
         self.matrices = self._read = None
         self._set_words(words, counts)
@@ -189,12 +181,12 @@ class TrainableVocabulary(Claimable):
         """Set `wv` to words with vectors of zeros, none of which is locked."""
         self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
         self.wv.vectors_lockf = np.ones(1, np.float32)
-        if odd := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
-            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", odd[0])
+        if unsaved := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
+            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", unsaved[0])
 
     def _join(self, choice: Choice) -> None:
         """Add words to the model, with initial vectors, and the counts of all words that it has already."""
-        counts, known = dict(zip(choice.words, choice.counts, strict=True)), self.wv.key_to_index
+        counts, known = dict(zip(choice.words, choice.counts.tolist(), strict=True)), self.wv.key_to_index
         new = [word for word in choice.words if word not in known]
         before = [(word, count) for word, count in self.raw_vocab.items() if word in known]
         vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEEDS)
@@ -206,38 +198,6 @@ class TrainableVocabulary(Claimable):
             self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
 
     @claiming
-    def prepare_weights(self, update: bool = False) -> None:
-        """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
-        self._read, rows, old = None, len(self.wv), self.matrices if update else None
-        if update and old is None:
-            raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
-        order = by_count(self.wv.index_to_key, self._counts().tolist())
-        if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
-            self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
-            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEEDS)
-        words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
-        # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
-        # the vectors of other nodes: docs/gensim.md has the figures.
-        nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
-        same = bool((order == np.arange(rows)).all())
-        self.matrices = Matrices(words, nodes, None if same else order, list(self.wv.index_to_key))
-
-    def init_weights(self) -> None:
-        """Reset all vectors to their initial values, but keep the vocabulary."""
-        self.prepare_weights()
-
-    def update_weights(self) -> None:
-        """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
-        self.prepare_weights(update=True)
-
-    def init_sims(self, replace: bool = False) -> None:
-        """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.
-
-        gensim 4 has deprecated it; there is no reason to call it.
-        """
-        self.wv.init_sims(replace=replace)
-
-    @claiming
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Take over the vocabulary of another model, and reset all vectors to their initial values."""
         words, wv = list(other_model.wv.index_to_key), other_model.wv
@@ -245,28 +205,6 @@ class TrainableVocabulary(Claimable):
         self._set_words(words, counts)
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
         self.prepare_weights()
-
-    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
-        """Return the bytes that the words and the matrices of a vocabulary take, by name and in total."""
-        rows = vocab_size or len(self.wv)
-        found = dict(report or {}, vocab=rows * 500, vectors=rows * self.vector_size * 4)
-        found |= {name: found["vectors"] for name, used in (("syn1", self.hs), ("syn1neg", self.negative)) if used}
-        found["total"] = sum(found[name] for name in ("vocab", "vectors", "syn1", "syn1neg") if name in found)
-        return found
-
-    def _counts(self) -> NDArray[np.int64]:
-        """Return the words' counts (V,) in the order of the model. Raise RuntimeError if `wv` has none."""
-        if "count" not in self.wv.expandos:
-            raise RuntimeError("wv has no counts of the words: build the vocabulary with build_vocab")
-        return np.asarray(self.wv.expandos["count"], np.int64)
-
-    def vocabulary(self) -> Vocabulary:
-        """Return the words and counts in the trainer's order."""
-        words, counts = self.wv.index_to_key, self._counts()
-        order = self.matrices.order if self.matrices else None
-        if order is None:
-            return Vocabulary(list(words), counts)
-        return Vocabulary([words[i] for i in order.tolist()], counts[order])
 
     def threads(self) -> int:
         """Return the number of threads: `workers`, but not more than this process has cores."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
-from w2vtrain.compat.weights import Matrices
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.probability.trees import Tree
-from w2vtrain.text.vocab import by_count
+from w2vtrain.text.vocabulary import by_count
 
 INTERNAL = ("code", "point", "sample_int")
 """The attributes of words that gensim keeps for its own use."""
@@ -47,10 +47,10 @@ def take_over(model: Any, theirs: Any) -> None:
 def _take_words(model: Any, theirs: Any) -> None:
     """Copy the words of a model that has some, and all that belongs to them."""
     words, shape, locks = list(theirs.wv.index_to_key), np.shape(theirs.wv.vectors), model.wv.vectors_lockf
-    strange = next((word for word in words if not isinstance(word, str)), None)
-    if strange is not None:
+    other = next((word for word in words if not isinstance(word, str)), None)
+    if other is not None:
         raise InvalidType(
-            f"the word {strange!r} is not a str: train gensim's model on [[str(word) for word in sentence] for sentence"
+            f"the word {other!r} is not a str: train gensim's model on [[str(word) for word in sentence] for sentence"
             " in sentences]; KeyedVectors.from_gensim(model.wv) takes vectors with any keys"
         )
     if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:
@@ -65,16 +65,15 @@ def _take_words(model: Any, theirs: Any) -> None:
     outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
-    same = bool((order == np.arange(len(words))).all())
-    model.matrices = Matrices(outputs, nodes, None if same else order, words, tree)
+    model.matrices = Matrices(outputs, nodes, order, words, tree)
 
 
 def _matrix(theirs: Any, name: str, rows: int) -> NDArray[np.float32]:
     """Return a copy of a matrix of gensim's model. Raise InvalidValue unless it has one row per word."""
-    found = np.array(getattr(theirs, name, ()), np.float32)
-    if found.shape != (rows, theirs.vector_size):
-        raise InvalidValue(f"{name} has shape {list(found.shape)}, expected {[rows, theirs.vector_size]}")
-    return found
+    matrix = np.array(getattr(theirs, name, ()), np.float32)
+    if matrix.shape != (rows, theirs.vector_size):
+        raise InvalidValue(f"{name} has shape {list(matrix.shape)}, expected {[rows, theirs.vector_size]}")
+    return matrix
 
 
 def _tree(wv: Any, order: NDArray[np.int64]) -> Tree:

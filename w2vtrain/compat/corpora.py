@@ -9,11 +9,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
+from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.errors import InvalidValue, MissingFile
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import HasSource, Source
+from w2vtrain.text.text_files import Corpus
 
 STRINGS = (
     "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."
@@ -40,9 +40,9 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
             raise MissingFile(f"{fspath(file)}: no such file")
         return Corpus([fspath(file)], "unicode")
     if isinstance(sentences, HasSource):
-        found = sentences.as_source(MAX_SENTENCE_LENGTH)
-        if not isinstance(found, Sentences):
-            return found
+        source = sentences.as_source(MAX_SENTENCE_LENGTH)
+        if not isinstance(source, Sentences):
+            return source
     return Sentences(Listed(sentences))
 
 

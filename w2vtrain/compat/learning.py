@@ -4,22 +4,21 @@ The vocabulary is chosen elsewhere; nothing is read here.
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from w2vtrain.compat.callbacks import call
+from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.sentences import MAX_SENTENCE_LENGTH
-from w2vtrain.compat.vocabulary import share
+from w2vtrain.compat.word_choice import share
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
-from w2vtrain.text.encoded import CorpusStats, EncodedCorpus
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
@@ -38,50 +37,47 @@ READINGS = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
 
 
+class InvalidSettings(ConfigError, ValueError):
+    """Raised for parameters that this package's settings cannot have. gensim's users expect a ValueError."""
+
+
 def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
     """Return this package's settings for a model.
 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
     """
-    whole = model.window if model.window == WHOLE_SENTENCE else None
-    with refused():
-        settings = validated(
-            {
-                "architecture": ARCHITECTURES[(model.sg, model.cbow_mean)],
-                "objective": OBJECTIVES[(model.hs, model.negative > 0)],
-                "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
-                "vector_size": model.vector_size,
-                "window": whole if whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
-                "shrink_windows": bool(model.shrink_windows) and not whole,
-                "sample": share(model.sample, total),
-                "alpha": alpha,
-                "min_alpha": min(alpha, min_alpha),
-                "epochs": epochs,
-                "min_count": max(1, model.min_count),
-                "tokenizer": "unicode",
-                "seed": (model.seed + PASSES * model.train_count) % SEEDS,
-                "threads": model.threads(),
-            }
-        )
-        return effective(settings)[0]
-
-
-@contextmanager
-def refused() -> Iterator[None]:
-    """Turn a ConfigError into a ValueError, which gensim's users expect."""
+    is_whole = model.window == WHOLE_SENTENCE
+    architecture, objective = learned_by(model)
+    settings = {
+        "architecture": architecture,
+        "objective": objective,
+        "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
+        "vector_size": model.vector_size,
+        "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
+        "shrink_windows": bool(model.shrink_windows) and not is_whole,
+        "sample": share(model.sample, total),
+        "alpha": alpha,
+        "min_alpha": min(alpha, min_alpha),
+        "epochs": epochs,
+        "min_count": max(1, model.min_count),
+        "tokenizer": "unicode",
+        "seed": (model.seed + PASSES * model.train_count) % SEEDS,
+        "threads": model.threads(),
+    }
     try:
-        yield
+        return effective(validated(settings))[0]
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
 
 
-class InvalidSettings(ConfigError, ValueError):
-    """Raised for parameters that this package's settings cannot have."""
+def learned_by(model: Any) -> tuple[str, str]:
+    """Return the names of the architecture and the objective of a model."""
+    return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
 
 
 def default_rate(model: Any) -> float:
     """Return the best measured learning rate for the architecture and the objective of a model."""
-    architecture, objective = ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
+    architecture, objective = learned_by(model)
     return float(effective(Settings(architecture=architecture, objective=objective))[0].alpha or 0.025)
 
 
@@ -94,11 +90,6 @@ def span(stats: CorpusStats, examples: int | None, words: int | None, done: int)
         raise InvalidValue("total_examples, total_words and word_count must not be negative")
     total = words or (examples or stats.lines) * stats.tokens / max(1, stats.lines)
     return min(1.0, done / total), min(1.0, (done + stats.tokens) / total)
-
-
-def part(start: float, end: float, first: float, last: float) -> tuple[float, float]:
-    """Return the rates at the points `first` and `last` of a schedule that falls from `start` to `end`."""
-    return start + (end - start) * first, start + (end - start) * last
 
 
 def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
@@ -132,9 +123,10 @@ class Plan(NamedTuple):
             first, last = span(encoded.stats, self.examples, self.words, self.done)
         else:
             first, last = reading / self.readings, (reading + 1) / self.readings
-        rates, total = part(self.start, self.end, first, last), int(model.vocabulary().counts.sum())
-        found = settings_of(model, self.epochs // self.readings, *rates, total)
-        return replace(found, seed=(found.seed + READINGS * reading) % SEEDS)
+        alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
+        total = int(model.vocabulary().counts.sum())
+        settings = settings_of(model, self.epochs // self.readings, alpha, min_alpha, total)
+        return replace(settings, seed=(settings.seed + READINGS * reading) % SEEDS)
 
 
 def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
@@ -145,9 +137,9 @@ def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
     learn, before = engine.learn, vectors[rows].copy()
 
     def learn_and_restore(order: Any, rates: Any, epoch: int, thread: int) -> tuple[float, int]:
-        found: tuple[float, int] = learn(order, rates, epoch, thread)
+        loss_and_examples: tuple[float, int] = learn(order, rates, epoch, thread)
         vectors[rows] = before
-        return found
+        return loss_and_examples
 
     engine.slice, engine.learn = 1, learn_and_restore
 

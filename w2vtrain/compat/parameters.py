@@ -74,8 +74,8 @@ def checked(name: str, value: Any) -> Any:
         return value
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not isinstance(value, int | float) or (kind is int and not whole):
-        what = f"{'a whole number' if kind is int else 'a number'}{f' or {word!r}' if word else ''}"
-        raise InvalidType(f"{name} must be {what}, got {shown(value)}")
+        expected = f"{'a whole number' if kind is int else 'a number'}{f' or {word!r}' if word else ''}"
+        raise InvalidType(f"{name} must be {expected}, got {shown(value)}")
     if not low <= value <= high or (kind is float and math.isinf(value)):  # NaN fails every comparison
         limits = f"at least {low:,}" if math.isinf(high) else f"from {low:,} to {high:,}"
         raise InvalidValue(f"{name} must be {limits}, got {shown(value)}")

@@ -10,65 +10,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.compat.matrices import WordMatrices
 from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.objectives.hs import TreeScorer
 from w2vtrain.probability.trees import huffman
 
 
-def predict(model: Any, context: list[Any], topn: int) -> list[tuple[Any, float]] | None:
-    """Return the `topn` most probable words in a context, with probabilities, or None without any known word.
+class Predictions(WordMatrices):
+    """The queries of a model that need its output vectors."""
 
-    Words may be given by their indices. Raise RuntimeError if the model has no output vectors of words.
-    """
-    if not model.negative or not hasattr(model, "syn1neg"):
-        raise RuntimeError("predict_output_word needs the output vectors of negative sampling: train with negative > 0")
-    rows = [found for word in context if (found := _row(model, word)) is not None]
-    if not rows:
-        return None
-    hidden = model.wv.vectors[rows].sum(axis=0)
-    if model.cbow_mean:
-        hidden = hidden / len(rows)
-    logits = (model.syn1neg @ hidden).astype(np.float64)
-    shares = np.exp(logits - logits.max())
-    shares /= shares.sum()
-    best = np.argsort(-shares, kind="stable")[:topn]
-    return [(model.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
+    sg: int
+    cbow_mean: int
+    window: int | str
 
+    def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
+        """Return the words that are most probable in a context, with probabilities; None without any known word.
 
-def _row(model: Any, word: Any) -> int | None:
-    """Return the row of a word, or of an index; None if there is none."""
-    if isinstance(word, int | np.integer) and not isinstance(word, bool):
-        return int(word) if 0 <= word < len(model.wv) else None
-    found: int | None = model.wv.key_to_index.get(word)
-    return found
+        The probabilities are those of a softmax over the output vectors, which is not what negative sampling trains:
+        they rank the words, and are not calibrated. Words may be given by their indices. Raise RuntimeError if the
+        model has no output vectors of words.
+        """
+        if not self.negative or not hasattr(self, "syn1neg"):
+            raise RuntimeError(
+                "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
+            )
+        rows = [row for word in context_words_list if (row := self._row(word)) is not None]
+        if not rows:
+            return None
+        hidden = self.wv.vectors[rows].sum(axis=0)
+        if self.cbow_mean:
+            hidden = hidden / len(rows)
+        logits = (self.syn1neg @ hidden).astype(np.float64)
+        shares = np.exp(logits - logits.max())
+        shares /= shares.sum()
+        best = np.argsort(-shares, kind="stable")[:topn]
+        return [(self.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
 
+    def _row(self, word: Any) -> int | None:
+        """Return the row of a word, or of an index; None if there is none."""
+        if isinstance(word, int | np.integer) and not isinstance(word, bool):
+            return int(word) if 0 <= word < len(self.wv) else None
+        return self.wv.key_to_index.get(word)
 
-def score(model: Any, sentences: Iterable[Any], limit: int) -> NDArray[np.float32]:
-    """Return the log probabilities of the first `limit` sentences. Raise RuntimeError if the model has no tree."""
-    if not model.hs or not hasattr(model, "syn1"):
-        raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
-    nodes, order = model.matrices.nodes, model.matrices.order
-    ids = np.arange(len(model.wv)) if order is None else np.argsort(order)  # from the model's rows to the trainer's
-    tree = model.matrices.tree or huffman(np.sort(model.wv.expandos["count"])[::-1])
-    scorer = TreeScorer(tree, np.ascontiguousarray(nodes))
-    found = [_sentence(model, scorer, ids, sentence) for sentence in islice(sentences, limit)]
-    return np.array(found, np.float32)
+    def score(
+        self, sentences: Iterable[Any], total_sentences: int = 1_000_000, chunksize: int = 100, queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> NDArray[np.float32]:  # fmt: skip
+        """Return the log probability of each sentence under hierarchical softmax (Taddy 2015), at most total_sentences.
 
+        The probability of a sentence is the product of those of its words given each context word (skip-gram) or the
+        mean of the context (CBOW), with the full window. Raise RuntimeError if the model has no tree.
+        """
+        if not self.hs or not hasattr(self, "syn1"):
+            raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
+        assert self.matrices
+        ids = np.argsort(np.arange(len(self.wv))[self.matrices.order])  # from the model's rows to the trainer's
+        tree = self.matrices.tree or huffman(np.sort(self.wv.expandos["count"])[::-1])
+        scorer = TreeScorer(tree, np.ascontiguousarray(self.matrices.nodes))
+        scores = [self._log_prob(sentence, scorer, ids) for sentence in islice(sentences, total_sentences)]
+        return np.array(scores, np.float32)
 
-def _sentence(model: Any, scorer: TreeScorer, ids: NDArray[np.int64], sentence: Any) -> float:
-    """Return the log probability of a sentence; words that the model does not have are left out, as in training."""
-    rows = np.array([model.wv.key_to_index[word] for word in sentence if word in model.wv.key_to_index], np.int64)
-    hidden, targets = [], []
-    window = len(rows) if model.window == WHOLE_SENTENCE else model.window
-    for place, row in enumerate(rows.tolist()):
-        context = np.r_[rows[max(0, place - window) : place], rows[place + 1 : place + 1 + window]]
-        if not len(context):
-            continue
-        vectors = model.wv.vectors[context]
-        if not model.sg:
-            vectors = (vectors.mean(axis=0) if model.cbow_mean else vectors.sum(axis=0))[None]
-        hidden.append(vectors)
-        targets += [ids[row]] * len(vectors)
-    if not hidden:
-        return 0.0
-    return float(scorer.log_prob(np.concatenate(hidden).astype(np.float32), np.array(targets, np.int32)).sum())
+    def _log_prob(self, sentence: Any, scorer: TreeScorer, ids: NDArray[np.int64]) -> float:
+        """Return the log probability of a sentence; words that the model does not have are left out, as in training."""
+        rows = np.array([self.wv.key_to_index[word] for word in sentence if word in self.wv.key_to_index], np.int64)
+        hidden, targets = [], []
+        window = len(rows) if self.window == WHOLE_SENTENCE else int(self.window)
+        for place, row in enumerate(rows.tolist()):
+            context = np.r_[rows[max(0, place - window) : place], rows[place + 1 : place + 1 + window]]
+            if not len(context):
+                continue
+            vectors = self.wv.vectors[context]
+            if not self.sg:
+                vectors = (vectors.mean(axis=0) if self.cbow_mean else vectors.sum(axis=0))[None]
+            hidden.append(vectors)
+            targets += [ids[row]] * len(vectors)
+        if not hidden:
+            return 0.0
+        return float(scorer.log_prob(np.concatenate(hidden).astype(np.float32), np.array(targets, np.int32)).sum())

@@ -6,26 +6,21 @@ The vocabulary, the way to the trainer, scoring and files are in the other modul
 import logging
 import time
 from collections.abc import Iterable
+from os import PathLike, fspath
 from typing import Any, NoReturn, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from w2vtrain.compat import scoring, storage
-from w2vtrain.compat.arrays import NamedArrays
-from w2vtrain.compat.building import Path
+from w2vtrain.compat import saving
+from w2vtrain.compat.building import Path, TrainableVocabulary
 from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
-from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals, settings_of
+from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals
 from w2vtrain.compat.parameters import check, checked
-from w2vtrain.compat.vocabulary import Rule
-from w2vtrain.config import Settings
-from w2vtrain.embeddings.model import Model
+from w2vtrain.compat.scoring import Predictions
+from w2vtrain.compat.word_choice import Rule
+from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import InvalidType, shown
-from w2vtrain.objectives import build
-from w2vtrain.probability.problem import Problem
 from w2vtrain.successors import refuse_arguments, with_successors
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
@@ -41,7 +36,7 @@ NO_VOCABULARY = "you must first build vocabulary before training the model: call
 
 
 @with_successors
-class Word2Vec(NamedArrays):
+class Word2Vec(TrainableVocabulary, Predictions):
     """A word2vec model that is trained from Python, with gensim's interface.
 
     Parameters
@@ -67,7 +62,7 @@ class Word2Vec(NamedArrays):
         Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
         distribution; the mean (1) or the sum (0) of the context vectors.
     max_vocab_size, max_final_vocab, trim_rule, sorted_vocab
-        Which words are kept: see `w2vtrain.compat.vocabulary`.
+        Which words are kept: see `w2vtrain.compat.word_choice`.
     shrink_windows : bool
         Draw the size of each window from 1 to `window`.
     callbacks : iterable of CallbackAny2Vec
@@ -111,7 +106,7 @@ class Word2Vec(NamedArrays):
 
     """
 
-    load = storage.OnClass()
+    load = saving.OnClass()
 
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
@@ -182,16 +177,9 @@ class Word2Vec(NamedArrays):
             If a setting is out of range, or the parts of the model do not fit each other.
 
         """
-        made: Self = storage.empty(cls)
-        take_over(made, model)
-        return made
-
-    def equivalent(self) -> tuple[Settings, dict[str, NDArray[Any]]]:
-        """Return this package's settings and the arrays of the objective that belong to the model's vocabulary."""
-        counts = np.sort(self._counts())[::-1]
-        settings = settings_of(self, self.epochs, self.alpha, self.min_alpha, int(counts.sum()))
-        problem = Problem(self.wv.index_to_key, counts, self.vector_size)
-        return settings, build(settings.objective, problem, settings.options).arrays()
+        converted: Self = saving.empty(cls)
+        take_over(converted, model)
+        return converted
 
     @claiming
     def train(
@@ -273,37 +261,22 @@ class Word2Vec(NamedArrays):
 
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
-        return storage.as_model(self)
+        return saving.as_model(self)
 
     def get_latest_training_loss(self) -> float:
         """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
         return self.running_training_loss
-
-    def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
-        """Return the words that are most probable in a context, with probabilities; None without any known word.
-
-        The probabilities are those of a softmax over the output vectors, which is not what negative sampling trains:
-        they rank the words, and are not calibrated.
-        """
-        return scoring.predict(self, context_words_list, topn)
-
-    def score(
-        self, sentences: Iterable[Any], total_sentences: int = 1_000_000, chunksize: int = 100, queue_factor: int = 2,
-        report_delay: float = 1,
-    ) -> NDArray[np.float32]:  # fmt: skip
-        """Return the log probability of each sentence under hierarchical softmax (Taddy 2015), at most total_sentences.
-
-        The probability of a sentence is the product of those of its words given each context word (skip-gram) or the
-        mean of the context (CBOW), with the full window.
-        """
-        return scoring.score(self, sentences, total_sentences)
 
     def save(self, fname_or_handle: Path, *_: Any, **__: Any) -> None:
         """Save the model to a safetensors file, completely or not at all, overwriting what is there.
 
         `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
         """
-        storage.save(self, fname_or_handle)
+        if self.matrices is None:
+            raise RuntimeError("there is nothing to save: the model has no vocabulary")
+        if not isinstance(fname_or_handle, str | PathLike):
+            raise InvalidType(f"save needs the path of a file, got {shown(fname_or_handle)}")
+        save_model(fspath(fname_or_handle), self.to_model(), force=True)
 
     def __getitem__(self, word: object) -> NoReturn:
         raise InvalidType(f"a model has no items since gensim 4.0: use model.wv[{shown(word)}]")

@@ -20,10 +20,11 @@ from w2vtrain.distributed.shared_folder import check_shared
 from w2vtrain.distributed.shared_ids import SharedIds
 from w2vtrain.system.json_text import json_digest
 from w2vtrain.text import word_table
-from w2vtrain.text.corpus import SAMPLE, Corpus
-from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import CorpusStats, Counted, EncodedCorpus, OnRead, naming, no_known_words, read
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens
+from w2vtrain.text.counting import CorpusStats, OnRead, temporary
+from w2vtrain.text.encoded import Counted, EncodedCorpus, naming, no_known_words, read
+from w2vtrain.text.source import SAMPLE
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
 from w2vtrain.training.fingerprint import vocabulary_checksum
 
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads have work

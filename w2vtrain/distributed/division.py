@@ -19,8 +19,8 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, recognize
 from w2vtrain.system.json_text import json_digest, json_text
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
+from w2vtrain.text.text_files import Corpus
 
 BLOCK, BLOCKS = 1 << 20, 64
 """Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole

@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.text import word_table
-from w2vtrain.text.vocab import Vocabulary, require_words, select
+from w2vtrain.text.vocabulary import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, Table
 
 _COUNT = np.dtype("<i8")

@@ -27,9 +27,9 @@ from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2V
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import cores_of_process, versions
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE, HEARTBEAT

@@ -23,7 +23,7 @@ from w2vtrain.system.storage import remove_file, sync
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted
 from w2vtrain.text.counting import CorpusStats, append
 from w2vtrain.text.encoded import EncodedCorpus, make_room, naming
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
 MAX_NUMBER = 1 << 50

@@ -21,8 +21,8 @@ from w2vtrain.formats.vector_formats import text as text_format
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, Collector, check_promise
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Sniff
+from w2vtrain.system.compression import packed
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.packing import packed
 from w2vtrain.system.reading import open_input, read_lines, regular_size
 
 DUPLICATE = "the word occurs a second time"

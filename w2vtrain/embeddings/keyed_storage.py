@@ -22,7 +22,7 @@ from w2vtrain.embeddings.key_files import (
 )
 from w2vtrain.errors import DataError, InvalidValue
 from w2vtrain.formats.keyed_file import save_keys
-from w2vtrain.system.packing import packed_write
+from w2vtrain.system.compression import packed_write
 
 
 class StoredVectors(ApproximateQueries):

@@ -16,8 +16,7 @@ from typing import Any
 from w2vtrain.evaluation.limits import measure_limits
 from w2vtrain.evaluation.measure import Measurement, measure, warm_up
 from w2vtrain.evaluation.systems import Job, has_noise, supports
-from w2vtrain.system.machine import versions
-from w2vtrain.system.processor import processor_name
+from w2vtrain.system.machine import processor_name, versions
 
 
 def side_by_side(

@@ -17,8 +17,8 @@ from w2vtrain.formats.transforms import Combined
 from w2vtrain.formats.vector_formats import DEFAULT, formats, names
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
+from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim
-from w2vtrain.system.packing import COMPRESSORS, OTHERS, check_suffix, packed_write, unpacked
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:

@@ -81,18 +81,18 @@ def _groups(controller: str, proc: Path) -> Iterator[Path]:
 
 def _mounts(hierarchy: str, proc: Path) -> list[tuple[Path, list[str]]]:
     """Return (mount point, path of the mounted group) for every mount of a hierarchy; "" means version 2."""
-    found: dict[str, str] = {}
+    roots: dict[str, str] = {}
     for line in _text(proc / "mountinfo").split("\n"):
         mount, _, filesystem = line.partition(" - ")
         fields, options = mount.split(" "), filesystem.split(" ")
         if len(fields) < 6 or len(options) < 3:
             continue
         root, point = fields[3:5]
-        found.pop(point, None)  # a later mount hides an earlier one
+        roots.pop(point, None)  # a later mount hides an earlier one
         version_1 = options[0] == "cgroup" and hierarchy in options[2].split(",")
         if version_1 if hierarchy else options[0] == "cgroup2":
-            found[point] = root
-    return [(Path(_unescaped(point)), _parts(_unescaped(root))) for point, root in found.items()]
+            roots[point] = root
+    return [(Path(_unescaped(point)), _parts(_unescaped(root))) for point, root in roots.items()]
 
 
 def _parts(path: str) -> list[str]:

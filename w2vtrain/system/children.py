@@ -21,8 +21,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CODE = "from w2vtrain.system.children import follow; task = follow(); from {module} import {name}; {name}(task)"
-GRACE = 5.0
-"""Seconds that a child gets to end its programs after an error here, before it is killed."""
+GRACE_SECONDS = 5.0
+"""Time that a child gets to end its programs after an error here, before it is killed."""
 
 
 def run_child(
@@ -52,7 +52,7 @@ def run_child(
             with suppress(OSError):
                 child.stdin.close()
             with suppress(subprocess.TimeoutExpired):
-                child.wait(GRACE)
+                child.wait(GRACE_SECONDS)
             child.kill()
             raise
     return child.returncode, last
@@ -106,9 +106,9 @@ def follow() -> bytes:
     return task[:-1]
 
 
-def tell(found: dict[str, Any]) -> None:
+def tell(message: dict[str, Any]) -> None:
     """Write a line of JSON to the standard output of a child, for its parent, in UTF-8 in every locale."""
-    sys.stdout.buffer.write(json_text(found).encode() + b"\n")
+    sys.stdout.buffer.write(json_text(message).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -123,8 +123,8 @@ def _end() -> None:
     import psutil
 
     with suppress(psutil.Error):
-        for one in psutil.Process().children(recursive=True):
+        for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                one.kill()
+                process.kill()
     shutil.rmtree(sys.argv[1], ignore_errors=True)
     os._exit(1)

@@ -1,63 +1,54 @@
-"""Decompression of gzip, bzip2, xz and zstd data in pieces of bounded size.
+"""Compression with gzip, bzip2, xz and zstd: of inputs by their first bytes, of outputs by the suffix of their names.
 
-This module opens no files and ignores file names: it detects the format from the first bytes. The corpus reader passes
-its pieces to `decompressed`; all other readers use `reading.open_input`, which calls it, too.
+Inputs are decompressed in pieces of bounded size, and their names are ignored. The corpus reader passes its pieces to
+`decompressed`; all other readers use `reading.open_input`, which calls it, too.
 """
 
 import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, UsageError
+from w2vtrain.system.files import Claim, atomic_write
 
-OUTPUT = 1 << 20
-"""Largest size in bytes of a decompressed piece, however well the data compress."""
+MAX_PIECE_BYTES = 1 << 20
+"""Largest decompressed piece, however well the data compress."""
 HEAD = 10
 """Number of bytes that `recognize` needs."""
 EXPANSION = 100
 """Largest plausible ratio of text to compressed data. Lists of analogy questions, the most regular text in practice,
 reach a factor of 20. A file that expands further may have been made to exhaust the memory."""
-WINDOW = 1 << 27
-"""Bytes of decoder history (the window) that every zstd or xz file may use; also the `zstd` command's default limit."""
-LARGEST_WINDOW = 1 << 31
-"""Largest window in bytes that a zstd or xz file may use, as written by `zstd --long=31`.
+WINDOW_BYTES = 1 << 27
+"""Decoder history (the window) that every zstd or xz file may use; also the `zstd` command's default limit."""
+MAX_WINDOW_BYTES = 1 << 31
+"""Largest window that a zstd or xz file may use, as written by `zstd --long=31`.
 
 A decoder reserves the whole window, but only as address space: memory pages are taken as text fills them. So large
 windows are accepted, and `_check_history` compares the amount of text with the amount of compressed data.
 """
-_ZSTD_HEADER = 18  # size in bytes of the longest zstd frame header
+_ZSTD_HEADER_BYTES = 18  # of the longest zstd frame header
+OTHERS = tuple(
+    ".7z .arrow .br .db .feather .h5 .hdf5 .jar .lz .lz4 .lzma .npy .npz .onnx .parquet .pickle .pkl .pt .rar .tar"  # noqa: SIM905
+    " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
+)
+"""Suffixes of formats that are not written."""
 
 
-class Decoder(Protocol):
-    """A decoder of one member of a compressed file, with the interface of bz2.BZ2Decompressor."""
-
-    @property
-    def eof(self) -> bool: ...  # noqa: D102
-    @property
-    def unused_data(self) -> bytes: ...  # noqa: D102
-    @property
-    def needs_input(self) -> bool: ...  # noqa: D102
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...  # noqa: D102
-
-
-class _Wrapped:
-    """Base class of decoders that wrap another decoder, which detects the end of the data."""
+class _Decoder:
+    """Base class of decoders of one member of a file, with the interface of bz2.BZ2Decompressor, which wrap another."""
 
     _decoder: Any
 
-    @property
-    def eof(self) -> bool:
-        return bool(self._decoder.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)  # eof, unused_data and, unless the class has it, needs_input
 
 
-class _Gzip(_Wrapped):
+class _Gzip(_Decoder):
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(31)  # 31: expect a gzip header and verify its checksum
         self.needs_input = True
@@ -70,25 +61,21 @@ class _Gzip(_Wrapped):
 
 def _check_history(name: str, taken: int, given: int) -> None:
     """Raise ValueError if `given` bytes of text, all in memory, are too many for `taken` bytes of compressed data."""
-    if given > max(WINDOW, EXPANSION * taken):
+    if given > max(WINDOW_BYTES, EXPANSION * taken):
         raise ValueError(
             f"the text is more than {EXPANSION} times as long as the compressed data, too long to keep in memory:"
             f" decompress it with {name} and check that it is what you expect"
         )
 
 
-class _Xz(_Wrapped):
+class _Xz(_Decoder):
     """One xz stream."""
 
     def __init__(self) -> None:
-        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW)
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
         self._long = False
         self._start = b""  # the data up to the first decoded text
         self._taken = self._given = 0
-
-    @property
-    def needs_input(self) -> bool:
-        return bool(self._decoder.needs_input)
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         self._taken += len(data)
@@ -100,7 +87,7 @@ class _Xz(_Wrapped):
             if self._long or self._given or len(self._start) < self._taken:
                 raise
             # The data may be valid but need a larger window. Any other error will occur again.
-            self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW)
+            self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW_BYTES)
             self._long = True
             text = self._decoder.decompress(self._start, max_length)
         self._given += len(text)
@@ -109,7 +96,7 @@ class _Xz(_Wrapped):
         return text
 
 
-class _Zstd(_Wrapped):
+class _Zstd(_Decoder):
     """One zstd frame."""
 
     needs_input = True
@@ -118,7 +105,7 @@ class _Zstd(_Wrapped):
         import zstandard  # the only decoder outside the standard library, so imported only when it is needed
 
         self._zstd = zstandard
-        self._decoder = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj()
+        self._decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
         self._head = b""
         self._taken = self._given = 0
 
@@ -127,40 +114,64 @@ class _Zstd(_Wrapped):
             text: bytes = self._decoder.decompress(data)
         except self._zstd.ZstdError as error:
             raise ValueError(str(error)) from error
-        self._head = (self._head + data[:_ZSTD_HEADER])[:_ZSTD_HEADER]
+        self._head = (self._head + data[:_ZSTD_HEADER_BYTES])[:_ZSTD_HEADER_BYTES]
         self._taken, self._given = self._taken + len(data), self._given + len(text)
-        if self._given > WINDOW and self._zstd.get_frame_parameters(self._head).window_size > WINDOW:
+        if self._given > WINDOW_BYTES and self._zstd.get_frame_parameters(self._head).window_size > WINDOW_BYTES:
             _check_history("zstd --long=31", self._taken, self._given)
         return text
 
 
+def _zstd_compressor() -> Any:
+    import zstandard  # imported only when needed, like the decoder
+
+    return zstandard.ZstdCompressor().compressobj()
+
+
 class Compression(NamedTuple):
-    """A compression format: its name, its possible first bytes, its decoder and how many bytes to feed it at a time."""
+    """A compression format.
+
+    suffix: of the names of its files; magic: its possible first bytes; decoder, compressor: create one; the compressor
+    has its program's default level; feed_bytes: how much the decoder gets at a time.
+    """
 
     name: str
+    suffix: str
     magic: tuple[bytes, ...]
-    decoder: Callable[[], Decoder]
-    feed: int = 1 << 16
+    decoder: Callable[[], Any]
+    compressor: Callable[[], Any]
+    feed_bytes: int = 1 << 16
 
 
 COMPRESSIONS = (
-    Compression("gzip", (b"\x1f\x8b\x08",), _Gzip),  # 8 (deflate) is the only method that gzip has ever had
+    Compression(
+        "gzip",
+        ".gz",
+        (b"\x1f\x8b\x08",),  # 8 (deflate) is the only method that gzip has ever had
+        _Gzip,
+        lambda: zlib.compressobj(wbits=31),  # 31: with a gzip header, whose time of compression is 0
+    ),
     # "BZh" alone could be text. The bytes after it are digits of pi (a block) or of its square root (an empty file).
     Compression(
         "bzip2",
+        ".bz2",
         tuple(b"BZh%d" % n + m for n in range(1, 10) for m in (b"1AY&SY", b"\x17rE8P\x90")),
         bz2.BZ2Decompressor,
+        bz2.BZ2Compressor,
     ),
-    Compression("xz", (b"\xfd7zXZ\x00",), _Xz),
+    Compression("xz", ".xz", (b"\xfd7zXZ\x00",), _Xz, lzma.LZMACompressor),
     # The decoder cannot limit its output, so it gets small pieces: 1 KiB expands to at most 32 MiB. The second group
     # of magic numbers starts a skippable frame, which pzstd writes.
     Compression(
         "zstd",
+        ".zst",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
         _Zstd,
+        _zstd_compressor,
         1 << 10,
     ),
 )
+COMPRESSORS = {kind.suffix: kind.compressor for kind in COMPRESSIONS}
+"""The compressor for each suffix."""
 
 
 def recognize(head: bytes) -> Compression | None:
@@ -185,11 +196,11 @@ def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[bytes]:
     offset = 0
-    decoder: Decoder | None = kind.decoder()
+    decoder = kind.decoder()
     for piece in pieces:
-        for start in range(0, len(piece), kind.feed):
-            data = piece[start : start + kind.feed]
-            at, offset = offset, offset + len(data)
+        for start in range(0, len(piece), kind.feed_bytes):
+            data = piece[start : start + kind.feed_bytes]
+            position, offset = offset, offset + len(data)
             while data or (decoder and not decoder.needs_input):
                 if decoder is None:
                     data = data.lstrip(b"\0")
@@ -197,13 +208,73 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                         break
                     decoder = kind.decoder()
                 try:
-                    text = decoder.decompress(data, OUTPUT)
+                    text = decoder.decompress(data, MAX_PIECE_BYTES)
                 except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
-                    raise DataError(f"{name}: damaged {kind.name} data near byte {at}: {error}") from error
-                for cut in range(0, len(text), OUTPUT):
-                    yield text[cut : cut + OUTPUT]
+                    raise DataError(f"{name}: damaged {kind.name} data near byte {position}: {error}") from error
+                for cut in range(0, len(text), MAX_PIECE_BYTES):
+                    yield text[cut : cut + MAX_PIECE_BYTES]
                 data = b""
                 if decoder.eof:
                     data, decoder = decoder.unused_data, None
     if decoder is not None:
         raise DataError(f"{name}: the {kind.name} data end early, at byte {offset}: is the copy incomplete?")
+
+
+def unpacked(path: str | Path) -> tuple[Path, str]:
+    """Return a path without the suffix of a compression, and that suffix in lower case, or an empty one."""
+    suffix = Path(path).suffix.lower()
+    return (Path(path).with_suffix(""), suffix) if suffix in COMPRESSORS else (Path(path), "")
+
+
+def check_suffix(path: str | Path, compressible: bool = True) -> None:
+    """Raise UsageError if the suffix of an output promises a format that is not written, or not for this output."""
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHERS:
+        raise UsageError(f"{path}: {suffix} files are not written; compressed ones end in {', '.join(COMPRESSORS)}")
+    if suffix in COMPRESSORS and not compressible:
+        raise UsageError(f"{path}: this output is not compressed; choose a name without {suffix}")
+
+
+@contextmanager
+def packed_write(
+    path: str | Path, force: bool = False, size: int | None = None, claim: Claim | None = None
+) -> Iterator[BinaryIO]:
+    """Yield a binary file as `atomic_write` does, which compresses what is written if the suffix says so.
+
+    size: the number of bytes that will be written, if known, before compression.
+    """
+    with atomic_write(path, force, None if unpacked(path)[1] else size, claim) as file, packed(file, path) as stream:
+        yield stream
+
+
+@contextmanager
+def packed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    """Yield a file that compresses into `file`, or `file` itself, by the suffix of `path`."""
+    suffix = unpacked(path)[1]
+    if not suffix:
+        yield file
+        return
+    packer = _Packer(file, COMPRESSORS[suffix]())
+    yield cast(BinaryIO, packer)
+    packer.finish()
+
+
+class _Packer:
+    """The writing methods of a file, in front of a compressor."""
+
+    def __init__(self, file: BinaryIO, compressor: Any) -> None:
+        self._file, self._compressor = file, compressor
+
+    def write(self, data: Any) -> int:
+        """Compress bytes."""
+        self._file.write(self._compressor.compress(data))
+        return memoryview(data).nbytes
+
+    def writelines(self, lines: Any) -> None:
+        """Compress several pieces."""
+        for line in lines:
+            self.write(line)
+
+    def finish(self) -> None:
+        """Write what the compressor still holds. After an error, nobody needs it."""
+        self._file.write(self._compressor.flush())

@@ -22,13 +22,13 @@ from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
-from w2vtrain.system.trust import LASTING, MODE
+from w2vtrain.system.trust import FILE_MODE, LASTING_ERRORS
 
 STDOUT = "-"
 Claim = Callable[[Path, Path], None]
 """A function called with the target and the temporary file that is about to be renamed to it."""
-SWEEP_AGE = 3600.0
-"""Minimum age in seconds at which the temporary file of a dead process is removed. A younger file may still be in use:
+MIN_SWEEP_SECONDS = 3600.0
+"""Minimum age at which the temporary file of a dead process is removed. A younger file may still be in use:
 on a shared file system, its process may be running on another host."""
 
 
@@ -134,8 +134,8 @@ def _sweep(target: Path) -> None:
     pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
-            found = pattern.fullmatch(entry.name)
-            if found and not process_exists(int(found[1])) and time.time() - entry.stat().st_mtime > SWEEP_AGE:
+            pid = pattern.fullmatch(entry.name)
+            if pid and not process_exists(int(pid[1])) and time.time() - entry.stat().st_mtime > MIN_SWEEP_SECONDS:
                 Path(entry.path).unlink()
 
 
@@ -160,7 +160,7 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
 
 def _not_created(path: str | Path, error: Exception) -> W2VError:
     """Return the error for a file that cannot be created: WriteError if that may succeed later, else OutputError."""
-    later = disk_is_full(error) or getattr(error, "errno", None) not in LASTING
+    later = disk_is_full(error) or getattr(error, "errno", None) not in LASTING_ERRORS
     held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
     return (WriteError if later else OutputError)(f"{path} cannot be created: {reason(error)}{held}")
 
@@ -214,10 +214,10 @@ class _Checked(io.FileIO):
     """A raw file that raises this package's errors, to distinguish them from other OSErrors in the block."""
 
     def __init__(self, path: Path, flags: int, shown: str | Path, size: int | None) -> None:
-        self._shown, self._size, self._folder, self._done = shown, size, path.parent, 0
+        self._shown, self._size, self._folder, self._written = shown, size, path.parent, 0
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
-            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags, MODE))
+            super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags, FILE_MODE))
         except (OSError, ValueError) as error:
             raise _not_created(shown, error) from error
 
@@ -226,7 +226,7 @@ class _Checked(io.FileIO):
             count = os.write(self.fileno(), data)
         except OSError as error:
             raise self._failed(error) from error
-        self._done += count
+        self._written += count
         return count
 
     def sync(self) -> None:
@@ -237,7 +237,7 @@ class _Checked(io.FileIO):
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> WriteError:
-        message = f"{self._shown} cannot be written: {reason(error)} after {self._done:,} bytes"
+        message = f"{self._shown} cannot be written: {reason(error)} after {self._written:,} bytes"
         if self._size is not None:
             with suppress(OSError):
                 message += f"; {self._size:,} are needed and {shutil.disk_usage(self._folder).free:,} more are free"

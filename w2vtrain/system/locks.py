@@ -19,23 +19,23 @@ from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
-OWNER = "process "
+OWNER_PREFIX = "process "
 """Prefix of a lock file's first line, which names the process that holds it."""
-RUN = "run "
+RUN_PREFIX = "run "
 """Prefix of the line with the run's id."""
-LONGEST = 500
-"""Number of bytes that are read from a lock file; the rest is ignored."""
+MAX_READ_BYTES = 500
+"""The beginning of a lock file that is read; the rest is ignored."""
 
 
 class Lock:
     """A lock file that this process holds from construction until `release` or the end of the process.
 
-    what: what the lock protects, for messages; run: the id of the run that holds it. Raises OutputError if another
+    protected: what the lock protects, for messages; run: the id of the run that holds it. Raises OutputError if another
     process holds the lock or the file cannot be opened safely.
     """
 
-    def __init__(self, path: Path, what: str, trusted: Trusted, run: str = "") -> None:
-        self.path, self._what, self._trusted = path, what, trusted
+    def __init__(self, path: Path, protected: str, trusted: Trusted, run: str = "") -> None:
+        self.path, self._protected, self._trusted = path, protected, trusted
         self._handle = self._take()
         while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
@@ -50,7 +50,8 @@ class Lock:
     def write(self, run: str = "") -> None:
         """Write the process, and the run that it belongs to, into the lock file."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
-        text = f"{OWNER}{os.getpid()} on {socket.gethostname()} since {since}\n" + (f"{RUN}{run}\n" if run else "")
+        text = f"{OWNER_PREFIX}{os.getpid()} on {socket.gethostname()} since {since}\n"
+        text += f"{RUN_PREFIX}{run}\n" if run else ""
         with suppress(OSError):  # on a full disk, the lock is held although its file does not say by whom
             os.ftruncate(self._handle, 0)
             os.lseek(self._handle, 0, os.SEEK_SET)
@@ -82,18 +83,17 @@ class Lock:
             raise_if_passing(self.path, error)
             raise OutputError(
                 f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
-                f" {self._what}, or choose another output"
+                f" {self._protected}, or choose another output"
             ) from error
-        if _text(handle)[: len(OWNER)] not in ("", OWNER):
+        if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
             os.close(handle)
             raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
         if _locked(handle, self.path):
             return handle
-        owner = _text(handle).partition("\n")[0].strip()
+        owner = _owner(handle) or "another process"
         os.close(handle)
-        owner = owner or "another process"
         raise OutputError(
-            f"{self._what}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
+            f"{self._protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
         )
 
     def _has_name(self) -> bool:
@@ -117,7 +117,7 @@ def run_of(path: Path, trusted: Trusted) -> str | None:
         lines = _text(handle).splitlines()
     finally:
         os.close(handle)
-    return next((line.removeprefix(RUN) for line in lines if line.startswith(RUN)), None)
+    return next((line.removeprefix(RUN_PREFIX) for line in lines if line.startswith(RUN_PREFIX)), None)
 
 
 def holder(path: Path, trusted: Trusted) -> str | None:
@@ -130,7 +130,7 @@ def holder(path: Path, trusted: Trusted) -> str | None:
     except OSError:
         return None
     try:
-        owner = _text(handle).partition("\n")[0].strip().removeprefix(OWNER)
+        owner = _owner(handle).removeprefix(OWNER_PREFIX)
         if _has_ended(owner) or lock_descriptor(handle, blocking=False):
             return None
         return owner or "another process"
@@ -142,9 +142,9 @@ def holder(path: Path, trusted: Trusted) -> str | None:
 
 def _has_ended(owner: str) -> bool:
     """Return whether the process that a lock file names ran on this host and does not exist any more."""
-    number, _, rest = owner.partition(" on ")
+    pid, _, rest = owner.partition(" on ")
     on_this_host = rest.startswith(f"{socket.gethostname()} since ")
-    return on_this_host and number.isdecimal() and not process_exists(int(number))
+    return on_this_host and pid.isdecimal() and not process_exists(int(pid))
 
 
 def _locked(handle: int, path: Path) -> bool:
@@ -165,6 +165,11 @@ def _text(handle: int) -> str:
     for start in (0, 1):
         with suppress(OSError):
             os.lseek(handle, start, os.SEEK_SET)
-            found = os.read(handle, LONGEST).decode("utf-8", "replace")
-            return OWNER[:start] + found if found else ""
+            text = os.read(handle, MAX_READ_BYTES).decode("utf-8", "replace")
+            return OWNER_PREFIX[:start] + text if text else ""
     return ""
+
+
+def _owner(handle: int) -> str:
+    """Return the first line of a lock file, which names a process."""
+    return _text(handle).partition("\n")[0].strip()

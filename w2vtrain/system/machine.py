@@ -1,4 +1,4 @@
-"""The resources that this machine grants the process: threads, memory and software versions.
+"""What this machine grants the process, threads and memory, and what it is: processor and software versions.
 
 Callers decide how to use them.
 """
@@ -13,16 +13,31 @@ from typing import Any
 from w2vtrain.errors import ResourceError
 from w2vtrain.system.cgroup import PROC, cgroup_cpus, cgroup_memory
 
-ADDRESS_SPACE = 800 << 20
-"""Bytes of address space that Python's libraries, the compiler and a small model take; measured."""
-COMPILER = 256 << 20
-"""The part of ADDRESS_SPACE, in bytes, that is not yet taken when a model's memory is allocated."""
-WORKING = 128 << 20
-"""Bytes that training takes beyond the model, for the compiler and the replicas of hot rows; kept free within the
+ADDRESS_SPACE_BYTES = 800 << 20
+"""Address space that Python's libraries, the compiler and a small model take; measured."""
+COMPILER_BYTES = 256 << 20
+"""The part of ADDRESS_SPACE_BYTES that is not yet taken when a model's memory is allocated."""
+WORKING_BYTES = 128 << 20
+"""Memory that training takes beyond the model, for the compiler and the replicas of hot rows; kept free within the
 limit of a control group. Measured for rows of 3,000 dimensions: up to 100 MiB with two threads, 130 MiB with eight."""
 
-UNKNOWN = sys.maxsize
+UNKNOWN_BYTES = sys.maxsize
 """More memory than any machine has: nothing is refused for lack of memory if nothing is known about it."""
+CPUINFO = Path("/proc/cpuinfo")
+ARM_PROCESSORS = {
+    ("0x41", "0xd03"): "Arm Cortex-A53",
+    ("0x41", "0xd07"): "Arm Cortex-A57",
+    ("0x41", "0xd08"): "Arm Cortex-A72",
+    ("0x41", "0xd0b"): "Arm Cortex-A76",
+    ("0x41", "0xd0c"): "Arm Neoverse N1",
+    ("0x41", "0xd40"): "Arm Neoverse V1",
+    ("0x41", "0xd49"): "Arm Neoverse N2",
+    ("0x41", "0xd4f"): "Arm Neoverse V2",
+    ("0x46", "0x001"): "Fujitsu A64FX",
+    ("0x48", "0xd01"): "HiSilicon TaiShan v110",
+    ("0xc0", "0xac3"): "Ampere-1",
+}
+"""Names by implementer and part number: Linux does not name processors of this family."""
 
 
 def cores_of_process() -> list[int]:
@@ -52,30 +67,29 @@ def threads_of(setting: int | str) -> tuple[int, str]:
 
 
 def available_memory(proc: Path = PROC) -> int:
-    """Return how many bytes a model can still take, at least 0; UNKNOWN if the system does not tell.
+    """Return how many bytes a model can still take, at least 0; UNKNOWN_BYTES if the system does not tell.
 
     This is the smallest of the system's free memory, what the process's control groups still allow and what the limit
     on its address space still allows. `proc` is the folder of the process in /proc.
     """
     import psutil
 
-    free = [UNKNOWN]
+    free = [UNKNOWN_BYTES]
     with suppress(OSError, LookupError, ValueError, RuntimeError, psutil.Error):  # without /proc, for example
         free.append(int(psutil.virtual_memory().available))
-    within = cgroup_memory(proc)
-    if within is not None:
-        free.append(within - WORKING)
+    if (allowed := cgroup_memory(proc)) is not None:
+        free.append(allowed - WORKING_BYTES)
     if sys.platform != "win32":
         import resource
 
         space = resource.getrlimit(resource.RLIMIT_AS)[0]
         if space != resource.RLIM_INFINITY:
             with suppress(OSError, psutil.Error):
-                free.append(space - psutil.Process().memory_info().vms - COMPILER)
+                free.append(space - psutil.Process().memory_info().vms - COMPILER_BYTES)
     return max(0, min(free))
 
 
-def process_exists(number: int) -> bool:
+def process_exists(pid: int) -> bool:
     """Return whether a process of this host has this number; True if the system does not tell.
 
     A process that has ended exists until its parent has read its exit code.
@@ -83,7 +97,7 @@ def process_exists(number: int) -> bool:
     import psutil
 
     try:
-        return bool(psutil.pid_exists(number))
+        return bool(psutil.pid_exists(pid))
     except OverflowError:  # no system has such large numbers
         return False
     except OSError:  # without /proc, for example
@@ -105,11 +119,11 @@ def check_address_space() -> None:
         return
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would take address space, but are not used
     try:
-        mmap.mmap(-1, ADDRESS_SPACE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
+        mmap.mmap(-1, ADDRESS_SPACE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
     except (OSError, ValueError):
         raise ResourceError(
             f"the limit on the address space is {limit / 2**20:,.0f} MiB, too little for this program's libraries:"
-            f" raise it to {ADDRESS_SPACE / 2**20 + 100:,.0f} MiB or more with ulimit -v"
+            f" raise it to {ADDRESS_SPACE_BYTES / 2**20 + 100:,.0f} MiB or more with ulimit -v"
         ) from None
 
 
@@ -134,11 +148,29 @@ def versions() -> dict[str, str]:
     """Return the platform and the versions of Python and of the packages that affect the results."""
     from importlib import metadata
 
-    names = ("w2vtrain", "numba", "numpy", "llvmlite")
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in names:
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in ("w2vtrain", "numba", "numpy", "llvmlite"):
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions[name] = "not installed"
+    return versions
+
+
+def processor_name(cpuinfo: Path = CPUINFO) -> str:
+    """Return the name of the processor, or of its family if the system does not tell more."""
+    if sys.platform == "darwin":
+        import subprocess
+
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        with suppress(OSError, subprocess.SubprocessError):
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    facts: dict[str, str] = {}
+    with suppress(OSError):
+        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            facts.setdefault(name.strip(), value.strip())
+    maker, model = facts.get("CPU implementer", ""), facts.get("CPU part", "")
+    numbers = f"{platform.machine()}, CPU implementer {maker}, part {model}" if maker and model else ""
+    known = facts.get("model name") or ARM_PROCESSORS.get((maker, model))
+    return known or numbers or platform.processor() or platform.machine()

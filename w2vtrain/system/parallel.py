@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from w2vtrain.errors import Stalled
+from w2vtrain.system.stopping import ENDING
 
 T = TypeVar("T")
 
-TICK = 1.0
-"""Default number of seconds of waiting after which the caller gets None."""
-GRACE = 1.0
-"""Seconds that threads get to finish their current step after the work has ended. Slower threads are abandoned."""
+TICK_SECONDS = 1.0
+"""Default time of waiting after which the caller gets None."""
+GRACE_SECONDS = 1.0
+"""Time that threads get to finish their current step after the work has ended. Slower threads are abandoned."""
 
 Work = Callable[[int, threading.Event], Iterator[T]]
 """work(number, ended): a generator that thread `number` iterates over; its values are reported to the caller.
@@ -41,7 +42,7 @@ def held_signals() -> Iterator[None]:
     held: list[int] = []
     with ExitStack() as handlers:
         if threading.current_thread() is threading.main_thread():
-            for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK", "SIGUSR1"):
+            for name in ("SIGINT", *ENDING, "SIGUSR1"):
                 number = getattr(signal, name, None)
                 if number is not None and callable(handler := signal.getsignal(number)):
                     handlers.callback(signal.signal, number, handler)
@@ -75,14 +76,14 @@ _Message = tuple[int, T | _End]
 
 @contextmanager
 def parallel(
-    work: Work[T], threads: int, name: str, tick: float = TICK, silence: Silence | None = None
+    work: Work[T], threads: int, name: str, tick: float = TICK_SECONDS, silence: Silence | None = None
 ) -> Iterator[Iterator[T | None]]:
     """Run `work` on several threads, named "NAME 0", "NAME 1", ..., and yield an iterator over their reports.
 
     Only one thread may use the iterator. It yields None whenever the caller has waited for `tick` seconds, and ends
     when all threads have ended. It raises the first exception of any thread, and Stalled if a thread was silent for too
     long. Leaving the context for any reason ends the work: each thread ends after its current step, or is abandoned
-    after GRACE seconds.
+    after GRACE_SECONDS seconds.
     """
     messages: queue.SimpleQueue[_Message[T]] = queue.SimpleQueue()
     ended = threading.Event()
@@ -94,8 +95,8 @@ def parallel(
                 messages.put((number, report))
                 if ended.is_set():
                     break
-        except BaseException as found:
-            error = found
+        except BaseException as failure:
+            error = failure
         messages.put((number, _End(error)))
         if error is not None:  # after the message, so that errors of other threads that this causes come later
             ended.set()
@@ -111,7 +112,7 @@ def parallel(
         yield reports
     finally:
         ended.set()
-        end = time.monotonic() + GRACE
+        end = time.monotonic() + GRACE_SECONDS
         for thread in started:
             thread.join(max(0.0, end - time.monotonic()))
 
@@ -136,12 +137,12 @@ def _reports(
             due = clock + tick
             yield None
         else:
-            number, found = message
+            number, report = message
             heard[number] = clock
-            if not isinstance(found, _End):
-                yield found
-            elif found.error is not None:
-                raise found.error
+            if not isinstance(report, _End):
+                yield report
+            elif report.error is not None:
+                raise report.error
             else:
                 del heard[number]
         if heard and clock - min(heard.values()) > silence.seconds:

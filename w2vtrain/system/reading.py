@@ -16,27 +16,31 @@ from typing import Any, BinaryIO, cast
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import EXPANSION, decompressed, recognize
 
-EXPANDED = 1 << 26
-"""Bytes that any compressed file may contain, even if that is more than EXPANSION times its size. Vectors of zeros and
+ALLOWED_BYTES = 1 << 26
+"""What any compressed file may contain, even if that is more than EXPANSION times its size. Vectors of zeros and
 ones compress a thousandfold, and this many bytes of them do no harm."""
-EXPANDED_LINES = 1 << 16
+ALLOWED_LINES_BYTES = 1 << 16
 """The same for files of lines, which take up to 32 times as much memory as text. Real ones expand less than 50-fold."""
-_BUFFER = 1 << 18  # bytes
-_READ = 1 << 16  # bytes of compressed data per read
+_BUFFER_BYTES = 1 << 18
+_READ_BYTES = 1 << 16  # of compressed data per read
 
 
-def justified(size: int, least: int | None = None) -> int:
-    """Return how many bytes a compressed file of `size` bytes may contain; least: instead of EXPANDED."""
-    return max(EXPANDED if least is None else least, EXPANSION * size)
+def justified(size: int, allowed: int | None = None) -> int:
+    """Return how many bytes a compressed file of `size` bytes may contain.
+
+    allowed: the bytes that any file may contain, instead of ALLOWED_BYTES.
+    """
+    return max(ALLOWED_BYTES if allowed is None else allowed, EXPANSION * size)
 
 
 @contextmanager
-def open_input(path: str | Path, least: int | None = None) -> Iterator[tuple[BinaryIO, str | None]]:
+def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[BinaryIO, str | None]]:
     """Open a file for reading bytes, decompressed; yield it and the name of its compression, or None.
 
-    The compression is detected from the first bytes, never from the suffix. least: see `justified`. Raise InputMissing
-    if the file cannot be opened or read, and DataError if compressed data are damaged or cut off, with the byte offset,
-    or expand more than any real file; either error may also occur while the block reads.
+    The compression is detected from the first bytes, never from the suffix. allowed: see `justified`.
+
+    Raise InputMissing if the file cannot be opened or read, and DataError if compressed data are damaged or cut off,
+    with the byte offset, or expand more than any real file; either error may also occur while the block reads.
     """
     with _open_plain(path) as file:
         try:
@@ -49,8 +53,8 @@ def open_input(path: str | Path, least: int | None = None) -> Iterator[tuple[Bin
                 return
             pieces = decompressed(chain([head], iter(source.read, b"")), str(path))
             if kind:
-                pieces = _bounded(pieces, source, least, path)
-            with io.BufferedReader(_Pieces(pieces), _BUFFER) as stream:
+                pieces = _bounded(pieces, source, allowed, path)
+            with io.BufferedReader(_Pieces(pieces), _BUFFER_BYTES) as stream:
                 yield cast(BinaryIO, stream), kind.name if kind else None
         except OSError as error:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
@@ -60,22 +64,22 @@ class _Compressed:
     """A file and its size in bytes: that of a regular file, or what was read of a pipe."""
 
     def __init__(self, file: BinaryIO) -> None:
-        about = os.fstat(file.fileno())
-        self.size, self._file, self._taken = about.st_size if stat.S_ISREG(about.st_mode) else 0, file, 0
+        status = os.fstat(file.fileno())
+        self.size, self._file, self._taken = status.st_size if stat.S_ISREG(status.st_mode) else 0, file, 0
 
     def read(self) -> bytes:
-        data = self._file.read(_READ)
+        data = self._file.read(_READ_BYTES)
         self._taken += len(data)
         self.size = max(self.size, self._taken)
         return data
 
 
-def _bounded(pieces: Iterator[bytes], source: _Compressed, least: int | None, path: str | Path) -> Iterator[bytes]:
+def _bounded(pieces: Iterator[bytes], source: _Compressed, allowed: int | None, path: str | Path) -> Iterator[bytes]:
     """Yield decompressed pieces. Raise DataError when there are more bytes than the compressed ones justify."""
     given = 0
     for piece in pieces:
         given += len(piece)
-        if given > justified(source.size, least):
+        if given > justified(source.size, allowed):
             raise DataError(
                 f"{path}: more text than {EXPANSION} times the size of the compressed file: decompress the file and"
                 " check that it is what you expect"
@@ -112,28 +116,27 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
     with _open_plain(path) as file:
         try:
             data = file.read(limit + 1)
-        except OSError as found:
-            raise InputMissing(f"{path} cannot be read: {reason(found)}") from found
+        except OSError as failure:
+            raise InputMissing(f"{path} cannot be read: {reason(failure)}") from failure
     if len(data) > limit:
         raise error(f"{path}: has more than {limit:,} bytes{remedy or ': name another file'}")
     return data
 
 
-def read_lines(path: str | Path, longest: int, most: int | None = None) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed.
 
-    Raises the errors of `open_input`, and DataError for a line of more than `longest` bytes and for a text of more than
-    `most` bytes.
+    Raises the errors of `open_input`, and DataError for a longer line and for a longer text.
     """
-    with open_input(path, EXPANDED_LINES) as (file, _):
+    with open_input(path, ALLOWED_LINES_BYTES) as (file, _):
         number = taken = 0
-        while line := file.readline(longest + 3):
+        while line := file.readline(max_line_bytes + 3):
             number += 1
-            if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > longest:
-                raise DataError(f"{path}:{number}: the line has more than {longest:,} bytes: name another file")
+            if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > max_line_bytes:
+                raise DataError(f"{path}:{number}: the line has more than {max_line_bytes:,} bytes: name another file")
             taken += len(line)
-            if most is not None and taken > most:
-                raise DataError(f"{path}:{number}: more than {most:,} bytes of text: split the file")
+            if max_bytes is not None and taken > max_bytes:
+                raise DataError(f"{path}:{number}: more than {max_bytes:,} bytes of text: split the file")
             yield number, line
 
 
@@ -143,14 +146,14 @@ def regular_size(path: str | Path) -> int:
     Opening a pipe could wait forever for its writer, and what was read of it once is gone.
     """
     try:
-        about = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError) as error:
         raise _unopened(path, error) from error
-    if stat.S_ISDIR(about.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise InputMissing(f"{path} is a folder: name a file")
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InputMissing(f"{path} is a pipe or a device: name a file, or pass - to read standard input")
-    return about.st_size
+    return status.st_size
 
 
 def _unopened(path: str | Path, error: Exception) -> InputMissing:
@@ -161,6 +164,6 @@ def _open_plain(path: str | Path) -> BinaryIO:
     try:
         if Path(path).is_dir():
             raise InputMissing(f"{path} is a folder: name a file")
-        return Path(path).open("rb", buffering=_BUFFER)
+        return Path(path).open("rb", buffering=_BUFFER_BYTES)
     except (OSError, ValueError) as error:
         raise _unopened(path, error) from error

@@ -23,10 +23,10 @@ def same_file(one: str | Path, other: str | Path) -> bool:
     """
     if STDOUT in (one, other):
         return one == other
-    about = _status(one), _status(other)
-    if about[0] and about[1] and about[0].st_ino:  # 0: a file system without inodes
-        return os.path.samestat(about[0], about[1])
-    if bool(about[0]) != bool(about[1]):
+    status, other_status = _status(one), _status(other)
+    if status and other_status and status.st_ino:  # 0: a file system without inodes
+        return os.path.samestat(status, other_status)
+    if bool(status) != bool(other_status):
         return False
     first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
     if first == second:

@@ -54,8 +54,8 @@ def signals_end_imports() -> Iterator[None]:
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGINT", *ENDING):
             number = _number(name)
-            if number is not None and (found := signal.getsignal(number)) in (signal.default_int_handler, _raise):
-                before[number] = found
+            if number is not None and (current := signal.getsignal(number)) in (signal.default_int_handler, _raise):
+                before[number] = current
                 signal.signal(number, _end)
     try:
         yield

@@ -17,12 +17,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-HELD = (5, 32, 33, 145)
+HELD_ERRORS = (5, 32, 33, 145)
 """Windows' error codes if a program has a file, or a file in a folder, open: access denied, sharing violation, lock
 violation, folder not empty (a file that was removed while open has its name until it is closed)."""
-PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.3, 0.3)
-"""Seconds between attempts to rename or remove a file that another program has open."""
-UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
+PAUSE_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.3, 0.3)
+"""Pauses between attempts to rename or remove a file that another program has open."""
+UNSUPPORTED_ERRORS = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
 
 
 def sync(handle: int) -> None:
@@ -40,7 +40,7 @@ def sync(handle: int) -> None:
                 fcntl.fcntl(handle, command)
                 return
             except OSError as error:
-                if error.errno not in UNSUPPORTED:
+                if error.errno not in UNSUPPORTED_ERRORS:
                     raise
     os.fsync(handle)
 
@@ -56,13 +56,13 @@ def sync_folder(folder: Path) -> None:
     except OSError as error:
         # Windows cannot open a folder, and some network file systems cannot sync one. A real disk failure has a
         # different errno.
-        if error.errno not in (*UNSUPPORTED, errno.EACCES, errno.EBADF):
+        if error.errno not in (*UNSUPPORTED_ERRORS, errno.EACCES, errno.EBADF):
             raise
 
 
 def is_held(error: BaseException | None) -> bool:
     """Return whether an error says that a program has a file open, which therefore cannot be renamed or removed."""
-    return getattr(error, "winerror", None) in HELD
+    return getattr(error, "winerror", None) in HELD_ERRORS
 
 
 def patiently(action: Callable[[], T]) -> T:
@@ -71,7 +71,7 @@ def patiently(action: Callable[[], T]) -> T:
     Virus scanners and search indexes open new files for a moment. Only Windows refuses to rename or remove them then,
     so on other systems, nothing is repeated.
     """
-    for pause in PAUSES:
+    for pause in PAUSE_SECONDS:
         try:
             return action()
         except OSError as error:

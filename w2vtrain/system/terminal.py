@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, TextIO, cast
 from w2vtrain.system.stopping import NAME
 
 STANDARD_OUTPUT = "standard output"
-LONGEST_MESSAGE = 2000
+MAX_MESSAGE_LENGTH = 2000  # characters
 # C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -47,9 +47,9 @@ def warning(text: str) -> None:
 
 
 def one_line(message: str) -> str:
-    """Return a message as one line, cut to LONGEST_MESSAGE characters: a damaged file may have made it very long."""
+    """Return a message as one line, cut to MAX_MESSAGE_LENGTH: a damaged file may have made it very long."""
     line = " ".join(message.splitlines())
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
+    return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[:MAX_MESSAGE_LENGTH]}..."
 
 
 def escaped(text: str) -> str:
@@ -62,8 +62,8 @@ def escaped_line(text: str) -> str:
     return LINE_END.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(character: re.Match[str]) -> str:
+    code = ord(character[0])
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as Python's surrogateescape decodes it
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

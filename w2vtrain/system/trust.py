@@ -18,13 +18,13 @@ from w2vtrain.errors import ReadError, W2VError, reason
 from w2vtrain.system.storage import remove_file
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-LASTING = (
+LASTING_ERRORS = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
     errno.EINVAL, errno.ENXIO, errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EROFS,
 )  # fmt: skip
 """Error numbers that will occur again if the call is repeated; None is that of this module's own PermissionErrors.
 Others, such as ESTALE and EIO of a network disk, may be temporary."""
-MODE = 0o664
+FILE_MODE = 0o664
 """Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
 
 
@@ -35,11 +35,11 @@ class Trusted(NamedTuple):
     modes: bool = True
 
 
-def distrust(about: os.stat_result, trusted: Trusted) -> str | None:
+def distrust(status: os.stat_result, trusted: Trusted) -> str | None:
     """Return why a file or folder with this status cannot be trusted, or None if it can be."""
-    if about.st_uid not in trusted.owners:
-        return f"user {_user(about.st_uid)} owns it"
-    if trusted.modes and about.st_mode & stat.S_IWOTH:
+    if status.st_uid not in trusted.owners:
+        return f"user {_user(status.st_uid)} owns it"
+    if trusted.modes and status.st_mode & stat.S_IWOTH:
         return "everyone can write to it (to fix this, use chmod o-w)"
     return None
 
@@ -50,13 +50,13 @@ def trust(folder: Path) -> Trusted:
     Raise PermissionError with the reason for any other folder, and OSError if its status cannot be read. A symbolic
     link to the folder is followed, because the user chose it by naming it.
     """
-    about, mine = folder.stat(), _root_and_me()
-    if not distrust(about, mine):
-        return mine
-    mine = new_files_in(folder)
-    if problem := distrust(about, mine):
+    status, trusted = folder.stat(), _root_and_me()
+    if not distrust(status, trusted):
+        return trusted
+    trusted = new_files_in(folder)
+    if problem := distrust(status, trusted):
         raise PermissionError(problem)
-    return mine
+    return trusted
 
 
 def new_files_in(folder: Path) -> Trusted:
@@ -64,19 +64,19 @@ def new_files_in(folder: Path) -> Trusted:
 
     Some file systems give all files the same owner (NFS with root_squash) or the same mode (exFAT).
     """
-    mine = _root_and_me()
-    if not mine.modes:
-        return mine
+    trusted = _root_and_me()
+    if not trusted.modes:
+        return trusted
     path = folder / f".probe-{secrets.token_hex(8)}"
     with suppress(OSError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
         try:
-            made = os.fstat(handle)
+            status = os.fstat(handle)
         finally:
             os.close(handle)
             remove_file(path)
-        return Trusted(mine.owners | {made.st_uid}, not made.st_mode & stat.S_IWOTH)
-    return mine
+        return Trusted(trusted.owners | {status.st_uid}, not status.st_mode & stat.S_IWOTH)
+    return trusted
 
 
 def _root_and_me() -> Trusted:
@@ -98,14 +98,14 @@ def open_trusted(path: Path, flags: int, trusted: Trusted, group: bool = True) -
     if not NO_FOLLOW and path.is_symlink():
         raise PermissionError("it is a symbolic link")
     try:  # O_NONBLOCK: opening a pipe must not wait for its writer
-        handle = os.open(path, flags | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), MODE)
+        handle = os.open(path, flags | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), FILE_MODE)
     except OSError as error:
         if path.is_symlink():
             raise PermissionError("it is a symbolic link") from error
         raise
-    about = os.fstat(handle)
-    problem = "it is not a regular file" if not stat.S_ISREG(about.st_mode) else distrust(about, trusted)
-    if not (problem or group) and trusted.modes and about.st_mode & stat.S_IWGRP:
+    status = os.fstat(handle)
+    problem = "it is not a regular file" if not stat.S_ISREG(status.st_mode) else distrust(status, trusted)
+    if not (problem or group) and trusted.modes and status.st_mode & stat.S_IWGRP:
         problem = "its group can write to it (to fix this, use chmod g-w)"
     if problem:
         os.close(handle)
@@ -130,7 +130,7 @@ def raise_if_passing(path: Path, error: OSError, last: str = "") -> None:
 
     last: the end of the message: what to do if it occurs again and again.
     """
-    if error.errno not in LASTING:
+    if error.errno not in LASTING_ERRORS:
         raise ReadError(
             f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again{last}"
         ) from error
@@ -150,15 +150,16 @@ def require_trust(folder: Path, error: type[W2VError]) -> Trusted:
     """Do what `trust` does, but raise ReadError, or an error of the given class with a remedy, instead of OSError."""
     try:
         return trust(folder)
-    except OSError as found:
-        raise_if_passing(folder, found)
-        raise error(f"{folder} cannot be used: {reason(found)}: use another folder, or your own copy of it") from found
+    except OSError as failure:
+        raise_if_passing(folder, failure)
+        line = f"{folder} cannot be used: {reason(failure)}: use another folder, or your own copy of it"
+        raise error(line) from failure
 
 
-def _user(number: int) -> str:
+def _user(uid: int) -> str:
     if sys.platform != "win32":
         import pwd
 
         with suppress(KeyError):
-            return f"{pwd.getpwuid(number).pw_name} ({number})"
-    return str(number)
+            return f"{pwd.getpwuid(uid).pw_name} ({uid})"
+    return str(uid)

@@ -3,7 +3,7 @@
 Nothing here deals with sentences or with the choice of words; encoded.py does.
 
 Each worker has its own hash table, numbers words independently, and takes the next block from a shared reader, so
-memory holds one block per worker. `Types` merges the tables of all workers at the end.
+memory holds one block per worker. `MergedWords` merges the tables of all workers at the end.
 """
 
 import tempfile
@@ -19,11 +19,11 @@ from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
-TICK = 0.2  # seconds between calls of OnRead
+PROGRESS_SECONDS = 0.2  # between calls of OnRead
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class CorpusStats:
     sentences: int  # with at least one word of the vocabulary
 
 
-class Record(NamedTuple):
+class SpooledBlock(NamedTuple):
     """The location of a block's word numbers in a spool, what the next block needs to know about its lines, and types.
 
     types: how many words the worker has numbered so far, including those of this block.
@@ -68,7 +68,7 @@ class Worker:
         self.totals = np.zeros(word_table.STATES, np.int64)
         self.out = np.empty(0, np.int32)
         self.spool = temporary(folder) if folder else None
-        self.spooled = 0
+        self.spool_bytes = 0
         self._reading = threading.Lock()
 
     def add(self, block: bytes) -> None:
@@ -79,26 +79,26 @@ class Worker:
         self.table = word_table.add(text, self.table, self.out, self.state)
         self.totals += self.state
         if self.spool:
-            self.spooled += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
+            self.spool_bytes += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
 
-    def numbers(self, record: "Record") -> Int32:
+    def numbers(self, spooled: SpooledBlock) -> Int32:
         """Return the numbers that `add` spooled for a block. Any thread may call this."""
         assert self.spool
         with self._reading:  # a lock instead of os.pread, which Windows does not have
-            self.spool.seek(record.offset)
-            return np.frombuffer(self.spool.read(4 * record.length), np.int32)
+            self.spool.seek(spooled.offset)
+            return np.frombuffer(self.spool.read(4 * spooled.length), np.int32)
 
 
 class Counting:
     """One pass over a source: workers that take blocks from a shared reader.
 
-    If a folder is given, each worker has a spool in it, and `records[i]` says where the word numbers of block i are.
+    If a folder is given, each worker has a spool in it, and `spooled[i]` says where the word numbers of block i are.
     """
 
     def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
-        self.records: dict[int, Record] = {}
+        self.spooled: dict[int, SpooledBlock] = {}
         self.closed = False
         self._turn, self._next = threading.Lock(), 0
         try:
@@ -122,89 +122,88 @@ class Counting:
             if progress:
                 progress(self.reader.bytes_read, self.source.size, self.total(word_table.TOKENS))
 
-        with parallel(self._work, len(self.workers), "w2vtrain reader", TICK) as records:
+        with parallel(self._work, len(self.workers), "w2vtrain reader", PROGRESS_SECONDS) as reports:
             try:
-                for record in records:
-                    if record is None:
+                for spooled in reports:
+                    if spooled is None:
                         tick()
             finally:
                 self.reader.close()
         tick()
         assert self.source.size in (None, self.reader.bytes_read), "not every byte was read"
 
-    def total(self, what: int) -> int:
+    def total(self, entry: int) -> int:
         """Return the sum of one entry of the tokenizer's state over all blocks so far."""
-        return sum(int(worker.totals[what]) for worker in self.workers)
+        return sum(int(worker.totals[entry]) for worker in self.workers)
 
-    def _work(self, number: int, _: threading.Event) -> Iterator[Record]:
-        """Count and number blocks in one thread until there are no more; yield the record of each."""
-        worker = self.workers[number]
+    def _work(self, thread: int, _: threading.Event) -> Iterator[SpooledBlock]:
+        """Count and number blocks in one thread until there are no more; yield where the numbers of each are."""
+        worker = self.workers[thread]
         while True:
             with self._turn:
                 block = next(self.reader, None)
                 index, self._next = self._next, self._next + 1
             if block is None:
                 return
-            offset = worker.spooled
+            offset = worker.spool_bytes
             worker.add(block)
-            state = worker.state.tolist()
-            written, lines, tail = (state[part] for part in (word_table.WRITTEN, word_table.LINES, word_table.TAIL))
-            self.records[index] = record = Record(number, offset, written, lines, tail, worker.table.types)
-            yield record
+            written, lines, tail = worker.state[[word_table.WRITTEN, word_table.LINES, word_table.TAIL]].tolist()
+            self.spooled[index] = SpooledBlock(thread, offset, written, lines, tail, worker.table.types)
+            yield self.spooled[index]
 
 
-class Types:
+class MergedWords:
     """The words of all workers, merged into one table. A word that is not UTF-8 is merged with its decoded form.
 
     If errors is "ignore", the decoded form may be empty. Such a word is not counted as a token, although it still takes
-    up a position in its sentence. counts: (n,) int64, 0 for words merged with another; tokens: their sum; invalid: the
-    number of tokens that were not UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word
+    up a position in its sentence. counts: (n,) int64, 0 for words merged with another; token_count: their sum; invalid:
+    the number of tokens that were not UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word
     numbers to those of the table.
     """
 
-    def __init__(self, first: Counting) -> None:
-        self._source, tables = first.source, [worker.table for worker in first.workers]
+    def __init__(self, counting: Counting) -> None:
+        self._source, tables = counting.source, [worker.table for worker in counting.workers]
         table, self.numbers = tables[0], [np.arange(tables[0].types, dtype=np.int32)]
         for source in tables[1:]:
             table, numbers = word_table.merge(source, table)
             self.numbers.append(numbers)
-        bad = np.flatnonzero(table.invalid[: table.types])
-        mended = [word.decode("utf-8", first.source.errors).encode() for word in table.words(bad)]
-        self._table, good = word_table.merge(word_table.listed(mended), table)
+        invalid = np.flatnonzero(table.invalid[: table.types])
+        mended = [word.decode("utf-8", self._source.errors).encode() for word in table.words(invalid)]
+        self._table, valid = word_table.merge(word_table.listed(mended), table)
         self.counts = self._table.counts[: self._table.types]
-        self.invalid = int(self.counts[bad].sum())
-        np.add.at(self.counts, good, self.counts[bad])
-        self.counts[bad] = self.counts[[i for i, word in zip(good, mended, strict=True) if not word]] = 0
-        self.tokens = int(self.counts.sum())
+        self.invalid = int(self.counts[invalid].sum())
+        np.add.at(self.counts, valid, self.counts[invalid])
+        self.counts[invalid] = self.counts[[i for i, word in zip(valid, mended, strict=True) if not word]] = 0
+        self.token_count = int(self.counts.sum())
         merged = np.arange(self._table.types, dtype=np.int32)
-        merged[bad] = good
+        merged[invalid] = valid
         self.numbers = [merged[numbers] for numbers in self.numbers]
 
     def words(self, numbers: Int64) -> list[bytes]:
         """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
-        return self._source.words(self._table.words(numbers))
+        return self._source.words_of(self._table.words(numbers))
 
-    def in_order(self, first: Counting) -> Int64:
+    def in_order(self, counting: Counting) -> Int64:
         """Return the numbers (n,) int64 of all words, in order of first appearance, whatever the number of threads.
 
         The first block with a word was read by one worker, which numbered the block's new words in order.
         """
-        when = np.full(self.counts.size, np.iinfo(np.int64).max)
-        for number, numbers in enumerate(self.numbers):
-            mine = sorted(index for index, record in first.records.items() if record.worker == number)
-            types = np.array([first.records[index].types for index in mine], np.int64)
+        first_seen = np.full(self.counts.size, np.iinfo(np.int64).max)
+        for worker, numbers in enumerate(self.numbers):
+            mine = sorted(index for index, spooled in counting.spooled.items() if spooled.worker == worker)
+            types = np.array([counting.spooled[index].types for index in mine], np.int64)
             own = np.arange(numbers.size)
             blocks = np.array(mine, np.int64)[np.searchsorted(types, own, side="right")] if mine else own
-            np.minimum.at(when, numbers, (blocks << 32) | own)
-        seen = np.flatnonzero(self.counts)
-        return seen[np.argsort(when[seen])]
+            np.minimum.at(first_seen, numbers, (blocks << 32) | own)
+        counted = np.flatnonzero(self.counts)
+        return counted[np.argsort(first_seen[counted])]
 
     def ids(self, vocabulary: Vocabulary) -> list[Int32]:
         """Return for each worker an array (its types,) int32: the id of each word number, or -1 if it has none.
 
         Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
         """
-        tokens = self._source.tokens(vocabulary.words)
+        tokens = self._source.tokens_of(vocabulary.words)
         self._table, numbers = word_table.merge(word_table.listed(tokens), self._table)
         ids = np.full(self._table.types, -1, np.int32)
         ids[numbers] = np.arange(numbers.size, dtype=np.int32)

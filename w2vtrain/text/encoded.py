@@ -21,25 +21,18 @@ import numpy as np
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import TICK, CorpusStats, Counting, OnRead, Types, append, temporary
+from w2vtrain.text.counting import (
+    PROGRESS_SECONDS,
+    CorpusStats,
+    Counting,
+    MergedWords,
+    OnRead,
+    append,
+    temporary,
+)
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens, require_words, select
+from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
-
-__all__ = [
-    "CorpusStats",
-    "Counted",
-    "EncodedCorpus",
-    "OnRead",
-    "Written",
-    "count",
-    "count_words",
-    "encode",
-    "make_room",
-    "naming",
-    "no_known_words",
-    "read",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +40,7 @@ class EncodedCorpus:
     """An encoded corpus.
 
     tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
-    the text, as it was before the tokenizer rewrote it; at most corpus.SAMPLE bytes, which may end inside a character.
+    the text, as it was before the tokenizer rewrote it; at most SAMPLE bytes, which may end inside a character.
     """
 
     tokens: Int32
@@ -63,7 +56,7 @@ class EncodedCorpus:
         size. The last run may be shorter.
         """
         offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
-        return offsets[: 1 + word_table.cuts(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
+        return offsets[: 1 + word_table.run_ends(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
 
     def chunk_words(self, chunks: Int64) -> Int64:
         """Return the number of words, without sentence ends, in each of the runs `chunks` (n + 1,): (n,) int64."""
@@ -89,8 +82,8 @@ class Counted:
     The caller looks at all words and counts, chooses a vocabulary, and encodes the tokens with it, as often as it
     likes, without reading the source again. Use it as a context manager, or call `close`, which deletes the files.
 
-    tokens: the number of tokens; lines: the number of lines, or of sentences of a source of token lists; stats: all
-    statistics, in which every token counts as in the vocabulary.
+    token_count: the number of tokens; lines: the number of lines, or of sentences of a source of token lists; stats:
+    all statistics, in which every token counts as in the vocabulary.
 
     >>> with read(Sentences([["b", "a"], ["b", "new york"]])) as counted:
     ...     print(counted.words, counted.counts)
@@ -100,9 +93,9 @@ class Counted:
     [0, -1, 0, 1, -1]
     """
 
-    def __init__(self, first: Counting) -> None:
-        self._first, self._types = first, Types(first)
-        self.tokens, self.lines = self._types.tokens, first.total(word_table.LINES)
+    def __init__(self, counting: Counting) -> None:
+        self._counting, self._merged = counting, MergedWords(counting)
+        self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)
 
     def __enter__(self) -> "Counted":
         return self
@@ -112,51 +105,51 @@ class Counted:
 
     def close(self) -> None:
         """Delete the numbers of the tokens. What `encode` returned can still be used, and so can words and counts."""
-        self._first.close()
+        self._counting.close()
 
     @cached_property
     def words(self) -> list[str]:
         """All n distinct words, in order of first appearance, which does not depend on the number of threads."""
-        return _decoded(self._types.words(self._order))
+        return _decoded(self._merged.words(self._order))
 
     @cached_property
     def counts(self) -> Int64:
         """The count of each of `words`, (n,) int64."""
-        return self._types.counts[self._order]
+        return self._merged.counts[self._order]
 
     @cached_property
     def stats(self) -> CorpusStats:
         """Return the statistics; out_of_vocabulary, cut and sentences, which depend on the vocabulary, are 0."""
-        first, types = self._first, self._types
+        counting, merged = self._counting, self._merged
         return CorpusStats(
-            files=len(first.source.files),
-            bytes_read=first.reader.bytes_read,
-            text_bytes=first.reader.text_bytes,
+            files=len(counting.source.files),
+            bytes_read=counting.reader.bytes_read,
+            text_bytes=counting.reader.text_bytes,
             lines=self.lines,
-            tokens=self.tokens,
-            types=int(np.count_nonzero(types.counts)),
+            tokens=self.token_count,
+            types=int(np.count_nonzero(merged.counts)),
             out_of_vocabulary=0,
-            overlong=first.total(word_table.OVERLONG),
-            invalid=types.invalid + first.reader.invalid,
-            nul=first.reader.nul,
-            grown=first.reader.grown,
+            overlong=counting.total(word_table.OVERLONG),
+            invalid=merged.invalid + counting.reader.invalid,
+            nul=counting.reader.nul,
+            grown=counting.reader.grown,
             cut=0,
             sentences=0,
         )
 
     @cached_property
     def _order(self) -> Int64:
-        return self._types.in_order(self._first)
+        return self._merged.in_order(self._counting)
 
     def vocabulary(self, min_count: int = 5, max_vocab: int | None = None) -> Vocabulary:
         """Return the `max_vocab` most frequent of the words that occur at least `min_count` times.
 
         Raise DataError if these are fewer than 2 words.
         """
-        types, name = self._types, self._first.source.name
-        order = select(types.counts, types.words, min_count, max_vocab)
-        require_words(types.counts, len(order), min_count, name, self._first.reader.text_bytes)
-        return Vocabulary(_decoded(types.words(order)), types.counts[order])
+        merged, name = self._merged, self._counting.source.name
+        order = select(merged.counts, merged.words, min_count, max_vocab)
+        require_words(merged.counts, len(order), min_count, name, self._counting.reader.text_bytes)
+        return Vocabulary(_decoded(merged.words(order)), merged.counts[order])
 
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False
@@ -169,23 +162,23 @@ class Counted:
         Raise DataError if no token is in the vocabulary, or if the vocabulary contains a word twice or a word that the
         source cannot contain; OutputError and WriteError as `read` does.
         """
-        first, name = self._first, self._first.source.name
-        if first.closed:
+        counting, name = self._counting, self._counting.source.name
+        if counting.closed:
             raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
-        if not self.tokens:
-            raise no_tokens(name, first.reader.text_bytes)
-        with naming(first.folder), temporary(first.folder) as file:
-            written = self._map(self._types.ids(vocabulary), max_sentence, file)
+        if not self.token_count:
+            raise no_tokens(name, counting.reader.text_bytes)
+        with naming(counting.folder), temporary(counting.folder) as file:
+            written = self._map(self._merged.ids(vocabulary), max_sentence, file)
             if not written.words:
-                raise no_known_words(name, self.tokens)
+                raise no_known_words(name, self.token_count)
             sentences = written.entries - written.words
             if sentence_end and SENTENCE_END not in vocabulary.index:
                 vocabulary, place = vocabulary.with_sentence_end(sentences)
                 make_room(np.memmap(file, np.int32, "r+", shape=(written.entries,)), place)
             array = np.memmap(file, np.int32, "r", shape=(written.entries,))
-        missing = self.tokens - written.words
+        missing = self.token_count - written.words
         stats = replace(self.stats, out_of_vocabulary=missing, cut=written.cuts, sentences=sentences)
-        return EncodedCorpus(array, vocabulary, written.words, stats, bytes(first.reader.sample))
+        return EncodedCorpus(array, vocabulary, written.words, stats, bytes(counting.reader.sample))
 
     def append_to(
         self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] | None = None
@@ -195,17 +188,17 @@ class Counted:
         vocabulary: as for `encode`; tick: called from the calling thread, at least once per second. Raise WriteError if
         the disk is full.
         """
-        return self._map(self._types.ids(vocabulary), max_sentence, file, tick)
+        return self._map(self._merged.ids(vocabulary), max_sentence, file, tick)
 
     def _map(
         self, ids: list[Int32], max_sentence: int, file: IO[bytes], tick: Callable[[], None] | None = None
     ) -> Written:
-        second = _Mapping(self._first, ids, max(1, max_sentence), file)
-        with parallel(second.work, len(ids), "w2vtrain encoder") as blocks:
+        mapping = _Mapping(self._counting, ids, max(1, max_sentence), file)
+        with parallel(mapping.work, len(ids), "w2vtrain encoder") as blocks:
             for _ in blocks:
                 if tick:
                     tick()
-        return Written(second.written, second.words, second.cuts)
+        return Written(mapping.entries, mapping.words, mapping.cuts)
 
 
 def read(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Counted:
@@ -228,13 +221,13 @@ def count_words(source: Source, *, threads: int = 1, progress: OnRead | None = N
 
 def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | None) -> Counted:
     """Count a source. Without a folder, nothing is written, and the result cannot `encode`."""
-    first = Counting(source, threads, folder)
+    counting = Counting(source, threads, folder)
     try:
         with naming(folder):
-            first.run(progress)
-        return Counted(first)
+            counting.run(progress)
+        return Counted(counting)
     except BaseException:
-        first.close()
+        counting.close()
         raise
 
 
@@ -254,7 +247,7 @@ def count(
     """
     counted = count_words(source, threads=threads, progress=progress)
     vocabulary = counted.vocabulary(min_count, max_vocab)
-    missing = counted.tokens - int(vocabulary.counts.sum())
+    missing = counted.token_count - int(vocabulary.counts.sum())
     return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
 
 
@@ -283,7 +276,7 @@ def encode(
         chosen = counted.vocabulary(min_count, max_vocab) if vocabulary is None else vocabulary
         ids = counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
         if progress:
-            progress(ids.stats.bytes_read, source.size, counted.tokens)
+            progress(ids.stats.bytes_read, source.size, counted.token_count)
         return ids
 
 
@@ -312,41 +305,40 @@ def naming(folder: Path | None) -> Iterator[None]:
 
 def make_room(ids: Int32, place: int) -> None:
     """Increase all ids from `place` on by one, to free the id `place`."""
-    for first in range(0, ids.size, 1 << 20):
-        part = ids[first : first + (1 << 20)]
-        part += part >= place
+    for start in range(0, ids.size, 1 << 20):
+        slice_ = ids[start : start + (1 << 20)]
+        slice_ += slice_ >= place
 
 
 class _Mapping:
     """Workers that map blocks to ids in parallel and write them in corpus order."""
 
-    def __init__(self, first: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
-        self.words = self.cuts = self.written = 0
-        self._first, self._ids, self._limit, self._file = first, ids, limit, file
-        self._turn, self._done, self._open = threading.Condition(), 0, False
+    def __init__(self, counting: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
+        self.words = self.cuts = self.entries = 0
+        self._counting, self._ids, self._limit, self._file = counting, ids, limit, file
+        self._turn, self._next, self._open = threading.Condition(), 0, False
+        self._blocks = [counting.spooled[index] for index in range(len(counting.spooled))]
         self._places = [0]  # by block: how many tokens of its first line are in earlier blocks
-        for index in range(len(first.records)):
-            record = first.records[index]
-            self._places.append(record.tail + (0 if record.lines else self._places[-1]))
+        for block in self._blocks:
+            self._places.append(block.tail + (0 if block.lines else self._places[-1]))
 
-    def work(self, worker: int, ended: threading.Event) -> Iterator[int]:
+    def work(self, thread: int, ended: threading.Event) -> Iterator[int]:
         """Map every n-th block, as one of n threads, and yield the index of each."""
         out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
-        for index in range(worker, len(self._first.records), len(self._ids)):
-            record = self._first.records[index]
-            if out.size < 2 * record.length:
-                out = np.empty(2 * record.length, np.int32)
-            numbers = self._first.workers[record.worker].numbers(record)
-            place = self._places[index]
+        for index in range(thread, len(self._blocks), len(self._ids)):
+            block, place = self._blocks[index], self._places[index]
+            if out.size < 2 * block.length:
+                out = np.empty(2 * block.length, np.int32)
+            numbers = self._counting.workers[block.worker].numbers(block)
             place = (place - 1) % self._limit + 1 if place else 0
-            written = word_table.sentences(numbers, self._ids[record.worker], self._limit, place, out, result)
+            written = word_table.map_sentences(numbers, self._ids[block.worker], self._limit, place, out, result)
             with self._turn:
-                while self._done != index:
+                while self._next != index:
                     if ended.is_set():
                         return
-                    self._turn.wait(TICK)
+                    self._turn.wait(PROGRESS_SECONDS)
                 self._append(out[:written], *result.tolist())
-                self._done += 1
+                self._next += 1
                 self._turn.notify_all()
             yield index
 
@@ -357,5 +349,5 @@ class _Mapping:
         self._open = open_words > 0 if open_words >= 0 else self._open or words > 0
         self.words += words
         self.cuts += cuts
-        self.written += len(entries)
+        self.entries += len(entries)
         append(self._file, entries)

@@ -4,7 +4,7 @@ It reads no files and counts nothing.
 
 Words are joined by spaces and sentences end with newlines, so that the tokenizer of text files splits them again on all
 threads. Whole batches are checked at once for words that it would split, merge or skip. Only sentences with such words
-are escaped, in a way that `Sentences.words` reverses: a space becomes byte 1F (unit separator); byte 10 (data link
+are escaped, in a way that `Sentences.words_of` reverses: a space becomes byte 1F (unit separator); byte 10 (data link
 escape) is followed by the four hexadecimal digits of one of the other characters in ESCAPES, and alone it is the empty
 word.
 """
@@ -13,11 +13,12 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
-from w2vtrain.text.corpus import BLOCK_BYTES, SAMPLE, blocks
-from w2vtrain.text.source import File
+from w2vtrain.text.source import SAMPLE, Blocks, File
+from w2vtrain.text.text_files import BLOCK_BYTES, blocks
 
 TokenLists = Iterable[Iterable[str]]
 """Sentences, each of which is an iterable of words."""
@@ -28,9 +29,9 @@ ESCAPES: dict[int, str] = {
     code: f"{ESCAPE}{code:04x}" for code in (9, 10, 11, 12, 13, ord(ESCAPE), ord(SPACE), *SURROGATES)
 } | {32: SPACE}
 """For str.translate: what to write for each character that must be escaped."""
-TICK = 0.2  # seconds after which a waiting thread looks whether it has to end
-REMEMBERED = 1 << 16  # words whose escaped form is remembered
-BATCH_TEXT, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many characters or sentences
+WAKE_SECONDS = 0.2  # after which a waiting thread looks whether it has to end
+REMEMBERED_WORDS = 1 << 16  # whose escaped form is remembered
+BATCH_CHARACTERS, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many
 
 _ODD = re.compile("[\x10\x1f\ud800-\udfff]")
 _MARKS = (b"\t", b"\v", b"\f", b"\r", ESCAPE.encode(), SPACE.encode(), b"  ", b" \n", b"\n ")
@@ -45,7 +46,7 @@ class Sentences:
     block_bytes: the approximate size of a block, which does not affect any result.
 
     Words may contain anything, also white space, NUL and unpaired surrogates, and may be empty. Words of more than
-    corpus.MAX_TOKEN bytes are skipped and counted, as in files; each escaped character except the space counts as 5
+    MAX_TOKEN_BYTES are skipped and counted, as in files; each escaped character except the space counts as 5
     bytes.
 
     Words that are not strings are refused, although gensim accepts them: no file format could store them, a vocabulary
@@ -68,11 +69,11 @@ class Sentences:
         """Start a pass. If the iterable is an iterator, such as a generator, there can be only one."""
         return JoinedSentences(self.sentences, self.block_bytes)
 
-    def tokens(self, words: Sequence[str]) -> list[bytes]:
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
         """Return the words as blocks contain them: escaped if necessary, in UTF-8."""
         return [escaped(word).encode() for word in words]
 
-    def words(self, tokens: list[bytes]) -> list[bytes]:
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
         """Return the words of these tokens in UTF-8, in which surrogates are encoded as other characters are."""
         together = b"\n".join(tokens)
         if ESCAPE.encode() not in together and SPACE.encode() not in together:
@@ -97,13 +98,13 @@ class OneThread(Iterator[bytes]):
             self._thread.start()
         while not self._ended.is_set():
             try:
-                found = self._queue.get(timeout=TICK)
+                block = self._queue.get(timeout=WAKE_SECONDS)
             except queue.Empty:
                 continue
-            if isinstance(found, BaseException):
+            if isinstance(block, BaseException):
                 self.close()
-                raise found
-            return found
+                raise block
+            return block
         raise StopIteration
 
     def close(self) -> None:
@@ -120,23 +121,20 @@ class OneThread(Iterator[bytes]):
         except BaseException as error:
             self._put(error)
 
-    def _put(self, found: bytes | BaseException) -> None:
+    def _put(self, block: bytes | BaseException) -> None:
         while not self._ended.is_set():
-            try:
-                self._queue.put(found, timeout=TICK)
+            with suppress(queue.Full):
+                self._queue.put(block, timeout=WAKE_SECONDS)
                 return
-            except queue.Full:
-                continue
 
 
-class JoinedSentences(Iterator[bytes]):
-    """One pass over sentences, as an iterator over blocks of bytes; see `source.Blocks` for its counters."""
+class JoinedSentences(Blocks):
+    """One pass over sentences."""
 
     def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
-        self.bytes_read = self.text_bytes = self.invalid = self.nul = self.grown = 0
-        self.sample = bytearray()
-        self._escaped = lru_cache(REMEMBERED)(escaped)
-        pieces = self._joined(sentences, min(block_bytes, BATCH_TEXT))
+        super().__init__()
+        self._escaped = lru_cache(REMEMBERED_WORDS)(escaped)
+        pieces = self._joined(sentences, min(block_bytes, BATCH_CHARACTERS))
         self._blocks = OneThread(blocks(pieces, block_bytes))
 
     def close(self) -> None:
@@ -154,20 +152,20 @@ class JoinedSentences(Iterator[bytes]):
         """Yield batches of sentences of at least `size` characters as bytes. Only one batch of words is in memory."""
         batch: list[list[str]] = []
         lines: list[str] = []
-        total, number = 0, -1
-        for number, sentence in enumerate(sentences):
-            words = _words(sentence, number)
+        characters, index = 0, -1
+        for index, sentence in enumerate(sentences):
+            words = _words(sentence, index)
             try:
                 line = " ".join(words)
             except TypeError:
-                raise _not_a_word(words, number) from None
+                raise _not_a_word(words, index) from None
             batch.append(words)
             lines.append(line)
-            total += len(line) + 1
-            if total >= size or len(batch) == BATCH_SENTENCES:
+            characters += len(line) + 1
+            if characters >= size or len(batch) == BATCH_SENTENCES:
                 yield _encoded(batch, lines, self._escaped)
-                batch, lines, total = [], [], 0
-        if number < 0:
+                batch, lines, characters = [], [], 0
+        if index < 0:
             raise NoSentences(
                 "there are no sentences: the iterable is empty, or it is a generator that was read before;"
                 " pass a list, or an object whose __iter__ starts from the beginning"
@@ -188,8 +186,8 @@ def unescaped(token: bytes) -> bytes:
     return _ESCAPED.sub(_character, token.replace(SPACE.encode(), b" "))
 
 
-def _character(found: re.Match[bytes]) -> bytes:
-    return chr(int(found[1], 16)).encode("utf-8", "surrogatepass")
+def _character(escape: re.Match[bytes]) -> bytes:
+    return chr(int(escape[1], 16)).encode("utf-8", "surrogatepass")
 
 
 def _is_iterable(value: object) -> bool:
@@ -198,20 +196,20 @@ def _is_iterable(value: object) -> bool:
     return iterable and not isinstance(value, str | bytes)
 
 
-def _words(sentence: Iterable[str], number: int) -> list[str]:
+def _words(sentence: Iterable[str], index: int) -> list[str]:
     """Return the words of a sentence as a new list: the iterable may change its own after yielding it."""
     if not _is_iterable(sentence):
         raise TokenError(
-            f"sentences[{number}] is {shown(sentence)}: each sentence must be a list of words, such as"
+            f"sentences[{index}] is {shown(sentence)}: each sentence must be a list of words, such as"
             " ['first', 'sentence']; text can be split into words by str.split()"
         )
     return list(sentence)
 
 
-def _not_a_word(words: list[str], number: int) -> TokenError:
+def _not_a_word(words: list[str], index: int) -> TokenError:
     place = next(i for i, word in enumerate(words) if not isinstance(word, str))
     return TokenError(
-        f"sentences[{number}][{place}] is {shown(words[place])} ({type(words[place]).__name__}):"
+        f"sentences[{index}][{place}] is {shown(words[place])} ({type(words[place]).__name__}):"
         " words must be str: pass [[str(word) for word in sentence] for sentence in sentences], or decode() bytes"
     )
 

@@ -1,11 +1,16 @@
 """The interface of everything that can be counted and encoded: a source of words, read as blocks of bytes.
 
-Nothing is read here: corpus.py reads text files, and sentences.py reads lists of words from Python.
+Nothing is read here: text_files.py reads text files, and sentences.py reads lists of words from Python.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+MAX_TOKEN_BYTES = 1000
+"""Longer tokens are skipped and counted, not truncated."""
+SAMPLE = 1 << 20
+"""Bytes at the beginning of the text that each pass keeps."""
 
 
 @dataclass(frozen=True)
@@ -22,24 +27,21 @@ class File:
     last: bool = True
 
 
-class Blocks(Protocol):
-    """One pass over a source, as an iterator over blocks of bytes, and its counters, which grow during the pass.
+class Blocks(Iterator[bytes]):
+    """Base class of one pass over a source: an iterator over blocks of bytes, whose counters grow during the pass.
 
     A block holds tokens that are separated by ASCII white space; a newline ends a sentence, and the last block ends
-    with one. No block ends inside a token of up to corpus.MAX_TOKEN bytes; longer tokens are skipped and counted. Where
-    blocks end affects no result. Several threads take blocks in turn: the caller holds a lock.
+    with one. No block ends inside a token of up to MAX_TOKEN_BYTES; longer tokens are skipped and counted. Where blocks
+    end affects no result. Several threads take blocks in turn: the caller holds a lock.
     """
 
-    bytes_read: int  # on disk, before decompression; for a source that is not on disk, the same as text_bytes
-    text_bytes: int  # after decompression
-    invalid: int  # byte sequences that are not UTF-8, as far as they are replaced here
-    nul: int  # NUL bytes that are replaced by white space
-    grown: int  # files that are longer than when they were listed
-    sample: bytearray  # the beginning of the text, at most corpus.SAMPLE bytes
-
-    def __iter__(self) -> Iterator[bytes]: ...
-    def __next__(self) -> bytes:
-        """Return the next block."""
+    def __init__(self) -> None:
+        self.bytes_read = 0  # on disk, before decompression; for a source that is not on disk, the same as text_bytes
+        self.text_bytes = 0  # after decompression
+        self.invalid = 0  # byte sequences that are not UTF-8, as far as they are replaced here
+        self.nul = 0  # NUL bytes that are replaced by white space
+        self.grown = 0  # files that are longer than when they were listed
+        self.sample = bytearray()  # the beginning of the text, at most SAMPLE bytes
 
     def close(self) -> None:
         """End the pass early: nothing more will be read."""
@@ -53,7 +55,7 @@ class Source(Protocol):
     None if that is unknown; errors: how to treat tokens that are not UTF-8, as in `bytes.decode`.
 
     Words and tokens differ where a word cannot be separated by white space, as "new york": a source that has such words
-    writes them as other bytes. `tokens` and `words` translate.
+    writes them as other bytes. `tokens_of` and `words_of` translate.
     """
 
     @property
@@ -68,16 +70,16 @@ class Source(Protocol):
     def read(self) -> Blocks:
         """Start a pass. A source may support one pass only."""
 
-    def tokens(self, words: Sequence[str]) -> list[bytes]:
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
         """Return the token of each word, as blocks contain it. Raise DataError for a word that they cannot contain."""
 
-    def words(self, tokens: list[bytes]) -> list[bytes]:
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
         """Return the word of each token in UTF-8, in which surrogates are encoded as other characters are."""
 
 
 @runtime_checkable
 class HasSource(Protocol):
-    """Sentences that know how to be read faster than by iterating over them, such as `compat.sentences.LineSentence`.
+    """Sentences that know how to be read faster than by iterating over them, such as those of `LineSentence`.
 
     The words and sentences are the same either way.
     """

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.text.corpus import MAX_TOKEN
-from w2vtrain.text.scan import PIECE, is_space, piece
+from w2vtrain.text.scan import PIECE_BYTES, is_space, piece
+from w2vtrain.text.source import MAX_TOKEN_BYTES
 
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
@@ -128,7 +128,7 @@ def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
             continue
         start = position
         low, high, position, value = _word(text, start, text.size)
-        if position - start > MAX_TOKEN:
+        if position - start > MAX_TOKEN_BYTES:
             state[OVERLONG] += 1
             continue
         number = _number(table, text, start, position, low, high, value)
@@ -163,9 +163,9 @@ def _word(text: Bytes, start: int, end: int) -> Any:
     """Return the first piece of the word that begins at text[start], as two numbers, and the word's end and hash."""
     low, high, n = piece(text, start, end)
     position, value = start + n, _hashed(np.uint64(0), low, high)
-    while n == PIECE:
-        more, most, n = piece(text, position, end)
-        position, value = position + n, _hashed(value, more, most)
+    while n == PIECE_BYTES:
+        next_low, next_high, n = piece(text, position, end)
+        position, value = position + n, _hashed(value, next_low, next_high)
     return low, high, position, value
 
 
@@ -190,7 +190,7 @@ def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any
             at = table.starts[number]
             heads = table.heads[number, 0] == low and table.heads[number, 1] == high
             if heads and table.starts[number + 1] - at == end - start:
-                same = PIECE
+                same = PIECE_BYTES
                 while same < end - start and table.arena[at + same] == text[start + same]:
                     same += 1
                 if same >= end - start:
@@ -255,7 +255,7 @@ def _rehash(old: npt.NDArray[np.uint64], new: npt.NDArray[np.uint64]) -> None:
 
 
 @kernel()
-def sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, result: Int64) -> int:
+def map_sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, result: Int64) -> int:
     """Map the word numbers of a block to ids, sentence by sentence. Return the number of entries written to `out`.
 
     numbers (n,): as `add` wrote them; ids: ids[number] is the id, or negative if the word is not in the vocabulary;
@@ -290,16 +290,16 @@ def sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, re
 
 
 @kernel()
-def cuts(tokens: Int32, size: int, out: Int64) -> int:
+def run_ends(tokens: Int32, size: int, out: Int64) -> int:
     """Write the ends of runs of whole sentences, each of at least `size` entries, to `out`. Return their number."""
-    found = end = 0
+    runs = end = 0
     while end < tokens.size:
         end = min(end + size, tokens.size)
         while tokens[end - 1] != LINE_END:
             end += 1
-        out[found] = end
-        found += 1
-    return found
+        out[runs] = end
+        runs += 1
+    return runs
 
 
 @kernel()

@@ -13,7 +13,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Epoch, Text, Weights
 from w2vtrain.errors import spelled
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor

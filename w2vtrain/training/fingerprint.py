@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.errors import CorpusChanged
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 
 
 def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:

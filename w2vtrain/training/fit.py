@@ -23,7 +23,7 @@ from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays

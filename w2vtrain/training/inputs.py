@@ -16,11 +16,12 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
 from w2vtrain.engines.step import MODEST
 from w2vtrain.errors import TokenError, shown
-from w2vtrain.text.corpus import Corpus
-from w2vtrain.text.encoded import EncodedCorpus, OnRead, encode, read
+from w2vtrain.text.counting import OnRead
+from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 

@@ -20,7 +20,7 @@ from w2vtrain.engines.step import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary
+from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped, W2VError
 from w2vtrain.system.files import Claim
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 
 STOPPED_EARLY = (

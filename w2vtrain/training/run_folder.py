@@ -38,7 +38,7 @@ from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
-from w2vtrain.text.vocab import Vocabulary
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, CORPUS, FREE, HEARTBEAT, VOCABULARY, Journal, OtherSchema, changes

@@ -17,7 +17,7 @@ from w2vtrain.errors import spelled
 from w2vtrain.formats.sniff import HEAD, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
-from w2vtrain.text.vocab import Int64
+from w2vtrain.text.vocabulary import Int64
 
 LINES = 1000  # lines at the beginning of a file that are examined
 MOST = 0.9  # share of these lines that must have the same format

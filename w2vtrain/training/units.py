@@ -57,7 +57,7 @@ def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.n
     """Run all units. Return their sums (units, n), kind by kind, and the seconds, summed over threads.
 
     Units of one kind must be similar in cost. Raise Interrupted if `watch.stop` returns True, once all threads have
-    finished their block or parallel.GRACE seconds have passed; Stalled if a thread finishes no unit for too long; and
+    finished their block or parallel.GRACE_SECONDS have passed; Stalled if a thread finishes no unit for too long; and
     the first exception of a unit.
     """
     batch = _Batch(kinds, watch)

@@ -27,7 +27,7 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
-from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, by_count, check_counts
+from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.predictor import shrinks
 from w2vtrain.training.trainer import Engine
 

@@ -14,17 +14,17 @@ import numpy.typing as npt
 
 from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import encode_words
+from w2vtrain.system.compression import packed_write
 from w2vtrain.system.files import Claim
-from w2vtrain.system.packing import packed_write
 from w2vtrain.system.reading import read_lines
-from w2vtrain.text.corpus import MAX_TOKEN
+from w2vtrain.text.source import MAX_TOKEN_BYTES
 
 Int64 = npt.NDArray[np.int64]
 MAX_COUNT = 2**63 - 1
 MAX_TOTAL = 2**62
 """Maximum sum of the counts of a vocabulary. The sum of two still fits 64 bits."""
-LONGEST_LINE = 3 * MAX_TOKEN + 100
-"""Maximum bytes per line of a vocabulary file. Replacing bytes that are not UTF-8 can triple a word's length."""
+MAX_LINE_BYTES = 3 * MAX_TOKEN_BYTES + 100
+"""Longest line of a vocabulary file. Replacing bytes that are not UTF-8 can triple a word's length."""
 SENTENCE_END = "</s>"
 """The word that represents the end of a sentence, as in word2vec.c."""
 
@@ -99,23 +99,22 @@ class Vocabulary:
         """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word.
 
         Raise InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
-        has more than LONGEST_LINE bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
+        has more than MAX_LINE_BYTES bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
         """
-        numbers: dict[bytes, int] = {}
-        counts = array("q")
-        for number, line in read_lines(path, LONGEST_LINE):
-            word, count = _entry(line.removesuffix(b"\n"), f"{path}:{number}")
-            if numbers.setdefault(word, number) != number:
-                first = numbers[word]
-                raise DataError(f"{path}:{number}: the word {word.decode()!r} occurs twice, first on line {first}")
-            counts.append(count)
-        words, values = list(numbers), np.array(counts, np.int64)
-        check_counts(values, path)
-        del numbers, counts
+        lines: dict[bytes, int] = {}
+        read = array("q")
+        for line, text in read_lines(path, MAX_LINE_BYTES):
+            word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
+            if lines.setdefault(word, line) != line:
+                raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")
+            read.append(count)
+        words, counts = list(lines), np.array(read, np.int64)
+        check_counts(counts, path)
+        del lines, read
         if len(words) < 2:
             raise DataError(f"{path}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
-        order = select(values, lambda numbers: [words[i] for i in numbers.tolist()])
-        return cls([words[i].decode() for i in order], values[order])
+        order = select(counts, lambda rows: [words[i] for i in rows.tolist()])
+        return cls([words[i].decode() for i in order], counts[order])
 
 
 def check_counts(counts: Int64, where: str | Path) -> None:
@@ -131,9 +130,10 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     fields = line.split()  # at ASCII white space, as the tokenizer does
     if len(fields) != 2 or not fields[1].isdigit() or b"\0" in line:
         raise DataError(f"{where}: expected a word, a space and a count, got {line[:80]!r}")
-    word, count = fields[0], int(fields[1][:20])
+    word, digits = fields
+    count = int(digits[:20])
     if not 0 < count <= MAX_COUNT:
-        raise DataError(f"{where}: a word's count must be at least 1 and less than 2^63, got {fields[1][:30].decode()}")
+        raise DataError(f"{where}: a word's count must be at least 1 and less than 2^63, got {digits[:30].decode()}")
     try:
         word.decode()
     except UnicodeDecodeError as error:
@@ -157,8 +157,8 @@ def select(
     """
     kept = np.flatnonzero(counts >= max(1, min_count))
     if max_vocab is not None and 0 < max_vocab < kept.size:
-        least = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
-        kept = kept[counts[kept] >= least]
+        lowest_count = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
+        kept = kept[counts[kept] >= lowest_count]
     by_word = kept[np.array(sorted(range(kept.size), key=words(kept).__getitem__), np.int64)]
     return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
 
@@ -174,21 +174,20 @@ def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int
     counts (n,) int64: the counts of all words of the corpus; kept: the number of words kept; name: the name of the
     corpus; size: the size of its text in bytes.
     """
-    seen = np.sort(counts[counts > 0])[::-1]
-    if seen.size == 0:
+    falling = np.sort(counts[counts > 0])[::-1]
+    if falling.size == 0:
         raise no_tokens(name, size)
-    if seen.size == 1:
+    if falling.size == 1:
         raise DataError(
-            f"only one word in {name}, {seen[0]} times; training needs at least 2 distinct words,"
+            f"only one word in {name}, {falling[0]} times; training needs at least 2 distinct words,"
             " separated by white space"
         )
-    if kept < 2 and seen[1] < min_count:
-        lower = int(seen[1])
+    if kept < 2 and falling[1] < min_count:
+        lower = int(falling[1])
         raise DataError(
-            f"{'only one word' if kept else 'no word'} in {name} occurs at least {min_count} times "
-            f"(the highest count is {seen[0]}); "
-            f"training needs at least 2 distinct words: {spelled('min_count', lower)} would keep"
-            f" {np.sum(seen >= lower)}"
+            f"{'only one word' if kept else 'no word'} in {name} occurs at least {min_count} times"
+            f" (the highest count is {falling[0]}); training needs at least 2 distinct words:"
+            f" {spelled('min_count', lower)} would keep {np.sum(falling >= lower)}"
         )
     if kept < 2:
         raise DataError(

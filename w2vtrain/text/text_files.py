@@ -21,13 +21,11 @@ from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import HEAD, decompressed
-from w2vtrain.text.source import File
+from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE, Blocks, File
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
-READ = 1 << 20  # bytes requested from the operating system at a time
-SAMPLE = 1 << 20  # bytes at the beginning of the text that each pass keeps
-MAX_TOKEN = 1000  # longest token in bytes; longer ones are skipped and counted, not truncated
-LONG_RUN = 1 << 16  # bytes without white space after which `unicode` and `simple` cut the text anyway
+READ_BYTES = 1 << 20  # requested from the operating system at a time
+MAX_UNCUT_BYTES = 1 << 16  # without white space, after which `unicode` and `simple` cut the text anyway
 
 TOKENIZERS = ("whitespace", "unicode", "simple")
 ENCODING_ERRORS = ("replace", "strict", "ignore")
@@ -52,9 +50,9 @@ class Corpus:
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
         errors: str = "replace", allow_nul: bool = False,
     ) -> None:  # fmt: skip
-        for what, value, known in (("tokenizer", tokenizer, TOKENIZERS), ("error handler", errors, ENCODING_ERRORS)):
-            if value not in known:
-                raise UsageError(f"unknown {what} {value!r}: choose one of {', '.join(known)}")
+        for kind, name, known in (("tokenizer", tokenizer, TOKENIZERS), ("error handler", errors, ENCODING_ERRORS)):
+            if name not in known:
+                raise UsageError(f"unknown {kind} {name!r}: choose one of {', '.join(known)}")
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
         self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
@@ -75,15 +73,15 @@ class Corpus:
 
     def part(self, files: Sequence[File], block_bytes: int) -> "Corpus":
         """Return a corpus of the given files or ranges of files, which is read in the same way."""
-        part = copy.copy(self)
-        part.files, part.block_bytes = tuple(files), max(1, block_bytes)
-        return part
+        corpus = copy.copy(self)
+        corpus.files, corpus.block_bytes = tuple(files), max(1, block_bytes)
+        return corpus
 
     def read(self) -> "Reader":
         """Start a pass over the text."""
         return Reader(self)
 
-    def tokens(self, words: Sequence[str]) -> list[bytes]:
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
         """Return the words in UTF-8. Raise DataError for a word that is empty or contains ASCII white space."""
         tokens = [word.encode("utf-8", "surrogatepass") for word in words]
         if b"\n".join(tokens).split() != tokens:
@@ -94,31 +92,25 @@ class Corpus:
             )
         return tokens
 
-    def words(self, tokens: list[bytes]) -> list[bytes]:
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
         """Return the tokens, which are words."""
         return tokens
 
 
-class Reader(Iterator[bytes]):
+class Reader(Blocks):
     """One pass over a corpus, as an iterator over blocks of about `block_bytes` bytes of text.
 
-    No block ends inside a token, unless the token has more than MAX_TOKEN bytes; the rest of it is then dropped. The
-    text of every file ends with a newline. These counters grow during the pass: `bytes_read` (on disk, before
-    decompression), `text_bytes` (after decompression), `invalid` (byte sequences that are not UTF-8, counted here only
-    for the tokenizers `unicode` and `simple`), `nul` (NUL bytes) and `grown` (files that are longer than when they
-    were listed; the extra bytes are not read). `sample` holds the first SAMPLE bytes of the text before rewriting.
+    No block ends inside a token, unless the token has more than MAX_TOKEN_BYTES; the rest of it is then dropped. The
+    text of every file ends with a newline. `invalid` is counted here only for the tokenizers `unicode` and `simple`,
+    the bytes by which a file has `grown` are not read, and `sample` is the text before rewriting. A file is closed when
+    the iterator is deleted.
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        self.bytes_read = self.text_bytes = self.invalid = self.grown = self.nul = 0
-        self._rewritten, self._errors = REWRITING.get(corpus.tokenizer), corpus.errors
-        self._allow_nul = corpus.allow_nul
-        self.sample = bytearray()
-        self._read = min(READ, max(HEAD, corpus.block_bytes))
+        super().__init__()
+        self._corpus = corpus
+        self._read_bytes = min(READ_BYTES, max(HEAD, corpus.block_bytes))
         self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
-
-    def close(self) -> None:
-        """Do nothing: a file is closed when the iterator is deleted."""
 
     def __next__(self) -> bytes:
         """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
@@ -126,9 +118,9 @@ class Reader(Iterator[bytes]):
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
-        pieces = self._text(file)
+        pieces, rewrite = self._text(file), REWRITING.get(self._corpus.tokenizer)
         last = b"\n"
-        for piece in self._words(pieces, self._rewritten) if self._rewritten else pieces:
+        for piece in self._rewritten(pieces, rewrite) if rewrite else pieces:
             yield piece
             last = piece[-1:] or last
         if last != b"\n":
@@ -139,7 +131,7 @@ class Reader(Iterator[bytes]):
         name = "standard input" if file.path == "-" else file.path
         pieces = self._raw(file) if file.first else _opened(self._raw(file), name)
         offset = file.first
-        for piece in _utf8(pieces, name, offset) if self._errors == "strict" else pieces:
+        for piece in _utf8(pieces, name, offset) if self._corpus.errors == "strict" else pieces:
             offset += len(piece)
             self.text_bytes += len(piece)
             if (at := piece.find(0)) >= 0:
@@ -151,7 +143,7 @@ class Reader(Iterator[bytes]):
             self.sample += b"\n"[: SAMPLE - len(self.sample)]
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
-        if not self._allow_nul:
+        if not self._corpus.allow_nul:
             raise DataError(
                 f"{where}, as in binary data or UTF-16: convert it with iconv, or use {spelled('allow_nul', True)}"
             )
@@ -165,24 +157,23 @@ class Reader(Iterator[bytes]):
             with _open(file.path) as stream:
                 if file.first:
                     stream.seek(file.first)
-                while left and (data := stream.read(min(self._read, left))):
-                    left -= len(data)
-                    self.bytes_read += len(data)
-                    yield data
+                while left and (piece := stream.read(min(self._read_bytes, left))):
+                    left -= len(piece)
+                    self.bytes_read += len(piece)
+                    yield piece
                 self.grown += file.size is not None and file.last and not left and bool(stream.read(1))
         except OSError as error:
             raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
         if left and file.size is not None:
             raise DataError(f"{file.path}: truncated while it was being read, at byte {file.first + file.size - left}")
 
-    def _words(self, pieces: Iterable[bytes], rewritten: Callable[[str], str]) -> Iterator[bytes]:
+    def _rewritten(self, pieces: Iterable[bytes], rewrite: Callable[[str], str]) -> Iterator[bytes]:
         """Yield the text as the tokenizer rewrites it, in pieces. The pieces passed in may be cut anywhere."""
         for piece in _whole(pieces):
             text = piece.decode("utf-8", "replace")
-            bad = text.count("\ufffd") - piece.count(b"\xef\xbf\xbd")
-            if bad:
-                self.invalid, text = self.invalid + bad, piece.decode("utf-8", self._errors)
-            yield rewritten(text).encode()
+            if invalid := text.count("\ufffd") - piece.count(b"\xef\xbf\xbd"):
+                self.invalid, text = self.invalid + invalid, piece.decode("utf-8", self._corpus.errors)
+            yield rewrite(text).encode()
 
 
 def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -200,12 +191,12 @@ def _utf8(pieces: Iterable[bytes], name: str, offset: int) -> Iterator[bytes]:
     """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8. offset: of the first piece."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for piece in chain(pieces, [b""]):
-        held = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
+        pending = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
         try:
             decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{name}: not UTF-8 at byte {offset - held + error.start} of the text ({error.reason}):"
+                f"{name}: not UTF-8 at byte {offset - pending + error.start} of the text ({error.reason}):"
                 f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
             ) from None
         offset += len(piece)
@@ -216,9 +207,9 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Join pieces of text into blocks that end between tokens.
 
     A block, together with the token that follows it, has at least `size` bytes. To bound memory use, a token of more
-    than MAX_TOKEN bytes may be cut off, after at least MAX_TOKEN + 1: the tokenizer still sees that it is too long.
+    than MAX_TOKEN_BYTES may be cut off, after at least one byte more: the tokenizer still sees that it is too long.
     """
-    parts: list[bytes] = []
+    held: list[bytes] = []
     total, skipping = 0, False
     for piece in pieces:
         if skipping:
@@ -226,39 +217,39 @@ def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
             if not space:
                 continue
             piece, skipping = piece[space.start() :], False
-        parts.append(piece)
+        held.append(piece)
         total += len(piece)
         if total < size:
             continue
-        text = b"".join(parts)
+        text = b"".join(held)
         end = _last_space(text)
-        if not end and total > MAX_TOKEN:
+        if not end and total > MAX_TOKEN_BYTES:
             end, skipping = total, True
         if end:
             yield text[:end]
-        parts, total = [text[end:]], total - end
+        held, total = [text[end:]], total - end
     if total:
-        yield b"".join(parts)
+        yield b"".join(held)
 
 
 def _last_space(text: bytes) -> int:
-    """Return the index after the last white space, or 0 if the last MAX_TOKEN + 1 bytes have none."""
-    tail = text[-MAX_TOKEN - 1 :]
-    found = max(tail.rfind(space) for space in SPACES) + 1
-    return len(text) - len(tail) + found if found else 0
+    """Return the index after the last white space, or 0 if the last MAX_TOKEN_BYTES + 1 have none."""
+    tail = text[-MAX_TOKEN_BYTES - 1 :]
+    end = max(tail.rfind(space) for space in SPACES) + 1
+    return len(text) - len(tail) + end if end else 0
 
 
 def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Move the cuts between pieces so that no character is cut, and no word unless it is very long.
 
     Cuts are made after white space because str.lower depends on the whole word (final sigma). Text without white space
-    for LONG_RUN bytes (Chinese, or binary data) is cut between two characters.
+    for MAX_UNCUT_BYTES (Chinese, or binary data) is cut between two characters.
     """
     rest = b""
     for piece in pieces:
         text = rest + piece
         end = _last_space(text)
-        if not end and len(text) > LONG_RUN:
+        if not end and len(text) > MAX_UNCUT_BYTES:
             end = len(text)
             for back in range(1, 5):
                 if text[-back] & 0xC0 != 0x80:  # the first byte of a character, which may be incomplete
@@ -297,12 +288,13 @@ def _paths(source: str) -> list[str]:
     if source == "-":
         return ["-"]
     try:
-        found = [source] if Path(source).exists() or not has_magic(source) else sorted(glob(source, recursive=True))  # noqa: PTH207
-        paths = [path for name in found for path in (_below(name) if Path(name).is_dir() else [name])]
+        literal = Path(source).exists() or not has_magic(source)
+        names = [source] if literal else sorted(glob(source, recursive=True))  # noqa: PTH207
+        paths = [path for name in names for path in (_below(name) if Path(name).is_dir() else [name])]
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
-        raise InputMissing(f"{source}: {'no files in this directory' if found else 'no file matches this pattern'}")
+        raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from w2vtrain.errors import InputMissing, TokenError, UsageError, shown
-from w2vtrain.text.corpus import Corpus, Reader
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
+from w2vtrain.text.text_files import Corpus, Reader
 
 MAX_SENTENCE_LENGTH = 10_000
 """gensim's default of max_sentence_length, in words."""
@@ -23,7 +23,66 @@ class NotFound(InputMissing, ValueError):
     """Raised by PathLineSentences for a path that does not exist. It is a ValueError, as in gensim. Exit code 66."""
 
 
-class LineSentence:
+class _Unbroken(Corpus):
+    """Text files as a single line."""
+
+    def read(self) -> Reader:
+        """Start a pass over the text."""
+        return _UnbrokenReader(self)
+
+
+class _UnbrokenReader(Reader):
+    """One pass over a corpus in which newlines are spaces, up to a newline at the end."""
+
+    _ended = False
+
+    def __next__(self) -> bytes:
+        try:
+            return super().__next__().replace(b"\n", b" ")
+        except StopIteration:
+            if self._ended:
+                raise
+            self._ended = True
+            return b"\n"
+
+
+class _TextFiles:
+    """Base class of the readers, whose files training reads without iterating over their sentences, if it can."""
+
+    _kind: type[Corpus] = Corpus
+    max_sentence_length: int
+    limit: int | None = None
+
+    def _limit(self, max_sentence_length: int, limit: int | None = None) -> None:
+        """Set the maximum length and the limit. Raise UsageError for those that no file can have."""
+        self.max_sentence_length, self.limit = max_sentence_length, limit
+        if max_sentence_length < 1:
+            raise UsageError(f"max_sentence_length: expected at least 1, got {shown(max_sentence_length)}")
+        if limit is not None and limit < 0:
+            raise UsageError(f"limit: expected at least 0 lines, or None for all, got {shown(limit)}")
+
+    def _paths(self) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def _files(self) -> Corpus:
+        """Return the files, to be split into words as str.split does. As in gensim, they must be UTF-8."""
+        return self._kind([fspath(path) for path in self._paths()], "unicode", errors="strict")
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return _sentences(_pieces(self._files().read()), self.max_sentence_length, self.limit)
+
+    def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:
+        """Return what training reads: the files themselves if possible, otherwise the sentences of this object.
+
+        max_sentence: the maximum number of words per sentence in training.
+        """
+        whole = self.limit is None and self.max_sentence_length % max_sentence == 0
+        ours = (LineSentence.__iter__, PathLineSentences.__iter__, Text8Corpus.__iter__)
+        files = self._files()
+        return files if whole and type(self).__iter__ in ours else Sentences(self, files.name)  # a subclass may differ
+
+
+class LineSentence(_TextFiles):
     """Iterate over a text file that has one sentence per line, in which white space separates the words.
 
     Parameters
@@ -58,26 +117,23 @@ class LineSentence:
     ) -> None:
         if not isinstance(source, str | PathLike) and not hasattr(source, "seek"):
             raise TokenError(f"expected the path of a text file or a file object, got {shown(source)}")
-        self.source, self.max_sentence_length, self.limit = source, max_sentence_length, limit
-        _check(max_sentence_length, limit)
+        self.source = source
+        self._limit(max_sentence_length, limit)
+
+    def _paths(self) -> Sequence[Any]:
+        return [self.source]
 
     def __iter__(self) -> Iterator[list[str]]:
         if isinstance(self.source, str | PathLike):
-            return _sentences(_pieces(_files([self.source]).read()), self.max_sentence_length, self.limit)
+            return super().__iter__()
         self.source.seek(0)
         return _sentences(_lines(self.source), self.max_sentence_length, self.limit)
 
-    def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:
-        """Return what training reads: the file itself if possible, otherwise the sentences of this object.
-
-        max_sentence: the maximum number of words per sentence in training.
-        """
-        if isinstance(self.source, str | PathLike):
-            return _source(self, [self.source], max_sentence)
-        return Sentences(self)
+    def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:  # noqa: D102
+        return super().as_source(max_sentence) if isinstance(self.source, str | PathLike) else Sentences(self)
 
 
-class PathLineSentences:
+class PathLineSentences(_TextFiles):
     """Iterate over all files in a directory as `LineSentence` does, in the order of their names.
 
     Subdirectories are not read.
@@ -114,8 +170,8 @@ class PathLineSentences:
     def __init__(
         self, source: str | PathLike[str], max_sentence_length: int = MAX_SENTENCE_LENGTH, limit: int | None = None
     ) -> None:
-        self.source, self.max_sentence_length, self.limit = source, max_sentence_length, limit
-        _check(max_sentence_length, limit)
+        self.source = source
+        self._limit(max_sentence_length, limit)
         path = Path(source)
         if not path.exists():
             raise NotFound(f"{fspath(source)}: is neither a file nor a directory")
@@ -124,19 +180,15 @@ class PathLineSentences:
         if not paths:
             raise InputMissing(f"{fspath(source)}: no files in this directory")
 
+    def _paths(self) -> Sequence[Any]:
+        return self.input_files
+
     def __iter__(self) -> Iterator[list[str]]:
         readers = (LineSentence(path, self.max_sentence_length, self.limit) for path in self.input_files)
         return chain.from_iterable(readers)
 
-    def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:
-        """Return what training reads: the files themselves if possible, otherwise the sentences of this object.
 
-        max_sentence: the maximum number of words per sentence in training.
-        """
-        return _source(self, self.input_files, max_sentence)
-
-
-class Text8Corpus:
+class Text8Corpus(_TextFiles):
     """Iterate over a text file without sentences, such as text8, in sentences of equal length.
 
     Newlines separate words as other white space does.
@@ -162,60 +214,14 @@ class Text8Corpus:
 
     """
 
+    _kind = _Unbroken
+
     def __init__(self, fname: str | PathLike[str], max_sentence_length: int = MAX_SENTENCE_LENGTH) -> None:
-        self.fname, self.max_sentence_length = fname, max_sentence_length
-        _check(max_sentence_length, None)
+        self.fname = fname
+        self._limit(max_sentence_length)
 
-    def __iter__(self) -> Iterator[list[str]]:
-        return _sentences(_pieces(_files([self.fname], _Unbroken).read()), self.max_sentence_length)
-
-    def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:
-        """Return what training reads: the file itself if possible, otherwise the sentences of this object.
-
-        max_sentence: the maximum number of words per sentence in training.
-        """
-        return _source(self, [self.fname], max_sentence, _Unbroken)
-
-
-class _Unbroken(Corpus):
-    """Text files as a single line."""
-
-    def read(self) -> Reader:
-        """Start a pass over the text."""
-        return _UnbrokenReader(self)
-
-
-class _UnbrokenReader(Reader):
-    """One pass over a corpus in which newlines are spaces, up to a newline at the end."""
-
-    _ended = False
-
-    def __next__(self) -> bytes:
-        try:
-            return super().__next__().replace(b"\n", b" ")
-        except StopIteration:
-            if self._ended:
-                raise
-            self._ended = True
-            return b"\n"
-
-
-def _files(paths: Sequence[str | PathLike[str]], kind: type[Corpus] = Corpus) -> Corpus:
-    """Return text files, to be split into words as str.split does. As in gensim, they must be UTF-8."""
-    return kind([fspath(path) for path in paths], "unicode", errors="strict")
-
-
-def _source(
-    sentences: "LineSentence | PathLineSentences | Text8Corpus",
-    paths: Sequence[str | PathLike[str]],
-    max_sentence: int,
-    kind: type[Corpus] = Corpus,
-) -> Source:
-    """Return the files, if training cuts the same sentences from their lines; otherwise the sentences."""
-    whole = getattr(sentences, "limit", None) is None and sentences.max_sentence_length % max_sentence == 0
-    ours = (LineSentence.__iter__, PathLineSentences.__iter__, Text8Corpus.__iter__)
-    whole = whole and type(sentences).__iter__ in ours  # a subclass may change the words
-    return _files(paths, kind) if whole else Sentences(sentences, _files(paths, kind).name)
+    def _paths(self) -> Sequence[Any]:
+        return [self.fname]
 
 
 _Piece = tuple[str, bool]
@@ -249,11 +255,3 @@ def _sentences(pieces: Iterable[_Piece], longest: int, limit: int | None = None)
             yield words[start : min(start + longest, ready)]
         words = words[ready:]
         lines += ended
-
-
-def _check(length: int, limit: int | None) -> None:
-    """Raise UsageError for a maximum length or a limit that no file can have."""
-    if length < 1:
-        raise UsageError(f"max_sentence_length: expected at least 1, got {shown(length)}")
-    if limit is not None and limit < 0:
-        raise UsageError(f"limit: expected at least 0 lines, or None for all, got {shown(limit)}")

@@ -39,27 +39,24 @@ class Choice:
     """The words that are kept, in the order in which they occur, and the smallest count that keeps a word."""
 
     words: list[Any]
-    counts: list[int]
+    counts: NDArray[np.int64]
     min_count: int
 
 
 def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: Rule | None) -> Choice:
     """Return the words that the rules keep. raw: the count of every word."""
-    least = least_count(raw.values(), min_count, max_words)
-    if rule is None:
-        words = [word for word, count in raw.items() if count >= least]
-    else:
-        words = [word for word, count in raw.items() if is_kept(word, count, least, rule)]
-    return Choice(words, [raw[word] for word in words], least)
+    lowest = least_count(raw.values(), min_count, max_words)
+    words = [word for word, count in raw.items() if is_kept(word, count, lowest, rule)]
+    return Choice(words, np.array([raw[word] for word in words], np.int64), lowest)
 
 
 def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:
     """Return the line that says why no word of `raw` was kept, and which minimum count keeps some."""
     highest = max(raw.values())
-    found = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
+    line = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
     if rule is not None:
-        return f"{found}, and the trim rule keeps none"
-    return f"{found}: min_count={highest} would keep {sum(count == highest for count in raw.values()):,} of them"
+        return f"{line}, and the trim rule keeps none"
+    return f"{line}: min_count={highest} would keep {sum(count == highest for count in raw.values()):,} of them"
 
 
 class Pruned:
@@ -74,14 +71,14 @@ class Pruned:
 
     def __iter__(self) -> Iterator[Sequence[Any]]:
         """Yield the sentences, and count their words."""
-        least, counts = 1, self.counts
+        lowest, counts = 1, self.counts
         for sentence in self.sentences:
             for word in sentence:
                 counts[word] = counts.get(word, 0) + 1
             if len(counts) > self.limit:
-                for word in [word for word, count in counts.items() if not is_kept(word, count, least, self.rule)]:
+                for word in [word for word, count in counts.items() if not is_kept(word, count, lowest, self.rule)]:
                     del counts[word]
-                least += 1
+                lowest += 1
             yield sentence
 
 

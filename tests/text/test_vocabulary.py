@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, OutputError
-from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.encoded import count
-from w2vtrain.text.vocab import Vocabulary, select
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary, select
 
 WORDS = st.text(st.characters(exclude_characters="\0 \t\n\r\v\f", exclude_categories=["Cs"]), min_size=1, max_size=4)
 

@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES
+from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_of
+from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
-from w2vtrain.compat.weights import Matrices
 from w2vtrain.config import validated
 from w2vtrain.embeddings.key_files import builtin_errors
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
+from w2vtrain.embeddings.model import Model, load_model
+from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.objectives import build
 from w2vtrain.objectives.hs import Hierarchical, checked_links
+from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree, huffman
 
 logger = logging.getLogger(__name__)
@@ -64,35 +66,26 @@ class OnClass:
         return load
 
 
-def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a model to a file. Raise RuntimeError if it has no vocabulary, and the errors of `save_model`."""
-    if model.matrices is None:
-        raise RuntimeError("there is nothing to save: the model has no vocabulary")
-    if not isinstance(path, str | PathLike):
-        raise InvalidType(f"save needs the path of a file, got {shown(path)}")
-    save_model(fspath(path), as_model(model), force=True)
-
-
 def as_model(model: Any) -> Model:
     """Return a Word2Vec model as a Model of this package, which shares its matrices where the order of words agrees."""
     if not model.is_training:
         model.fit_matrices()
-    matrices, words = model.matrices, model.wv.index_to_key
-    order = matrices.order
-    rows: Any = slice(None) if order is None else order
-    parts = [] if matrices.nodes is None else [matrices.nodes]
-    parts += [] if matrices.words is None else [matrices.words[rows]]
-    counts = np.asarray(model.wv.expandos["count"], np.int64)
-    settings, arrays = model.equivalent()
+    matrices, rows = model.matrices, model.matrices.order
+    outputs = [] if matrices.nodes is None else [matrices.nodes]
+    outputs += [] if matrices.words is None else [matrices.words[rows]]
+    vocabulary = model.vocabulary()
+    settings = settings_of(model, model.epochs, model.alpha, model.min_alpha, int(vocabulary.counts.sum()))
+    problem = Problem(model.wv.index_to_key, np.sort(vocabulary.counts)[::-1], model.vector_size)
+    arrays = build(settings.objective, problem, settings.options).arrays()
     if matrices.tree:
         arrays |= Hierarchical.of(matrices.tree).arrays()
     arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
     return Model(
-        words=list(words) if order is None else [words[i] for i in order.tolist()],
-        counts=counts[rows],
+        words=vocabulary.words,
+        counts=vocabulary.counts,
         input=np.asarray(model.wv.vectors, np.float32)[rows],
-        output=parts[0] if len(parts) == 1 else np.concatenate(parts),
-        arrays=arrays if order is None else {**arrays, ORDER: order},
+        output=outputs[0] if len(outputs) == 1 else np.concatenate(outputs),
+        arrays=arrays if matrices.is_in_order else {**arrays, ORDER: rows},
         settings=asdict(settings),
         record={"vectors": "in", "word2vec": {name: _plain(getattr(model, name)) for name in PARAMETERS} | _own(model)},
     )
@@ -105,24 +98,20 @@ def base_of(cls: type) -> type:
 
 def _own(model: Any) -> dict[str, Any]:
     """Return the attributes that a subclass or a user has given a model, and warn about those that cannot be saved."""
-    known, found = vars(base_of(type(model))()), {}
-    for name, value in vars(model).items():
-        if name in known:
-            continue
-        if _is_json(value):
-            found[name] = value
-        else:
-            logger.warning("the attribute %s is not saved: JSON has no %s", name, type(value).__name__)
-    return {OWN: found} if found else {}
+    known = vars(base_of(type(model))())
+    own = {name: value for name, value in vars(model).items() if name not in known}
+    for name in [name for name, value in own.items() if not _is_json(value)]:
+        logger.warning("the attribute %s is not saved: JSON has no %s", name, type(own.pop(name)).__name__)
+    return {OWN: own} if own else {}
 
 
 def _is_json(value: Any) -> bool:
     """Return whether JSON can hold a value so that it is read back as it is."""
     try:
-        found = json.loads(json.dumps(value, allow_nan=False))
+        copy = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         return False
-    return type(found) is type(value) and bool(found == value)
+    return type(copy) is type(value) and bool(copy == value)
 
 
 def _plain(value: Any) -> Any:
@@ -133,58 +122,57 @@ def _plain(value: Any) -> Any:
 
 def _attributes(wv: Any) -> dict[str, Any]:
     """Return the numeric attributes of the words besides their counts, and the locks of their vectors, (V,) each."""
-    found = {name: np.asarray(values) for name, values in wv.expandos.items() if name != "count"}
     locks = np.asarray(getattr(wv, "vectors_lockf", 1.0), np.float32)
-    if locks.shape == (len(wv),):
-        found["vectors_lockf"] = locks
-    kinds = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float32}
+    arrays = {name: np.asarray(values) for name, values in wv.expandos.items() if name != "count"}
+    arrays |= {"vectors_lockf": locks} if locks.shape == (len(wv),) else {}
+    dtypes = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float32}
     return {
-        name: values.astype(kinds[values.dtype.kind])
-        for name, values in found.items()
-        if values.shape == (len(wv),) and values.dtype.kind in kinds
+        name: values.astype(dtypes[values.dtype.kind])
+        for name, values in arrays.items()
+        if values.shape == (len(wv),) and values.dtype.kind in dtypes
     }
 
 
 def loaded(model: Any, path: str) -> Any:
     """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
     try:
-        if (what := sniff(path)).kind != "model":
-            raise NotAModel(f"{path}: is no model of Word2Vec but {what.note or what.kind}")
-        found = load_model(path)
+        if (kind := sniff(path)).kind != "model":
+            raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
+        stored = load_model(path)
     except DataError as error:
         raise NotAModel(str(error)) from error
-    _set_parameters(model, found, path)
-    size, order = len(found.words), found.arrays.get(ORDER)
+    _set_parameters(model, stored, path)
+    size, order = len(stored.words), stored.arrays.get(ORDER)
     if order is not None and (order.dtype.kind != "i" or not np.array_equal(np.sort(order), np.arange(size))):
         raise NotAModel(f"{path}: the array {ORDER} is not an order of the words")
-    if (np.diff(found.counts) > 0).any():
+    if (np.diff(stored.counts) > 0).any():
         raise NotAModel(f"{path}: the words are not ordered by count")
     nodes, noise = size - 1 if model.hs else 0, size if model.negative else 0
-    if len(found.output) != nodes + noise:
-        raise NotAModel(f"{path}: {len(found.output):,} output rows; the model's parameters require {nodes + noise:,}")
+    if len(stored.output) != nodes + noise:
+        raise NotAModel(f"{path}: {len(stored.output):,} output rows; the model's parameters require {nodes + noise:,}")
     rows: Any = slice(None) if order is None else np.argsort(order)
-    words = found.words if order is None else [found.words[i] for i in rows.tolist()]
-    model.wv = KeyedVectors.of(words, found.input[rows], found.counts[rows])
+    words = np.array(stored.words, object)[rows].tolist()
+    model.wv = KeyedVectors.of(words, stored.input[rows], stored.counts[rows])
     model.wv.vectors_lockf = np.ones(1, np.float32)
-    for name, values in found.arrays.items():
+    for name, values in stored.arrays.items():
         if name == f"{ATTRIBUTE}vectors_lockf" and values.shape == (size,):
             model.wv.vectors_lockf = values[rows]
         elif name.startswith(ATTRIBUTE) and values.shape == (size,):
             model.wv.expandos[name.removeprefix(ATTRIBUTE)] = values[rows]
-    model.vector_size = model.layer1_size = found.input.shape[1]
-    outputs, inner = found.output[nodes:][rows] if noise else None, found.output[:nodes] if nodes else None
-    tree = _tree(found, size, path) if nodes > 0 else None
+    model.vector_size = model.layer1_size = stored.input.shape[1]
+    outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
+    tree = _tree(stored, size, path) if nodes > 0 else None
     model.matrices = Matrices(outputs, inner, order, list(words), tree)
     return model
 
 
-def _tree(found: Model, size: int, path: str) -> Tree | None:
+def _tree(stored: Model, size: int, path: str) -> Tree | None:
     """Return the tree of a model if it is another one than follows from the counts, as that of gensim may be."""
-    usual = huffman(found.counts)
-    if any(f"tree.{name}" not in found.arrays for name in Tree._fields):
+    names = [f"tree.{name}" for name in Tree._fields]
+    if not all(name in stored.arrays for name in names):
         return None
-    tree = Tree(*(found.arrays[f"tree.{name}"] for name in Tree._fields))
-    if all(map(np.array_equal, tree, usual)):
+    tree = Tree(*(stored.arrays[name] for name in names))
+    if all(map(np.array_equal, tree, huffman(stored.counts))):
         return None
     try:
         checked_links(tree, size - 1)
@@ -193,11 +181,11 @@ def _tree(found: Model, size: int, path: str) -> Tree | None:
     return tree
 
 
-def _set_parameters(model: Any, found: Model, path: str) -> None:
+def _set_parameters(model: Any, stored: Model, path: str) -> None:
     """Set a model's parameters from its record or, if `w2vtrain fit` trained it, from its settings."""
-    values = found.record.get("word2vec")
+    values = stored.record.get("word2vec")
     if values is None:
-        values = _from_settings(found.settings, path)
+        values = _from_settings(stored.settings, path)
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
     for name in PARAMETERS:

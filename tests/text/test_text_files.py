@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, UsageError
-from w2vtrain.system.compression import OUTPUT
-from w2vtrain.text import corpus as module
-from w2vtrain.text.corpus import MAX_TOKEN, SPACES, TOKENIZERS, Corpus, blocks
+from w2vtrain.system.compression import MAX_PIECE_BYTES
+from w2vtrain.text import text_files as module
+from w2vtrain.text.source import MAX_TOKEN_BYTES
+from w2vtrain.text.text_files import SPACES, TOKENIZERS, Corpus, blocks
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
 COMPRESS = {
@@ -127,7 +128,7 @@ def test_highly_compressible_data_use_little_memory(tmp_path, kind):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 20_000_001
-    assert longest <= OUTPUT + (1 << 16)
+    assert longest <= MAX_PIECE_BYTES + (1 << 16)
     if kind != "zstd":  # its decoder returns the text of 1 KiB of data all at once
         assert peak < 15_000_000  # including 8 MiB for xz's dictionary
 
@@ -223,7 +224,8 @@ def test_a_named_pipe_can_be_read(tmp_path):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input_can_be_read_plain_and_compressed(pack):
     code = (
-        "import sys; from w2vtrain.text.corpus import Corpus; sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
+        "import sys; from w2vtrain.text.text_files import Corpus;"
+        " sys.stdout.buffer.write(b''.join(Corpus(['-']).read()))"
     )
     done = subprocess.run([sys.executable, "-c", code], input=pack(TEXT), capture_output=True, check=True)
     assert done.stdout == TEXT
@@ -244,13 +246,13 @@ def test_a_replaced_sys_stdin_is_read_and_stays_open(monkeypatch):
 def test_blocks_end_between_tokens(pieces, size):
     found = list(blocks(pieces, size))
     text = b"".join(pieces)
-    want = [t if len(t) <= MAX_TOKEN else None for t in re.split(rb"[ \n]", text)]
-    got = [t if len(t) <= MAX_TOKEN else None for t in re.split(rb"[ \n]", b"".join(found))]
+    want = [t if len(t) <= MAX_TOKEN_BYTES else None for t in re.split(rb"[ \n]", text)]
+    got = [t if len(t) <= MAX_TOKEN_BYTES else None for t in re.split(rb"[ \n]", b"".join(found))]
     assert got == want
     for block in found[:-1]:
-        assert block[-1:].isspace() or len(re.split(rb"\s", block)[-1]) > MAX_TOKEN
-        assert len(block) >= min(size, MAX_TOKEN) or block[-1:].isspace()
-    assert all(len(block) <= size + MAX_TOKEN + max(map(len, pieces)) for block in found)
+        assert block[-1:].isspace() or len(re.split(rb"\s", block)[-1]) > MAX_TOKEN_BYTES
+        assert len(block) >= min(size, MAX_TOKEN_BYTES) or block[-1:].isspace()
+    assert all(len(block) <= size + MAX_TOKEN_BYTES + max(map(len, pieces)) for block in found)
 
 
 @given(
@@ -284,11 +286,11 @@ def test_joined_blocks_are_the_text_of_the_file(text, pack, size):
 
 @pytest.mark.parametrize("length", [998, 999, 1000])
 def test_a_word_of_the_maximum_length_survives_any_cut(length):
-    word = b"x" * MAX_TOKEN
+    word = b"x" * MAX_TOKEN_BYTES
     pieces = [b"z " + word[:length], word[length:] + b" b"]
     assert b"".join(blocks(pieces, 1)) == b"z " + word + b" b"
     pieces = [b"z " + word[:length], word[length:] + b"x b"]  # one byte too long, and must remain too long
-    assert [len(t) > MAX_TOKEN for t in b"".join(blocks(pieces, 1)).split()] == [False, True, False]
+    assert [len(t) > MAX_TOKEN_BYTES for t in b"".join(blocks(pieces, 1)).split()] == [False, True, False]
 
 
 @pytest.mark.parametrize("block", [1, 1000, 1 << 22])
@@ -296,7 +298,7 @@ def test_a_huge_word_is_truncated_to_one_that_is_still_too_long(tmp_path, block)
     path = write(tmp_path / "x", b"a " + b"x" * 5_000_000 + b" b " + b"y" * 1000)
     words = text_of(path, block_bytes=block).split()
     assert [words[0], *words[2:]] == [b"a", b"b", b"y" * 1000]
-    assert len(words[1]) > MAX_TOKEN
+    assert len(words[1]) > MAX_TOKEN_BYTES
     if block <= 1000:
         assert len(words[1]) < 5000
 

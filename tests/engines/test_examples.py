@@ -41,7 +41,7 @@ def stream_of(sentences):
 
 def listed(found):
     """Return examples in the form of the reference."""
-    columns = (found.starts, found.sizes, found.lefts, found.numbers, found.targets, found.previous)
+    columns = (found.starts, found.sizes, found.lefts, found.indices, found.targets, found.previous)
     return [
         (target, found.contexts[start : start + n].tolist(), left, number, previous)
         for start, n, left, number, target, previous in zip(*(c.tolist() for c in columns), strict=True)

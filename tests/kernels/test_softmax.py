@@ -1,4 +1,4 @@
-"""The SIMD passes of softmax, compared with their NumPy references. test_dense.py tests the whole softmax."""
+"""The SIMD passes of softmax, compared with NumPy. probability/test_dense.py tests the whole softmax."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ class Twin:
         """Return how often each word follows the previous word (-1 for none), in the order of their ids."""
         if previous < 0:
             return {}
-        table = self.objective.counts
+        table = self.objective.pairs
         first, last = table.starts[previous : previous + 2]
         return dict(
             zip(table.words[first:last].tolist(), np.diff(table.ends[first:last], prepend=0).tolist(), strict=True)

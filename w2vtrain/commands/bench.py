@@ -7,7 +7,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.options import CODES, COUNT, command, pairs_option, questions_option
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.evaluation import sweep as sweeping
 from w2vtrain.evaluation import tradeoff
@@ -23,19 +26,75 @@ from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
-THREADS, COUNT = Whole(1, 1024), Whole(1, MOST_WORDS)
+THREADS, WHOLE = Whole(1, 1024), Whole(1, MOST_WORDS)
 RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
 
 
+@command(epilog=CODES, short_help="Compare speed and accuracy with other systems.")
+@click.argument("corpus")
+@click.option(
+    "--systems", default="w2vtrain,gensim,fasttext", show_default=True, help="Systems to measure, if installed."
+)
+@click.option(
+    "--program",
+    "programs",
+    multiple=True,
+    metavar="SYSTEM=PATH",
+    help="Also measure a program that you compiled: word2vec.c=PATH or pword2vec=PATH; repeatable.",
+)
+@click.option("--architectures", "--models", default="skipgram,cbow", show_default=True, help="As for `fit`.")
+@click.option("--objectives", default="neg,hs,nce", show_default=True, help="As for `fit`.")
+@click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
+@click.option("--seeds", type=COUNT, default=1, show_default=True, help="Training runs per job.")
+@click.option(
+    "--epochs",
+    multiple=True,
+    metavar="[SYSTEM=]N,...",
+    help="Passes over the corpus, or several numbers, each a run of its own: 1,3,10, and gensim=1,3 for one system;"
+    " repeatable.  [default: 1]",
+)
+@click.option(
+    "--negative",
+    multiple=True,
+    metavar="[SYSTEM=]N,...",
+    help="Noise words, or several numbers, as with --epochs; repeatable.  [default: 5]",
+)
+@click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
+@click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
+@questions_option
+@pairs_option
+@click.option(
+    "--within",
+    metavar="SECONDS,...",
+    default="30,60,120,300",
+    show_default=True,
+    help="Times of the whole job for which the best setting of each system is printed.",
+)
+@click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also plot scores against the seconds of the whole job to FILE; needs w2vtrain[plot].",
+)
+@click.option(
+    "--sweep",
+    metavar="FILE",
+    help="Instead, measure and plot the speed of w2vtrain over dimensions, noise words, windows, vocabulary sizes and"
+    " threads, for the first of --architectures and the first of --objectives; needs w2vtrain[plot].",
+)
 def bench(
     corpus: str, architectures: str, objectives: str, seeds: int, json_file: str | None, questions: str | None,
     pairs: tuple[str, ...], within: str, sweep: str | None, plot: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Measure, print each result as it arrives, and print the tables.
+    """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
-    within: limits of time, in seconds; sweep: file for the plot of evaluation/sweep.py; plot: file for that of
-    evaluation/tradeoff.py; options: systems, alphas, programs, threads, epochs and negative as on the command line, and
-    settings of a Job.
+    All jobs use window 5, sample 1e-3 and min count 5. Each runs in its own process, and systems and settings take
+    turns. With --questions or --pairs, the scores are listed beside the seconds of the whole job, from the text to
+    written vectors, and for each time of --within the setting of each system that has the highest mean of the scores,
+    of those that were measured. GFLOP counts the floating-point operations of products and updates; the machine's
+    limits are printed first. Before and after each job with several threads, the round trip of a cache line between two
+    cores is measured: cores are near if both take less than 100 ns. Last comes what limits each job of w2vtrain: the
+    arithmetic, the rows that have to come from memory, or coherence, which is what threads lose to each other.
     """
     files = [file for file in (json_file, sweep, plot) if file]
     check_different(files, [file for file in (corpus, questions, *pairs) if file])
@@ -143,7 +202,7 @@ def _numbers(option: str, text: str, parser: Number) -> list[Any]:
 def _by_system(option: str, texts: tuple[str, ...]) -> dict[str, list[int]]:
     """Return numbers by system, from texts such as `gensim=1,3`, or `1,3` for all others, whose key is ""."""
     pairs = (text.rpartition("=") for text in texts)
-    return {name: _numbers(option, numbers, COUNT) for name, _, numbers in pairs}
+    return {name: _numbers(option, numbers, WHOLE) for name, _, numbers in pairs}
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:

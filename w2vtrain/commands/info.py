@@ -7,19 +7,31 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+import click
+
 from w2vtrain.commands.inputs import readable
-from w2vtrain.formats.describe import describe
+from w2vtrain.commands.options import command, json_option
+from w2vtrain.commands.shell import imports
 from w2vtrain.system.files import STDOUT
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line
 
 LABELS = {"seconds": "time", "seconds_left": "time left"}
 """What people read in place of a fact's name."""
 
 
-def print_info(path: str, as_json: bool) -> None:
-    """Print what a file or a folder is, one fact per line or as JSON."""
-    about = described(path)
+@command(short_help="Print what a file or a run folder is.")
+@click.argument("file")
+@json_option
+def info(file: str, as_json: bool) -> None:
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, or
+    the folder of a comparison.
+
+    For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
+    it.
+    """
+    with imports():
+        from w2vtrain.system.json_text import json_text
+    about = described(file)
     if as_json:
         echo(json_text(about))
     else:
@@ -28,6 +40,8 @@ def print_info(path: str, as_json: bool) -> None:
 
 def described(path: str) -> dict[str, Any]:
     """Return the description of a file, a run folder or a folder of `compare`."""
+    with imports():
+        from w2vtrain.formats.describe import describe
     if path != STDOUT and Path(path).is_dir():
         if status().is_run_folder(path):
             return dict(status().describe_run(path))

@@ -1,18 +1,25 @@
 """The options that several commands share, generated from the settings table or declared once here.
 
-The commands are declared in cli.py.
+Options of one command are declared beside it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, get_args
 
 import click
 
 from w2vtrain.commands.request import Export
+from w2vtrain.commands.spelling import Command
 from w2vtrain.config import FIELDS, ROWS, option
-from w2vtrain.errors import shown
+from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import MOST_WORDS, Number, Parser, Real, Truth, Whole
+
+CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
+"""The end of the help of commands with several exit codes."""
+command: Any = partial(click.command, cls=Command)
+"""Decorator that declares a command; parameters: those of `click.command`."""
 
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
@@ -35,8 +42,8 @@ class Within(click.ParamType):  # type: ignore[type-arg]
 
 COUNT, COUNT_OR_NONE = Within(Whole(1, MOST_WORDS)), Within(Whole(0, MOST_WORDS))
 
-Command = Callable[..., Any]
-Decorator = Callable[[Command], Command]
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
 
 allow_changed_option: Any = click.option(
     "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
@@ -47,8 +54,6 @@ cache_option: Any = click.option(
 config_option: Any = click.option(
     "--config", metavar="FILE", help="TOML file of settings; options and W2VTRAIN_* variables override it."
 )
-debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback with an error.")
-"""Accepted anywhere on the command line, because `shell.debugging` looks for it in the arguments."""
 force_option: Any = click.option(
     "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
 )
@@ -87,10 +92,10 @@ quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only
 def all_of(*options: Decorator) -> Decorator:
     """Return one decorator that applies several; the help lists the options in this order."""
 
-    def decorate(command: Command) -> Command:
+    def decorate(function: Function) -> Function:
         for one in reversed(options):
-            command = one(command)
-        return command
+            function = one(function)
+        return function
 
     return decorate
 
@@ -167,7 +172,6 @@ scoring_options = all_of(
     click.option(
         "--fail-under", type=Within(Real(-1e9, 1e9)), metavar="X", help="Exit with code 1 if the score is below X."
     ),
-    debug_option,
 )
 """Options of both evaluations."""
 lookup_options = all_of(
@@ -175,7 +179,6 @@ lookup_options = all_of(
     click.option(
         "--strict", is_flag=True, help="Stop at the first unknown word, or line with a wrong number of words."
     ),
-    debug_option,
 )
 """Options of `similarity` and `vector`."""
 query_options = all_of(

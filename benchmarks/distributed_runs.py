@@ -1,9 +1,9 @@
 """Measure what docs/distributed.md shows: accuracy by the number of ranks, speed on one host and on two, and exchanges.
 
-    python docs/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
-    python docs/distributed_runs.py speed enwiki8.txt
-    python docs/distributed_runs.py exchange enwiki8.txt
-    python docs/distributed_runs.py model docs/distributed.png
+    python benchmarks/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
+    python benchmarks/distributed_runs.py speed enwiki8.txt
+    python benchmarks/distributed_runs.py exchange enwiki8.txt
+    python benchmarks/distributed_runs.py model docs/distributed.png
 
 All but the last print one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
 only on what they learn between two synchronizations, not on how they communicate, so a machine with few cores can
@@ -30,6 +30,7 @@ from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.job import Listener
 from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
@@ -52,7 +53,7 @@ EVALUATION = ROOT / "data/eval"
 COMMAND = (str(Path(sys.executable).parent / "w2vtrain"), "fit")
 
 RULES = {
-    "limit": synchronization.shares,
+    "limit": shares,
     "average": lambda updates, words, ranks, limit: np.full(len(updates), 1 / ranks, np.float32),
     "sum": lambda updates, words, ranks, limit: np.ones(len(updates), np.float32),
 }
@@ -92,7 +93,7 @@ def accuracy(
 def scores(model: Model) -> dict[str, float]:
     """Return the scores of the vectors that `fit` writes by default."""
     vectors = Vectors(model.words, np.ascontiguousarray(model.vectors()))
-    found = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy}
+    found = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy or 0.0}
     for name in ("wordsim353", "simlex999"):
         found[name] = evaluate_similarity(vectors, EVALUATION / f"{name}.tsv").spearman
     return {name: round(value, 4) for name, value in found.items()}
@@ -101,7 +102,7 @@ def scores(model: Model) -> dict[str, float]:
 def speed(corpus: str, settings: list[str], repeat: int) -> Iterator[dict[str, Any]]:
     """Train on one process, on two ranks of this host, and on two hosts, and yield words per second."""
     sys.path.insert(0, str(ROOT / "tests/distributed"))
-    import hosts as namespaces
+    import hosts as namespaces  # type: ignore[import-not-found]
 
     launcher = namespaces.mpiexec()
     assert launcher, "mpiexec is not installed: install w2vtrain[mpich]"

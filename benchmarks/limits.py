@@ -1,6 +1,6 @@
 """Measure the limits of this machine and count the operations of training: the two parts of a roofline model.
 
-Nothing is trained here. bench.py and measure.py combine these figures with measured times.
+Nothing is trained here. roofline.py combines these figures with measured times.
 """
 
 import time
@@ -14,12 +14,17 @@ from numba import float32
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from w2vtrain.architectures import architecture_class
+from w2vtrain.evaluation.systems import Job
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
 from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
+from w2vtrain.objectives import option_defaults
 from w2vtrain.objectives.hs import NEAR
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.pools import pool_size
+from w2vtrain.probability.sampling import keep_thresholds, noise_distribution
 from w2vtrain.probability.trees import huffman
+from w2vtrain.training.inputs import CHUNK
 
 CHAINS = 12
 """Number of independent sums: more than latency times throughput, and fewer than SSE has registers."""
@@ -165,3 +170,26 @@ def path_length(counts: np.ndarray, sample: float, cached: int = 0) -> float:
     tree, kept = huffman(counts), _kept(counts, sample)
     counted = (tree.nodes < len(counts) - 1 - cached).astype(np.int64)  # the root has the highest number
     return float((np.add.reduceat(counted, tree.start[:-1]) * kept).sum() / kept.sum())
+
+
+def needed(job: Job, counts: Any, examples: int) -> dict[str, float]:
+    """Return the operations and the bytes of rows that training on `examples` examples needs at least.
+
+    Return nothing if the objective scores another number of rows. counts (V,): of the words. A window of random size
+    has window + 1 context words on average, away from the ends of sentences.
+    """
+    if job.objective not in ("neg", "nce", "hs"):
+        return {}
+    architecture = architecture_class(job.architecture)
+    context = 2 * job.window if architecture.fixed_positions() else job.window + 1
+    windows = examples / context if architecture.pairs() else examples
+    if job.objective == "hs":
+        scored, noise, draws = path_length(counts, job.sample), None, 0.0
+    else:
+        options = option_defaults(job.objective)
+        scored, noise = 1.0 + job.negative, noise_distribution(counts, options["ns_exponent"])
+        pool = pool_size(options["pool"], job.negative, len(counts))
+        draws = pool * job.epochs * counts.sum() / CHUNK if pool else windows * job.negative
+    per_example = operations(job.vector_size, scored, 0 if architecture.pairs() else context)
+    rows = rows_fetched(counts, job.sample, windows, noise, float(draws))
+    return {"operations": examples * per_example, "row_bytes": row_bytes(job.vector_size, rows)}

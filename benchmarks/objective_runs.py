@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 import yardstick
 
 ROOT = Path(__file__).parent.parent
+
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HELD_OUT, CURVE = 300_000, 30_000

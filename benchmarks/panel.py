@@ -1,7 +1,7 @@
 """Score the vectors that `fit` could write for a model on a panel of sets, and print the tables of docs/performance.md.
 
-    python docs/panel.py score SETS MODEL... > scores.jsonl
-    python docs/panel.py table scores.jsonl WORDS
+    python benchmarks/panel.py score SETS MODEL... > scores.jsonl
+    python benchmarks/panel.py table scores.jsonl WORDS
 
 MODEL is a file of `w2vtrain fit --save-model`. SETS is a folder with the files that the constants below name; BATS is
 the folder of BATS 3.0, with a folder of categories for each group. `score` prints a line of JSON per model. `table`
@@ -67,7 +67,8 @@ def answered(unit: NDArray[np.float32], questions: NDArray[np.int64]) -> NDArray
     unit (V, d): vectors of length 1.
     """
     rows, places = np.unique(questions[:, :3], return_inverse=True)
-    return _first(unit[rows] @ unit.T, places.reshape(-1, 3), questions)
+    hits: NDArray[np.bool_] = _first(unit[rows] @ unit.T, places.reshape(-1, 3), questions)
+    return hits
 
 
 @njit

@@ -1,6 +1,6 @@
 """Fill the template of docs/objectives.md with the results in docs/measured.
 
-measure.py measures. generate.py writes the page.
+benchmarks/objective_runs.py measures. generate.py writes the page.
 """
 
 import itertools

@@ -5,19 +5,16 @@ Each number of epochs is a run of its own, because the learning rate falls to ze
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from w2vtrain.evaluation.bench import SETTING, groups, setting
 from w2vtrain.evaluation.figures import label_ends, new_figure, plain_numbers, save_figure
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.systems import Job, counted
+from w2vtrain.evaluation.measure import Measurement, groups
+from w2vtrain.evaluation.systems import SETTING, Job, counted, setting
 
-COLORS = {
-    "w2vtrain": "#D55E00", "gensim": "#0072B2", "pword2vec": "#009E73", "word2vec.c": "#CC79A7", "fasttext": "#000000",
-}  # fmt: skip
+COLORS = {"w2vtrain": "#D55E00", "gensim": "#0072B2", "fasttext": "#000000"}
 """Colors that color-blind people can tell apart (Okabe and Ito 2008)."""
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "x--", "+:", "*-.")
 """Lines and markers of different settings of a system."""
@@ -124,14 +121,14 @@ def labels(jobs: Sequence[Job]) -> tuple[list[str], list[str]]:
     return own, [part for part, differs in zip(parts[0], differ, strict=True) if part and not differs]
 
 
-def picture(found: Sequence[Point], path: Path) -> None:
+def picture(found: Sequence[Point], path: Path, colors: Mapping[str, str] = COLORS) -> None:
     """Plot each evaluation set's scores against the seconds of the whole job, with one curve per system and setting.
 
-    Points are means over seeds, with their range. The suffix of `path` selects the format.
+    Points are means over seeds, with their range. The suffix of `path` selects the format. colors: by system.
     """
     jobs = list(dict.fromkeys(point.curve for point in found))
     names, (own, common) = sets(found[0].scores), labels(jobs)
-    looks = list(zip(own, _styles(jobs), (COLORS[job.system] for job in jobs), strict=True))
+    looks = list(zip(own, _styles(jobs), (colors[job.system] for job in jobs), strict=True))
     figure = new_figure(figsize=(5 * len(names), max(4.0, 1.5 + 0.2 * len(jobs))), layout="constrained")
     epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in found}))
     heading = ", ".join([Path(jobs[0].corpus).name, *common])
@@ -170,6 +167,6 @@ def _panel(axes: Any, curves: Sequence[tuple[Sequence[tuple[float, Sequence[floa
 
 def _styles(jobs: Sequence[Job]) -> list[str]:
     """Return a style for each job, the same for equal settings of different systems."""
-    settings = [replace(job, system="", alpha=None, program=None) for job in jobs]
+    settings = [(job.task, job.threads) for job in jobs]
     order = list(dict.fromkeys(settings))
     return [STYLES[order.index(each) % len(STYLES)] for each in settings]

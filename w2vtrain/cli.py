@@ -13,6 +13,7 @@ from w2vtrain.commands.lazy_group import LazyGroup
 from w2vtrain.commands.options import (
     CODES,
     COUNT,
+    OUTPUT,
     TRAINING,
     Within,
     allow_changed_option,
@@ -72,11 +73,7 @@ def cli() -> None:
 
 @command(epilog=CODES, short_help="Train word vectors on text.")
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
-@click.option(
-    "-o", "--output", metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2,"
-    " .xz or .zst after it compresses.  [required]",
-)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required]")
 @format_option
 @export_option
 @click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")

@@ -39,29 +39,22 @@ RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
 @click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
 @click.option("--seeds", type=COUNT, default=1, show_default=True, help="Training runs per job.")
 @click.option(
-    "--epochs",
-    multiple=True,
-    metavar="[SYSTEM=]N,...",
+    "--epochs", multiple=True, metavar="[SYSTEM=]N,...",
     help="Passes over the corpus, or several numbers, each a run of its own: 1,3,10, and gensim=1,3 for one system;"
     " repeatable.  [default: 1]",
-)
+)  # fmt: skip
 @click.option(
-    "--negative",
-    multiple=True,
-    metavar="[SYSTEM=]N,...",
+    "--negative", multiple=True, metavar="[SYSTEM=]N,...",
     help="Noise words, or several numbers, as with --epochs; repeatable.  [default: 5]",
-)
+)  # fmt: skip
 @click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
 @click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
 @questions_option
 @pairs_option
 @click.option(
-    "--within",
-    metavar="SECONDS,...",
-    default="30,60,120,300",
-    show_default=True,
+    "--within", metavar="SECONDS,...", default="30,60,120,300", show_default=True,
     help="Times of the whole job for which the best setting of each system is printed.",
-)
+)  # fmt: skip
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
 @click.option(
     "--plot",

@@ -67,7 +67,7 @@ def convert(
     check_writable(output, force)
     with readable(vectors) as path:
         try:
-            words, matrix, what = read(path, export, restrict_vocab or None)
+            words, matrix, described = read(path, export, restrict_vocab or None)
             transform(matrix, path, center, remove_top, normalize)
         except MemoryError as error:
             raise ResourceError(
@@ -76,7 +76,7 @@ def convert(
     write_vectors(output, words, matrix, format_, force)
     facts = [
         f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
-        *what,
+        *described,
         *["centered"] * (center or remove_top > 0),
         *[f"without {remove_top} principal component{'s' * (remove_top != 1)}"] * (remove_top > 0),
         *["of unit length"] * normalize,
@@ -98,8 +98,8 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
     if sniff(path).kind != MODEL.name:
         if which != "auto":
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
-        found = read_vectors(path, limit=limit)
-        return found.words, found.matrix, []
+        loaded = read_vectors(path, limit=limit)
+        return loaded.words, loaded.matrix, []
     model = load_model(path)
     kind = which_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, recorded_share(model.record), path)

@@ -31,11 +31,11 @@ def info(file: str, as_json: bool) -> None:
     """
     with imports():
         from w2vtrain.system.json_text import json_text
-    about = described(file)
+    facts = described(file)
     if as_json:
-        echo(json_text(about))
+        echo(json_text(facts))
     else:
-        _print_facts(for_people(about))
+        _print_facts(for_people(facts))
 
 
 def described(path: str) -> dict[str, Any]:
@@ -45,13 +45,13 @@ def described(path: str) -> dict[str, Any]:
     if path != STDOUT and Path(path).is_dir():
         if status().is_run_folder(path):
             return dict(status().describe_run(path))
-        if found := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
-            return dict(found)
+        if comparison := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
+            return dict(comparison)
     with readable(path) as name:
-        about = {**describe(name), "path": path}
-        if about["kind"] == "unknown" and (record := status().describe_record(name)):
+        facts = {**describe(name), "path": path}
+        if facts["kind"] == "unknown" and (record := status().describe_record(name)):
             return {**record, "path": path}
-    return about
+    return facts
 
 
 def status() -> Any:
@@ -59,23 +59,23 @@ def status() -> Any:
     return importlib.import_module("w2vtrain.training.status")
 
 
-def for_people(about: dict[str, Any]) -> dict[str, Any]:
+def for_people(facts: dict[str, Any]) -> dict[str, Any]:
     """Return a description with numbers as people read them; what is unknown about a run is left out."""
-    shown = dict(about)
-    settings = about.get("settings")
+    shown = dict(facts)
+    settings = facts.get("settings")
     if isinstance(settings, dict) and isinstance(options := settings.get("options"), dict):
         automatic = {name: "automatic" if value == -1 else value for name, value in options.items()}
         shown["settings"] = {**settings, "options": automatic}
     if not shown.pop("words_exact", True):
-        shown["words"] = f"about {about['words']:,}"
-    if about["kind"] == "run folder":
+        shown["words"] = f"about {facts['words']:,}"
+    if facts["kind"] == "run folder":
         duration = importlib.import_module("w2vtrain.commands.console").duration
         shown = {name: value for name, value in shown.items() if value is not None}
-        shown["outputs"] = ", ".join(about["outputs"])
-        shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}
+        shown["outputs"] = ", ".join(facts["outputs"])
+        shown |= {name: duration(facts[name]) for name in ("seconds", "seconds_left") if name in shown}
         if "progress" in shown:
-            shown["progress"] = f"{about['progress']:.0%}"
-    labels = {**LABELS, "command": "continue" if "run" in about or about["kind"] == "run folder" else "train further"}
+            shown["progress"] = f"{facts['progress']:.0%}"
+    labels = {**LABELS, "command": "continue" if "run" in facts or facts["kind"] == "run folder" else "train further"}
     return {labels.get(name, name): value for name, value in shown.items()}
 
 

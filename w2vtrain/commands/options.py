@@ -58,29 +58,21 @@ force_option: Any = click.option(
     "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
 )
 format_option: Any = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(vector_formats.names()),
+    "--format", "format_", type=click.Choice(vector_formats.names()),
     help="Format of the vectors.  [default: by the file suffix]",
+)  # fmt: skip
+OUTPUT = (
+    "File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2, .xz or .zst after it"
+    " compresses."
 )
-vectors_option: Any = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2,"
-    " .xz or .zst after it compresses.",
-)
+vectors_option: Any = click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT)
 export_option: Any = click.option(
-    "--export",
-    type=click.Choice(get_args(Export)),
-    default="auto",
-    show_default=True,
+    "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
     help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
     " share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
     " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for a"
     " model or a run folder, it is what `fit` chose.",
-)
+)  # fmt: skip
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 pairs_option: Any = click.option(
     "--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."
@@ -93,8 +85,8 @@ def all_of(*options: Decorator) -> Decorator:
     """Return one decorator that applies several; the help lists the options in this order."""
 
     def decorate(function: Function) -> Function:
-        for one in reversed(options):
-            function = one(function)
+        for decorator in reversed(options):
+            function = decorator(function)
         return function
 
     return decorate

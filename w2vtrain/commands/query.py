@@ -169,8 +169,8 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     with readable(vectors) as path:
-        found = read_vectors(path)
-        keyed = KeyedVectors.of(found.words, found.matrix)
+        loaded = read_vectors(path)
+        keyed = KeyedVectors.of(loaded.words, loaded.matrix)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0

@@ -75,11 +75,11 @@ def execute(command: click.Command) -> None:
     leave(code)
 
 
-def end_if_interrupted(found: Any) -> None:
+def end_if_interrupted(unraisable: Any) -> None:
     """End the process on a KeyboardInterrupt that Python cannot raise, as in a callback of the compiler."""
-    if isinstance(found.exc_value, KeyboardInterrupt):
-        end(found.exc_value)
-    sys.__unraisablehook__(found)
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        end(unraisable.exc_value)
+    sys.__unraisablehook__(unraisable)
 
 
 def leave(code: int) -> None:

@@ -90,15 +90,15 @@ def fit_line(words: list[str], fit: click.Command) -> str | None:
 
 def pairs(words: list[str]) -> dict[str, str]:
     """Return the options of another program with their values: one that no value follows is a flag, "1"."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     name = ""
     for word in words:
         if word.startswith("--") or (word.startswith("-") and word[1:2].isalpha()):
             name, equals, value = word.lstrip("-").partition("=")
-            found[name] = value if equals else "1"
+            options[name] = value if equals else "1"
         elif name:
-            found[name], name = word, ""
-    return found
+            options[name], name = word, ""
+    return options
 
 
 def translated(theirs: dict[str, str], known: set[str]) -> tuple[dict[str, Any], list[str]]:

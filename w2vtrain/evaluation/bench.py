@@ -61,12 +61,12 @@ class Bench:
         """Return the processor, its cores, and versions."""
         from w2vtrain.kernels.llvm import LANES
 
-        found = versions()
+        known = versions()
         for name in ("gensim", "fasttext"):
             with contextlib.suppress(ImportError):
-                found[name] = getattr(importlib.import_module(name), "__version__", "installed")
-        about = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
-        return {**about, "versions": found}
+                known[name] = getattr(importlib.import_module(name), "__version__", "installed")
+        hardware = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
+        return {**hardware, "versions": known}
 
     def remarks(self, measurements: Sequence[Measurement]) -> list[str]:
         """Return the lines below the tables."""

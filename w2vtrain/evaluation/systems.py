@@ -149,8 +149,8 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
 
 def child(task: bytes) -> None:
     """Run one job in this process and write its measurements; task: the job, and the file for its vectors, as JSON."""
-    about, output = json.loads(task)
-    job = Job(**about)
+    settings, output = json.loads(task)
+    job = Job(**settings)
     importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))  # is not part of the measurement
     tell_measurements(SYSTEMS[job.system], job, output)
 

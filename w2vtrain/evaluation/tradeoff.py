@@ -45,23 +45,23 @@ def sets(scores: Iterable[str]) -> list[str]:
 
 def points(measurements: Sequence[Measurement]) -> list[Point]:
     """Return a point for each job that has scores: curve by curve, each in the order of its epochs."""
-    found = []
+    unsorted = []
     for group in groups([m for m in measurements if m.scores]):
         scores = {name: [m.scores[name] for m in group] for name in group[0].scores}
         job, seconds = replace(group[0].job, seed=0), statistics.median(m.whole_wall for m in group)
-        found.append(Point(job, seconds, scores))
-    order = list(dict.fromkeys(point.curve for point in found))
-    return sorted(found, key=lambda point: (order.index(point.curve), point.job.epochs))
+        unsorted.append(Point(job, seconds, scores))
+    order = list(dict.fromkeys(point.curve for point in unsorted))
+    return sorted(unsorted, key=lambda point: (order.index(point.curve), point.job.epochs))
 
 
-def best(found: Sequence[Point], limit: float) -> list[Point]:
+def best(points: Sequence[Point], limit: float) -> list[Point]:
     """Return the point with the highest mean score of each system, of those that took `limit` seconds at most.
 
     Of equal scores, the faster one is the best. Systems that have none are left out, as are points with an unknown
     score.
     """
     leaders: dict[str, Point] = {}
-    for point in found:
+    for point in points:
         leader = leaders.get(point.job.system)
         to_beat = (leader.mean, -leader.seconds) if leader else (-math.inf, 0.0)
         if point.seconds <= limit and (point.mean, -point.seconds) > to_beat:  # NaN fails the comparison
@@ -69,11 +69,11 @@ def best(found: Sequence[Point], limit: float) -> list[Point]:
     return list(leaders.values())
 
 
-def equal_times(found: Sequence[Point]) -> list[str]:
+def equal_times(points: Sequence[Point]) -> list[str]:
     """Return one line per point of another system: the best of w2vtrain in the seconds of that point."""
     lines = []
-    for point in found:
-        ours = [leader for leader in best(found, point.seconds) if leader.job.system == "w2vtrain"]
+    for point in points:
+        ours = [leader for leader in best(points, point.seconds) if leader.job.system == "w2vtrain"]
         if point.job.system != "w2vtrain" and ours:
             theirs = (
                 f"in the {point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
@@ -82,15 +82,15 @@ def equal_times(found: Sequence[Point]) -> list[str]:
     return lines
 
 
-def table(found: Sequence[Point]) -> list[list[str]]:
+def table(points: Sequence[Point]) -> list[list[str]]:
     """Return the cells of a table of all times and scores; the first row is its head."""
-    return [_head(found[0]), *map(_row, found)]
+    return [_head(points[0]), *map(_row, points)]
 
 
-def table_within(found: Sequence[Point], limits: Sequence[float]) -> list[list[str]]:
+def table_within(points: Sequence[Point], limits: Sequence[float]) -> list[list[str]]:
     """Return the cells of a table of the best points within limits of time, in seconds; the first row is its head."""
-    rows = [[f"{limit:g}", *_row(point)] for limit in limits for point in best(found, limit)]
-    return [["within s", *_head(found[0])], *rows]
+    rows = [[f"{limit:g}", *_row(point)] for limit in limits for point in best(points, limit)]
+    return [["within s", *_head(points[0])], *rows]
 
 
 def _head(point: Point) -> list[str]:
@@ -110,31 +110,31 @@ def _ranged(values: Sequence[float]) -> str:
 
 def labels(jobs: Sequence[Job]) -> tuple[list[str], list[str]]:
     """Return a label for each job, of its system and what else distinguishes it, and what all jobs have in common."""
-    parts = [
+    cells = [
         (job.system, job.architecture, job.objective, f"{job.negative} noise" if job.negative else "",
          f"alpha {job.alpha:g}" if job.alpha else "", counted(job.threads, "thread"))
         for job in jobs
     ]  # fmt: skip
-    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    differ = [len(set(column)) > 1 for column in zip(*cells, strict=True)]
     differ[0] = True
-    own = [" ".join(part for part, differs in zip(row, differ, strict=True) if part and differs) for row in parts]
-    return own, [part for part, differs in zip(parts[0], differ, strict=True) if part and not differs]
+    own = [" ".join(cell for cell, differs in zip(row, differ, strict=True) if cell and differs) for row in cells]
+    return own, [cell for cell, differs in zip(cells[0], differ, strict=True) if cell and not differs]
 
 
-def picture(found: Sequence[Point], path: Path, colors: Mapping[str, str] = COLORS) -> None:
+def picture(points: Sequence[Point], path: Path, colors: Mapping[str, str] = COLORS) -> None:
     """Plot each evaluation set's scores against the seconds of the whole job, with one curve per system and setting.
 
     Points are means over seeds, with their range. The suffix of `path` selects the format. colors: by system.
     """
-    jobs = list(dict.fromkeys(point.curve for point in found))
-    names, (own, common) = sets(found[0].scores), labels(jobs)
+    jobs = list(dict.fromkeys(point.curve for point in points))
+    names, (own, common) = sets(points[0].scores), labels(jobs)
     looks = list(zip(own, _styles(jobs), (colors[job.system] for job in jobs), strict=True))
     figure = new_figure(figsize=(5 * len(names), max(4.0, 1.5 + 0.2 * len(jobs))), layout="constrained")
-    epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in found}))
+    epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in points}))
     heading = ", ".join([Path(jobs[0].corpus).name, *common])
     figure.suptitle(f"{heading}; each point is a run (epochs: {epochs})", fontsize="medium")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        curves = [[(p.seconds, p.scores[name]) for p in found if p.curve == job and _known(p, name)] for job in jobs]
+        curves = [[(p.seconds, p.scores[name]) for p in points if p.curve == job and _known(p, name)] for job in jobs]
         _panel(axes, [(curve, *look) for curve, look in zip(curves, looks, strict=True) if curve])
         axes.set_title(name, fontsize="medium", loc="left")
     save_figure(figure, path, 120)

@@ -83,12 +83,12 @@ def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, s: float) -> None:
 
 
 @kernel()
-def change_rows(matrix: np.ndarray, order: np.ndarray, one: np.ndarray) -> None:
-    """Add half of `one` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
+def change_rows(matrix: np.ndarray, order: np.ndarray, row: np.ndarray) -> None:
+    """Add half of `row` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
     for k in range(len(order)):
         if k + AHEAD < len(order):
             prefetch(matrix, order[k + AHEAD])
-        add_to_rows(matrix, order[k:], 1, one, float32(0.5))
+        add_to_rows(matrix, order[k:], 1, row, float32(0.5))
 
 
 def fastest(act: Callable[[], Any]) -> float:
@@ -106,12 +106,12 @@ def measure_limits(rows: int = 1 << 16, width: int = 208) -> Limits:
     """Measure one thread of this machine, in about 2 seconds. rows, width: shape of the matrix that is changed."""
     rounds, n = 1 << 22, 1 << 24
     a, b, c = np.zeros(n, np.float32), np.ones(n, np.float32), np.ones(n, np.float32)
-    matrix, one = padded_rows(rows, width), np.ones((1, width), np.float32)
+    matrix, row = padded_rows(rows, width), np.ones((1, width), np.float32)
     order = np.random.default_rng(1).permutation(rows)
     return Limits(
         flops=2 * LANES * CHAINS * rounds / fastest(lambda: multiply_adds(rounds, 0.5)),
         triad=3 * a.nbytes / fastest(lambda: triad(a, b, c, 0.5)),
-        rows=2 * matrix.nbytes / fastest(lambda: change_rows(matrix, order, one)),
+        rows=2 * matrix.nbytes / fastest(lambda: change_rows(matrix, order, row)),
     )
 
 

@@ -33,8 +33,8 @@ class ProgramJob(Job):
 
 def child(task: bytes) -> None:
     """Run one job in this process and write its measurements; task: the job, and the file for its vectors, as JSON."""
-    about, output = json.loads(task)
-    tell_measurements(train_program, ProgramJob(**about), output)
+    settings, output = json.loads(task)
+    tell_measurements(train_program, ProgramJob(**settings), output)
 
 
 def train_program(job: ProgramJob, output: str) -> dict[str, Any]:
@@ -97,11 +97,13 @@ def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[Progress]]:
         rest += block
         if total := re.search(rb"Words in train file: (\d+)\n", rest):
             count = int(total[1])
-        if found := list(re.finditer(rb"Progress: ([\d.]+)%", rest)):
-            rest = rest[found[-1].end() :]  # keep what may be the beginning of the next report
+        if reports := list(re.finditer(rb"Progress: ([\d.]+)%", rest)):
+            rest = rest[reports[-1].end() :]  # keep what may be the beginning of the next report
             with contextlib.suppress(psutil.Error):  # the program may have ended
                 used, memory = watched.cpu_times(), watched.memory_info().rss
-                points.append(Progress(float(found[-1][1]) / 100, used.user + used.system, time.perf_counter(), memory))
+                points.append(
+                    Progress(float(reports[-1][1]) / 100, used.user + used.system, time.perf_counter(), memory)
+                )
     return count, points
 
 

@@ -54,9 +54,9 @@ def scaling(measurements: Sequence[Observed]) -> list[str]:
     """
     lines = []
     for name, groups in _groups(measurements).items():
-        one = groups.get((1, None), [])
+        single = groups.get((1, None), [])
         for (threads, _), group in groups.items():
-            if threads > 1 and (ratio := _ratio(group, one, lambda m: m.wall_speed)):
+            if threads > 1 and (ratio := _ratio(group, single, lambda m: m.wall_speed)):
                 lines.append(f"{name}: {threads} threads {ratio:.2f}x of one by wall time{_cores(group)}")
     return lines
 
@@ -68,28 +68,28 @@ def limiting(measurements: Sequence[Observed], limits: Limits) -> list[str]:
     """
     lines = []
     for job, groups in _groups(measurements).items():
-        one = groups.get((1, None), [])
+        single = groups.get((1, None), [])
         for (threads, _), group in groups.items():
-            if (used := shares(group, one, limits)) is None:
+            if (used := shares(group, single, limits)) is None:
                 continue
             text = f"{job}, {counted(threads, 'thread')}{_cores(group)}: arithmetic {used.arithmetic:.0%},"
             text += f" rows {used.rows:.0%} of this machine's limits"
-            if threads > 1 and one:
+            if threads > 1 and single:
                 text += f", {used.lost:.0%} lost with {threads} threads"
             lines.append(f"{text}: {used.limit()}")
     return lines
 
 
-def shares(group: Sequence[Observed], one: Sequence[Observed], limits: Limits) -> Shares | None:
+def shares(group: Sequence[Observed], single: Sequence[Observed], limits: Limits) -> Shares | None:
     """Return the shares of a job, medians over seeds; None if its operations or times are not known.
 
-    group: the measurements of the job; one: those of the same job with one thread, or none. A loss is at least 0.
+    group: the measurements of the job; single: those of the same job with one thread, or none. A loss is at least 0.
     """
     threads = group[0].job.threads
     flops, rows = _median(group, lambda m: m.flops), _median(group, lambda m: m.row_speed)
     if flops is None or rows is None:
         return None
-    wall, cpu = (_ratio(group, one, of) for of in (lambda m: m.wall_speed, lambda m: m.speed))
+    wall, cpu = (_ratio(group, single, of) for of in (lambda m: m.wall_speed, lambda m: m.speed))
     lost = (max(0.0, 1 - wall / threads), max(0.0, 1 - cpu)) if threads > 1 and wall and cpu else (0.0, 0.0)
     return Shares(flops / limits.flops, rows / limits.rows, *lost)
 
@@ -110,9 +110,11 @@ def _cores(group: Sequence[Observed]) -> str:
     return f" ({group[0].cores} cores, {1e9 * trip:,.0f} ns)" if group[0].cores and trip else ""
 
 
-def _ratio(group: Sequence[Observed], one: Sequence[Observed], of: Callable[[Observed], float | None]) -> float | None:
+def _ratio(
+    group: Sequence[Observed], other: Sequence[Observed], figure: Callable[[Observed], float | None]
+) -> float | None:
     """Return the quotient of the medians of a figure."""
-    above, below = _median(group, of), _median(one, of)
+    above, below = _median(group, figure), _median(other, figure)
     return above / below if above and below else None
 
 

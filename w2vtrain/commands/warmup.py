@@ -77,17 +77,14 @@ def _requested(
 
     if everything:
         return list(objectives.objectives()), list(architectures.architectures())
-    outputs, inputs = (
-        list(named_objectives) or [Settings.objective],
-        list(named_architectures) or [Settings.architecture],
-    )
+    outputs, inputs = named_objectives or [Settings.objective], named_architectures or [Settings.architecture]
     for name in outputs:
         objectives.allow_code(name)
         objectives.objective_class(name)
     for name in inputs:
         architectures.allow_code(name)
         architectures.architecture_class(name)
-    return outputs, inputs
+    return list(outputs), list(inputs)
 
 
 def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:

@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 import yardstick
 
-ROOT = Path(__file__).parent.parent
+from w2vtrain.system.machine import cores_of_process
 
+ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HELD_OUT, CURVE = 300_000, 30_000
@@ -131,7 +132,7 @@ def describe_machine() -> None:
     blas = [f"{lib['internal_api']} {lib['version']} ({lib.get('architecture')})" for lib in threadpool_info()]
     machine = {
         "processor": names[0].partition(":")[2].strip() if names else platform.processor(),
-        "cores": len(os.sched_getaffinity(0)), "blas": sorted(set(blas))[0],
+        "cores": len(cores_of_process()), "blas": sorted(set(blas))[0],
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
     MEASURED.mkdir(exist_ok=True)

@@ -3,7 +3,6 @@
 The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +42,22 @@ def described(path: str) -> dict[str, Any]:
     with imports():
         from w2vtrain.formats.describe import describe
     if path != STDOUT and Path(path).is_dir():
-        if status().is_run_folder(path):
-            return dict(status().describe_run(path))
-        if comparison := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
+        from w2vtrain.training.status import describe_run, is_run_folder
+
+        if is_run_folder(path):
+            return dict(describe_run(path))
+        from w2vtrain.evaluation.compare import describe_comparison
+
+        if comparison := describe_comparison(Path(path)):
             return dict(comparison)
     with readable(path) as name:
         facts = {**describe(name), "path": path}
-        if facts["kind"] == "unknown" and (record := status().describe_record(name)):
-            return {**record, "path": path}
+        if facts["kind"] == "unknown":
+            from w2vtrain.training.status import describe_record  # loads what training needs
+
+            if record := describe_record(name):
+                return {**record, "path": path}
     return facts
-
-
-def status() -> Any:
-    """Import what describes runs; other files are described without loading what training needs."""
-    return importlib.import_module("w2vtrain.training.status")
 
 
 def for_people(facts: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +70,8 @@ def for_people(facts: dict[str, Any]) -> dict[str, Any]:
     if not shown.pop("words_exact", True):
         shown["words"] = f"about {facts['words']:,}"
     if facts["kind"] == "run folder":
-        duration = importlib.import_module("w2vtrain.commands.console").duration
+        from w2vtrain.commands.console import duration
+
         shown = {name: value for name, value in shown.items() if value is not None}
         shown["outputs"] = ", ".join(facts["outputs"])
         shown |= {name: duration(facts[name]) for name in ("seconds", "seconds_left") if name in shown}

@@ -161,8 +161,7 @@ def _panel(axes: Any, curves: Sequence[tuple[Sequence[tuple[float, Sequence[floa
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     plain_numbers(axes.xaxis)
-    if ends:
-        label_ends(axes, ends, [color for _, _, _, color in curves], 0.045)
+    label_ends(axes, ends, [color for _, _, _, color in curves], 0.045)
 
 
 def _styles(jobs: Sequence[Job]) -> list[str]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import bench
-import numpy as np
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -22,15 +21,6 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation.systems import Job
 
 FOLDER = str(Path(bench.__file__).parent)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    rng = np.random.default_rng(1)
-    path = tmp_path_factory.mktemp("bench") / "corpus.txt"
-    lines = [" ".join(f"w{int(k)}" for k in rng.zipf(1.5, 12) % 50) for _ in range(300)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.fixture(autouse=True)

@@ -4,22 +4,12 @@ import contextlib
 import io
 import json
 
-import numpy as np
 import pytest
 import sweep
 from click.testing import CliRunner
 from limits import Limits
 
 from w2vtrain.errors import ConfigError, UsageError
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    rng = np.random.default_rng(1)
-    path = tmp_path_factory.mktemp("bench") / "corpus.txt"
-    lines = [" ".join(f"w{int(k)}" for k in rng.zipf(1.5, 12) % 50) for _ in range(300)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def in_this_process(function, task, folder):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from w2vtrain.commands.inputs import check_different
-from w2vtrain.commands.options import CODES, COUNT, command, pairs_option, questions_option
+from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Number, Real, Whole
@@ -49,8 +49,7 @@ RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
 )  # fmt: skip
 @click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
 @click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
-@questions_option
-@pairs_option
+@scored_options
 @click.option(
     "--within", metavar="SECONDS,...", default="30,60,120,300", show_default=True,
     help="Times of the whole job for which the best setting of each system is printed.",

@@ -18,8 +18,7 @@ from w2vtrain.commands.options import (
     command,
     config_option,
     given,
-    pairs_option,
-    questions_option,
+    scored_options,
     setting_options,
 )
 from w2vtrain.commands.shell import imports
@@ -62,8 +61,7 @@ from w2vtrain.system.terminal import echo
     "--jobs", "at_once", type=Within(Whole(1, 1024)), default=1, show_default=True, metavar="N",
     help="Train N objectives at a time, each on --threads threads.",
 )  # fmt: skip
-@questions_option
-@pairs_option
+@scored_options
 @config_option
 @setting_options(*COMPARING)
 def compare(

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from w2vtrain.commands.inputs import check_different, readable
-from w2vtrain.commands.options import (
-    CODES,
-    COUNT_OR_NONE,
-    command,
-    export_option,
-    format_option,
-    restrict_option,
-    vectors_option,
-)
+from w2vtrain.commands.options import CODES, COUNT_OR_NONE, command, restrict_option, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, ResourceError
@@ -39,9 +31,7 @@ EXPORTED = {
 
 @command(epilog=CODES, short_help="Write vectors in another format, or changed.")
 @click.argument("vectors")
-@vectors_option
-@format_option
-@export_option
+@writing_options
 @restrict_option(0)
 @click.option("--center", is_flag=True, help="Subtract the mean of all vectors.")
 @click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import click
 
-from w2vtrain.commands.options import CODES, code_options, command, export_option, format_option, vectors_option
+from w2vtrain.commands.options import CODES, code_options, command, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 @command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
 @click.argument("run")
-@vectors_option
-@format_option
-@export_option
+@writing_options
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @code_options
 def export(run: str, output: str, format_: str | None, export: Export, force: bool, **named: str | None) -> None:

@@ -65,7 +65,6 @@ OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2, .xz or .zst after it"
     " compresses."
 )
-vectors_option: Any = click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT)
 export_option: Any = click.option(
     "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
     help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
@@ -74,10 +73,6 @@ export_option: Any = click.option(
     " model or a run folder, it is what `fit` chose.",
 )  # fmt: skip
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-pairs_option: Any = click.option(
-    "--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."
-)
-questions_option: Any = click.option("--questions", metavar="FILE", help="Analogy questions to score the vectors on.")
 quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 
 
@@ -158,6 +153,15 @@ def restrict_option(default: int) -> Decorator:
     )  # fmt: skip
 
 
+scored_options = all_of(
+    click.option("--questions", metavar="FILE", help="Analogy questions to score the vectors on."),
+    click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."),
+)
+"""Options of commands that score what they train."""
+writing_options = all_of(
+    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, export_option
+)
+"""Options of commands that write vectors."""
 scoring_options = all_of(
     click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case."),
     json_option,

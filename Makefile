@@ -91,7 +91,7 @@ bench: install ## Compare speed and accuracy with gensim: BENCH="CORPUS [options
 	$(BIN)/w2vtrain bench $(or $(BENCH),data/simplewiki.txt)
 
 objectives: install ## Measure all of docs/objectives.md, in hours: PTB=FOLDER ENWIKI=FILE; the same command resumes
-	$(BIN)/python docs/measure.py $(PTB) $(ENWIKI)
+	$(BIN)/python benchmarks/objective_runs.py $(PTB) $(ENWIKI)
 	$(BIN)/python docs/generate.py
 
 faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS="--fasttext-python PYTHON"

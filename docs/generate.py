@@ -38,15 +38,15 @@ def pages() -> dict[str, str]:
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
         "codes": exit_codes(), "advice": advice(), **yardstick.parts(),
     }  # fmt: skip
-    found = {}
+    texts = {}
     for template in sorted(FOLDER.rglob("_*.md")):
         name = template.name.removeprefix("_")
         if template.parent == FOLDER and not yardstick.is_complete():
             continue  # the comparison of the objectives is written when all of it has been measured
         filled = template.read_text(encoding="utf-8").format(**parts)
         path = template.with_name(name).relative_to(FOLDER).as_posix()
-        found[path] = NOTE.format(name=name) + filled.rstrip() + "\n"
-    return found
+        texts[path] = NOTE.format(name=name) + filled.rstrip() + "\n"
+    return texts
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -62,16 +62,18 @@ def code(text: Any) -> str:
 
 def escaped(text: str) -> str:
     """Return plain text in which Markdown finds no markup but code."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\*_\[\]<>|$#~])", r"\\\1", part) for part in parts)
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        piece if piece.startswith("`") else re.sub(r"([\\*_\[\]<>|$#~])", r"\\\1", piece) for piece in pieces
+    )
 
 
 def default_of(name: str) -> str:
     """Return a setting's default as it is written in TOML, or what its help says of a default that is computed."""
     value = FIELDS[name].default
     if value is None:
-        found = COMPUTED.search(ROWS[name].text)
-        return found[1] if found else "none"
+        computed = COMPUTED.search(ROWS[name].text)
+        return computed[1] if computed else "none"
     return code(f"{value:g}" if isinstance(value, float) else json.dumps(value))
 
 
@@ -122,15 +124,15 @@ def every_objective() -> str:
         cls = objective_class(name)
         options = [[f"`{key}`", code(json.dumps(value))] for key, value in option_defaults(name).items()]
         rates = [
-            [f"`{architecture}`", *(code(json.dumps(found.get(key, ""))) for key in ("alpha", "shuffle"))]
-            for architecture, found in objective_defaults(name).items()
+            [f"`{architecture}`", *(code(json.dumps(defaults.get(key, ""))) for key in ("alpha", "shuffle"))]
+            for architecture, defaults in objective_defaults(name).items()
         ]
         text += f"## {name}\n\n{documented(cls)}"
         if options:
             text += table(["option", "default"], options) + "\n"
-            about = inspect.getdoc(cls.build) or ""
-            if re.search(rf"\b({'|'.join(option_defaults(name))}):", about):  # it explains options
-                text += "".join(f"{found}\n\n" for found in paragraphs(about))
+            build_text = inspect.getdoc(cls.build) or ""
+            if re.search(rf"\b({'|'.join(option_defaults(name))}):", build_text):  # it explains options
+                text += "".join(f"{paragraph}\n\n" for paragraph in paragraphs(build_text))
         text += table(["architecture", "default alpha", "default shuffle"], rates) + "\n"
     return text
 
@@ -149,8 +151,8 @@ def every_architecture() -> str:
 def format_table() -> str:
     """Return the table of the formats of vectors."""
     rows = [
-        [f"`{name}`", " ".join(code(suffix) for suffix in found.suffixes), "yes" if found.compressible else "no"]
-        for name, found in formats().items()
+        [f"`{name}`", " ".join(code(suffix) for suffix in format_.suffixes), "yes" if format_.compressible else "no"]
+        for name, format_ in formats().items()
     ]
     return table(["format", "suffixes", "read when compressed"], rows)
 
@@ -158,8 +160,8 @@ def format_table() -> str:
 def about_formats() -> str:
     """Return the first sentence of each format's module, as a list."""
     text = ""
-    for name, found in formats().items():
-        docstring = " ".join((inspect.getdoc(inspect.getmodule(found.read)) or "").split())
+    for name, format_ in formats().items():
+        docstring = " ".join((inspect.getdoc(inspect.getmodule(format_.read)) or "").split())
         text += f"- `{name}`: {escaped(docstring.partition('. ')[0].removesuffix('.'))}.\n"
     return text
 

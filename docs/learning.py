@@ -79,9 +79,9 @@ def table(words: list[str], counts: np.ndarray) -> str:
     named = {f"`{word}`": slice(words.index(word), words.index(word) + 1) for word in WORDS}
     rows = ""
     for name, which in (named | {"the 100 most frequent words": slice(100)}).items():
-        part = text[which].sum()
-        of_kept = (text[which] * kept[which]).sum() / part
-        shares = " | ".join(percent(share) for share in (part, noise[which].sum(), of_kept))
+        of_text = text[which].sum()
+        of_kept = (text[which] * kept[which]).sum() / of_text
+        shares = " | ".join(percent(share) for share in (of_text, noise[which].sum(), of_kept))
         rows += f"| {name} | {counts[which].sum():,} | {shares} |\n"
     return rows
 
@@ -98,12 +98,12 @@ def about_tree(counts: np.ndarray) -> str:
     words, _, tree = sentence_tree()
     lengths = dict(zip(words, np.diff(tree.start), strict=True))
     most, demo = max(words, key=SENTENCE.count), huffman(counts)
-    found = (
+    text = (
         f"Huffman's tree gives frequent words short paths: here, `{most}` takes {lengths[most]} decisions and `{LEAF}` "
         f"{lengths[LEAF]}. With the {len(counts):,} words of the demo corpus, a target takes "
         f"{demo.mean_path(counts):.1f} decisions on average, instead of {len(counts):,} scores."
     )
-    return textwrap.fill(found, 120) + "\n"
+    return textwrap.fill(text, 120) + "\n"
 
 
 def page() -> str:
@@ -125,8 +125,8 @@ def svg(height: int, title: str, description: str, lines: list[str]) -> str:
 
 def text(x: float, y: float, words: str, style: str = "") -> str:
     """Return a line of text, centered at x."""
-    about = f' class="{style}"' if style else ""
-    return f'<text{about} x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
+    attribute = f' class="{style}"' if style else ""
+    return f'<text{attribute} x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
 
 
 def box(x: float, y: float, word: str, style: str, width: float = 60) -> list[str]:
@@ -180,14 +180,14 @@ def places(tree: Tree, size: int) -> dict[int, tuple[float, float]]:
     """Return the position of each node: words 0..size-1 are the leaves, in the order of their paths."""
     start = tree.start
     paths = [tuple(tree.codes[start[word] : start[word + 1]]) for word in range(size)]
-    found = {}
+    positions = {}
     for column, word in enumerate(sorted(range(size), key=paths.__getitem__)):
-        found[word] = (50 + 540 * column / (size - 1), 66 + 62.0 * len(paths[word]))
+        positions[word] = (50 + 540 * column / (size - 1), 66 + 62.0 * len(paths[word]))
     parent, _ = tree.links()
     for node in range(size, 2 * size - 1):  # children have lower numbers than their parents
-        children = [found[child] for child in range(2 * size - 2) if parent[child] == node]
-        found[node] = sum(x for x, _ in children) / 2, min(y for _, y in children) - 62
-    return found
+        children = [positions[child] for child in range(2 * size - 2) if parent[child] == node]
+        positions[node] = sum(x for x, _ in children) / 2, min(y for _, y in children) - 62
+    return positions
 
 
 def tree_figure() -> str:
@@ -212,8 +212,8 @@ def tree_figure() -> str:
         ]
     lines.append(text(at[2 * size - 2][0], 38, "root", "small"))
     deepest = max(y for _, y in at.values())
-    about = f"A tree with the words {', '.join(words)} at its leaves. The path from its root to {LEAF} is marked."
-    return svg(int(deepest) + 50, "Huffman's tree of a sentence", about, lines)
+    description = f"A tree with the words {', '.join(words)} at its leaves. The path from its root to {LEAF} is marked."
+    return svg(int(deepest) + 50, "Huffman's tree of a sentence", description, lines)
 
 
 FIGURES = {"learning.svg": learning, "huffman.svg": tree_figure}

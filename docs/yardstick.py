@@ -1,6 +1,6 @@
 """Fill the template of docs/objectives.md with the results in docs/measured.
 
-measure.py measures. generate.py writes the page.
+benchmarks/objective_runs.py measures. generate.py writes the page.
 """
 
 import itertools
@@ -53,13 +53,13 @@ def speeds(results: list[Result]) -> str:
     """Return the table of one study: what each objective reaches within the budget, and how fast it is."""
     if not results:
         return f"*{MISSING}*\n"
-    found = lines(results)
-    base, scores = baseline(found), sorted({name for r in results for name in r.get("scores", {})})
+    contenders = lines(results)
+    base, scores = baseline(contenders), sorted({name for r in results for name in r.get("scores", {})})
     head = [
         "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", "unnormalized", "log Z",
         "variance of log Z", "output parameters", "peak MiB", *scores,
     ]  # fmt: skip
-    return markdown([head, *(_speed_row(line, base, scores) for line in found)])
+    return markdown([head, *(_speed_row(line, base, scores) for line in contenders)])
 
 
 def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
@@ -104,13 +104,13 @@ def best(results: list[Result]) -> list[Result]:
 
 def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:
     """Return (CPU seconds, test perplexity) of runs with different epochs, by objective and seed, shortest first."""
-    found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+    objectives: dict[str, dict[int, list[tuple[float, float]]]] = {}
     for r in results:
-        seeds = found.setdefault(without_budget(r["job"]["name"].partition(" seed ")[0]), {})
+        seeds = objectives.setdefault(without_budget(r["job"]["name"].partition(" seed ")[0]), {})
         points = seeds.setdefault(r["job"]["settings"]["seed"], [])
         if "test" in r and r["test"]["perplexity"] is not None:
             points.append((cpu_seconds(r), r["test"]["perplexity"]))
-    return {name: {seed: sorted(points) for seed, points in seeds.items()} for name, seeds in found.items()}
+    return {name: {seed: sorted(points) for seed, points in seeds.items()} for name, seeds in objectives.items()}
 
 
 def seconds_to(points: list[tuple[float, float]], target: float) -> float | None:
@@ -128,13 +128,15 @@ def seconds_to(points: list[tuple[float, float]], target: float) -> float | None
 
 def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
     """Return the softmax's (test perplexity, CPU seconds) by its number of epochs; nothing unless all were run."""
-    found = {
+    runs_of = {
         n: [r for r in results if r["job"]["name"].startswith(f"softmax(epochs={n}) ") and "test" in r] for n in EPOCHS
     }
-    if not all(found.values()):
+    if not all(runs_of.values()):
         return {}
     mean = statistics.mean
-    return {n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs))) for n, runs in found.items()}
+    return {
+        n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs))) for n, runs in runs_of.items()
+    }
 
 
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
@@ -146,9 +148,9 @@ def times(results: list[Result]) -> dict[str, dict[int, str]]:
 
 def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: float) -> str:
     """Return the time to a perplexity, and how many times as fast this is as `spent` seconds, as text."""
-    found = [seconds_to(points, target) for points in seeds.values()]
-    reached = [time for time in found if time is not None]
-    if len(reached) < len(found):
+    times = [seconds_to(points, target) for points in seeds.values()]
+    reached = [time for time in times if time is not None]
+    if len(reached) < len(times):
         return "-"
     at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
     ratio = factor(spent / statistics.mean(reached))
@@ -170,14 +172,14 @@ def equal_perplexity(results: list[Result]) -> str:
 
 def picture(results: list[Result], path: Path) -> None:
     """Plot the test perplexity of complete runs against CPU seconds: one curve per objective, over budgets."""
-    found = []
+    curves = []
     for name, seeds in budgets(results).items():
         length = min((len(points) for points in seeds.values()), default=0)
         columns = [[points[k] for points in seeds.values()] for k in range(length)]
-        seconds, perplexity = ([statistics.mean(p[part] for p in column) for column in columns] for part in (0, 1))
+        seconds, perplexity = ([statistics.mean(p[k] for p in column) for column in columns] for k in (0, 1))
         if length and name not in NOT_MODELS:
-            found.append((name, seconds, perplexity))
-    draw(found, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
+            curves.append((name, seconds, perplexity))
+    draw(curves, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
 
 
 def without_z(test: dict[str, float | None]) -> float | None:
@@ -213,11 +215,11 @@ class Figures(Mapping[str, str]):
         "without_z": (lambda r: without_z(r["test"]), "{:.1%}".format),
     }
 
-    def __init__(self, found: dict[str, list[Result]]) -> None:
-        self.times = {study: times(results) for study, results in found.items()}
+    def __init__(self, by_study: dict[str, list[Result]]) -> None:
+        self.times = {study: times(results) for study, results in by_study.items()}
         self.lines = {
             study: {line.name: line for line in [*lines(best(results)), *lines(results)]}
-            for study, results in found.items()
+            for study, results in by_study.items()
         }
 
     def __getitem__(self, key: str) -> str:
@@ -239,8 +241,8 @@ class Figures(Mapping[str, str]):
     def _gap(self, study: str, name: str) -> str:
         epochs = re.search(r"epochs=\d+", name)
         names = (name, f"softmax({epochs[0]})" if epochs else "softmax")
-        found = [self.lines.get(study, {}).get(each) for each in names]
-        means = [line.mean(lambda r: r["test"]["perplexity"]) if line else None for line in found]
+        lines = [self.lines.get(study, {}).get(each) for each in names]
+        means = [line.mean(lambda r: r["test"]["perplexity"]) if line else None for line in lines]
         return MISSING if None in means else f"{means[0] / means[1] - 1:+.1%}"
 
     def __iter__(self) -> Iterator[str]:
@@ -255,8 +257,8 @@ def machine() -> str:
     path = MEASURED / "machine.json"
     if not path.exists():
         return MISSING
-    about = json.loads(path.read_text(encoding="utf-8"))
-    return f"{about['cores']} cores of {about['processor']}, {about['blas']}, on {about['date']}"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    return f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
 
 
 STUDIES = ("ptb", "trees", "enwiki", "allwords", "phrases", "vectors")
@@ -270,8 +272,14 @@ def is_complete() -> bool:
 
 def parts() -> dict[str, Any]:
     """Return what the template's placeholders stand for."""
-    found = studies()
-    figures = Figures(found)
-    tables = {f"{study}_table": speeds(best(found.get(study, []))) for study in STUDIES}
+    by_study = studies()
+    figures = Figures(by_study)
+    tables = {f"{study}_table": speeds(best(by_study.get(study, []))) for study in STUDIES}
     claims = {"claimed_speeds": published.speeds(figures), "verdicts": published.verdicts(figures)}
-    return {**tables, **claims, "f": figures, "machine": machine(), "ptb_time": equal_perplexity(found.get("ptb", []))}
+    return {
+        **tables,
+        **claims,
+        "f": figures,
+        "machine": machine(),
+        "ptb_time": equal_perplexity(by_study.get("ptb", [])),
+    }

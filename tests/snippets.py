@@ -103,7 +103,7 @@ def checkout(folder: Path, lines: int | None = 4000) -> dict[str, str]:
             (folder / "data" / path.name).symlink_to(path)
     if lines is not None:
         first_lines(lines, folder / "data" / DEMO.name)
-    for name in ("configs", "examples", "cli.py", "w2vtrain", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("benchmarks", "configs", "examples", "cli.py", "w2vtrain", "pyproject.toml", "README.md", "LICENSE"):
         (folder / name).symlink_to(ROOT / name)
     programs = folder / "bin"
     programs.mkdir()

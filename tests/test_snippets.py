@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bench
 import click
 import pytest
+import sweep
 from snippets import LONG, PAGES, ROOT, Block, blocks, checkout, commands, fake_word2vec
 
 from w2vtrain.cli import cli
@@ -79,6 +81,10 @@ def test_commands_and_python_of_a_page_run_in_order(page, corpus, tmp_path):
             run(command, tmp_path, environment, code=75 if command.startswith("stopped ") else 0)
 
 
+SCRIPTS = {"benchmarks/bench.py": bench.command, "benchmarks/sweep.py": sweep.main}
+"""The scripts whose options are checked."""
+
+
 def long_blocks() -> list[Block]:
     return [b for p in PAGES for b in blocks(p) if b.language == "sh" and b.text.startswith(LONG)]
 
@@ -92,6 +98,8 @@ def test_long_commands_parse(command):
         return
     if program == "python":
         assert (ROOT / words[0]).is_file()
+        if script := SCRIPTS.get(words[0]):
+            script.make_context(words[0], words[1:]).close()
         return
     assert program in ("w2vtrain", "head", "tail", "split")
     parser: click.Command = cli

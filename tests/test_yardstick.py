@@ -5,6 +5,7 @@ import json
 import math
 from pathlib import Path
 
+import objective_runs
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -17,7 +18,7 @@ def load(name):
     return module
 
 
-yardstick, measure = load("yardstick"), load("measure")
+yardstick = load("yardstick")
 
 
 def run(name, seed, cpu, perplexity, words=1000):
@@ -140,7 +141,7 @@ def test_every_placeholder_of_the_page_has_a_meaning(monkeypatch, tmp_path):
     page = template.format(**yardstick.parts(), advice="ADVICE")
     assert "ADVICE" in page
     assert "not measured" in page
-    folders = [command.split(" -o ")[-1].split()[0] for command in measure.commands()]
+    folders = [command.split(" -o ")[-1].split()[0] for command in objective_runs.commands()]
     assert sorted(folders) == sorted(yardstick.STUDIES)
     for study in yardstick.STUDIES:
         (tmp_path / f"{study}.jsonl").write_text("")
@@ -160,10 +161,10 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
         "```sh\n# takes 1 second\ntest -s enwiki.txt -a -s ptb.valid.txt\nmkdir -p one\n"
         "cp ../../results.json one/compare.json\ntouch one/curves.png\n```\n\n```sh\nfalse\n```\n"
     )
-    monkeypatch.setattr(measure, "ROOT", tmp_path)
-    monkeypatch.setattr(measure, "MEASURED", tmp_path / "docs/measured")
+    monkeypatch.setattr(objective_runs, "ROOT", tmp_path)
+    monkeypatch.setattr(objective_runs, "MEASURED", tmp_path / "docs/measured")
     for _ in range(2):  # the second time, everything is there
-        measure.main(str(tmp_path / "texts"), str(tmp_path / "texts/wiki.txt"))
+        objective_runs.main(str(tmp_path / "texts"), str(tmp_path / "texts/wiki.txt"))
     (line,) = (tmp_path / "docs/measured/one.jsonl").read_text().splitlines()
     kept = json.loads(line)
     assert kept["test"]["perplexity"] == 123.46
@@ -188,8 +189,8 @@ def test_the_text_of_the_page_has_all_its_figures():
 
 
 def test_words_that_belong_together_are_joined_from_left_to_right():
-    found = measure.phrases("new york is big\n" * 2 + "is x\n" * 100 + "york new\n")
+    found = objective_runs.phrases("new york is big\n" * 2 + "is x\n" * 100 + "york new\n")
     assert found == {("new", "york")}, "a pair must occur twice, and more often than its words make likely"
-    assert measure.joined(["new", "york", "new", "york", "is", "new"], found) == "new_york new_york is new"
-    assert measure.joined(["a", "b", "c", "d"], {("a", "b"), ("b", "c")}) == "a_b c d"
-    assert measure.joined([], found) == ""
+    assert objective_runs.joined(["new", "york", "new", "york", "is", "new"], found) == "new_york new_york is new"
+    assert objective_runs.joined(["a", "b", "c", "d"], {("a", "b"), ("b", "c")}) == "a_b c d"
+    assert objective_runs.joined([], found) == ""

@@ -12,7 +12,6 @@ from reference import problem_of
 import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.commands.export import _vectors
 from w2vtrain.config import validated
 from w2vtrain.engines.step import Matrices, Windows, train_chunks
 from w2vtrain.engines.window_engine import Extent, make_scratch
@@ -22,6 +21,7 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.fit import perplexity
+from w2vtrain.training.unfinished import vectors_of
 
 SIZE, DIM = 12, 10
 WORDS = [f"{'abc'[i % 3]}{i}" for i in range(SIZE)]
@@ -143,7 +143,7 @@ def test_a_saved_model_keeps_all_rows_and_scores_the_same(tmp_path, name, object
         loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
         assert perplexity(loaded, [text])[0].perplexity == pytest.approx(perplexity(model, [text])[0].perplexity)
     found = Checkpoint(1, {"input": np.pad(rows, ((0, 0), (0, 6)))}, {}, [])
-    exported = _vectors(found, False, validated({**settings, "architecture": name}), model.words)
+    exported = vectors_of(found, False, validated({**settings, "architecture": name}), model.words)
     np.testing.assert_allclose(exported, model.input, atol=1e-6)
 
 

@@ -701,7 +701,8 @@ def test_an_internal_error_suggests_debug_which_is_accepted_anywhere(fails, monk
     def broken(*_, **__):
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr("w2vtrain.commands.objectives.print_objectives", broken)
+    for name in ("print_objective", "print_objectives"):
+        monkeypatch.setattr(f"w2vtrain.commands.objectives.{name}", broken)
     line = fails(70, "objectives")
     assert (
         line == "w2vtrain: error: internal error: ZeroDivisionError: two lines; run again with --debug for a traceback"

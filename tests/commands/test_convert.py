@@ -152,6 +152,6 @@ def test_too_little_memory_is_reported_with_the_option_that_helps(folder, w2vtra
     def fails(*about):
         raise MemoryError
 
-    monkeypatch.setattr("w2vtrain.commands.convert.transform", fails)
+    monkeypatch.setattr("w2vtrain.formats.transforms.transform", fails)
     code, _, said = w2vtrain_here(["convert", "v.txt", "-o", "new.txt"], folder[0])
     assert (code, "--restrict-vocab N" in said) == (71, True), said

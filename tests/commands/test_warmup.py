@@ -61,7 +61,7 @@ def test_the_processes_of_a_command_that_is_killed_end(tmp_path):
     for name in names:
         apart(tmp_path / name, "open(str(os.getpid()), 'x').close(); time.sleep(600)")
     code = "from w2vtrain.commands import warmup as w; w.automatic_threads = lambda: (2, '')"
-    code += f"; w.compile_all({names}, [], False, False)"
+    code += f"; w.warmup.callback([], {names}, False, False)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as parent:
         while len(numbers := [int(path.name) for path in tmp_path.glob("[0-9]*")]) < 2:
             assert parent.poll() is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.figures import label_ends, new_figure, spread
 
 
@@ -26,3 +27,10 @@ def test_labels_stand_at_the_ends_of_their_curves_and_do_not_widen_the_plot():
     assert high.xyann[1] + same.xyann[1] == pytest.approx(1.5)
     assert same.xyann[1] - high.xyann[1] == pytest.approx(0.1), "labels at one height are moved apart"
     assert (axes.get_xlim(), axes.get_ylim()) == ((1, 100), (0, 2))
+
+
+def test_a_picture_without_curves_is_drawn(tmp_path):
+    """Every run of a comparison may fail."""
+    pytest.importorskip("matplotlib")
+    draw([], "every run failed", "CPU seconds of training", tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -130,7 +130,7 @@ def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):
     ("words", "message"),
     [
         (["bench", "a.txt", "--json", "second.txt"], "second.txt: is both input and output; choose another name"),
-        (["bench", "a.txt", "--json", "b.txt", "--sweep", "./b.txt"], "./b.txt: given for two outputs"),
+        (["bench", "a.txt", "--json", "b.txt", "--plot", "./b.txt"], "./b.txt: given for two outputs"),
         (["vocab", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["convert", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["tree", "a.txt", "sub", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),

@@ -17,7 +17,6 @@ from signaled import shown_on
 
 import w2vtrain
 from w2vtrain import cli
-from w2vtrain.commands import perplexity
 from w2vtrain.commands.shell import explained
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.evaluation import compare
@@ -259,7 +258,7 @@ def strict_json(line):
 
 def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypatch, capsys):
     score = PerplexityScore(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
-    monkeypatch.setattr(perplexity, "score_text", lambda *_, **__: (score, 0.5))
+    monkeypatch.setattr("w2vtrain.training.fit.perplexity", lambda *_, **__: (score, 0.5))
     monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
     with pytest.raises(SystemExit) as end:
         cli.main()

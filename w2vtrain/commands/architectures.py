@@ -5,25 +5,36 @@ The checks themselves are in evaluation/architecture_checks.py.
 
 import inspect
 
-from w2vtrain.architectures import allow_code, architecture_class, architectures
-from w2vtrain.commands.objectives import report
+import click
+
+from w2vtrain.commands.objectives import is_check_of_one, report
+from w2vtrain.commands.options import command
+from w2vtrain.commands.shell import imports
 from w2vtrain.system.terminal import echo
 
 
-def print_architectures(name: str | None = None) -> None:
-    """Print every architecture with its formula, or the formula and paper of one."""
-    if name is None:
-        for known, cls in architectures().items():
+@command(short_help="List the architectures, or explain or check one.")
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+def architectures(words: tuple[str, ...]) -> None:
+    """List the architectures, or print the formula and paper of one.
+
+    `architectures check NAME` checks that an architecture compiles and that its gradients are correct. NAME may also
+    be a file, my_architecture.py, or a module, package.my_architecture.
+    """
+    is_check = is_check_of_one(words)
+    with imports():
+        from w2vtrain.architectures import allow_code, architecture_class
+        from w2vtrain.architectures import architectures as installed
+    if not words:
+        for known, cls in installed().items():
             echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
         return
+    name = words[-1]
     allow_code(name)
+    if is_check:
+        from w2vtrain.evaluation.architecture_checks import check
+
+        report(name, lambda bias: check(name, bias))
+        return
     cls = architecture_class(name)
     echo(f"{name}\n\n{inspect.getdoc(cls)}\n\nlearning rates: as for {cls.like()}, unless the objective has others")
-
-
-def check_architecture(name: str) -> None:
-    """Check hidden vectors and gradients, with and without biases. Raise BelowThreshold if a check fails."""
-    from w2vtrain.evaluation.architecture_checks import check
-
-    allow_code(name)
-    report(name, lambda bias: check(name, bias))

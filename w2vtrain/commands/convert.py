@@ -3,21 +3,23 @@
 The changes are computed in formats/transforms.py. Nothing is trained.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
+
+import click
 
 from w2vtrain.commands.inputs import check_different, readable
+from w2vtrain.commands.options import CODES, COUNT_OR_NONE, command, restrict_option, writing_options
 from w2vtrain.commands.request import Export
-from w2vtrain.embeddings.model import load_model
+from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, ResourceError
-from w2vtrain.formats.model_file import MODEL, recorded_share, which_vectors
-from w2vtrain.formats.sniff import sniff
-from w2vtrain.formats.transforms import exported, transform
-from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.terminal import echo
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 EXPORTED = {
     "in": "input vectors",
@@ -27,37 +29,49 @@ EXPORTED = {
 }
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """The arguments of a `convert` command. restrict_vocab: 0 takes all words; the others: see `transforms`."""
+@command(epilog=CODES, short_help="Write vectors in another format, or changed.")
+@click.argument("vectors")
+@writing_options
+@restrict_option(0)
+@click.option("--center", is_flag=True, help="Subtract the mean of all vectors.")
+@click.option(
+    "--remove-top", type=COUNT_OR_NONE, default=0, show_default=True, metavar="N",
+    help="Center, and remove the N largest principal components.",
+)  # fmt: skip
+@click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def convert(
+    vectors: str, output: str, format_: str | None, export: Export, restrict_vocab: int, center: bool, remove_top: int,
+    normalize: bool, force: bool,
+) -> None:  # fmt: skip
+    """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
-    vectors: str
-    output: str
-    format_: str | None
-    export: Export
-    restrict_vocab: int
-    center: bool
-    remove_top: int
-    normalize: bool
-    force: bool
-
-
-def convert(asked: Conversion) -> None:
-    """Read vectors, change them, write them, and report what was written."""
-    format_of(asked.output, asked.format_)
-    check_different([asked.output], [asked.vectors])
-    check_writable(asked.output, asked.force)
-    with readable(asked.vectors) as path:
+    The changes are made in the order of the options below, from --export to --normalize. --export needs a model, as
+    `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+    """
+    with imports():
+        from w2vtrain.formats.transforms import transform
+        from w2vtrain.formats.vectors import format_of, write_vectors
+    format_of(output, format_)
+    check_different([output], [vectors])
+    check_writable(output, force)
+    with readable(vectors) as path:
         try:
-            words, matrix, what = read(path, asked.export, asked.restrict_vocab or None)
-            transform(matrix, path, asked.center, asked.remove_top, asked.normalize)
+            words, matrix, described = read(path, export, restrict_vocab or None)
+            transform(matrix, path, center, remove_top, normalize)
         except MemoryError as error:
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
-    write_vectors(asked.output, words, matrix, asked.format_, asked.force)
-    facts = [f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions", *what, *changes(asked)]
-    echo(f"{asked.output}: {', '.join(facts)}", err=True)
+    write_vectors(output, words, matrix, format_, force)
+    facts = [
+        f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
+        *described,
+        *["centered"] * (center or remove_top > 0),
+        *[f"without {remove_top} principal component{'s' * (remove_top != 1)}"] * (remove_top > 0),
+        *["of unit length"] * normalize,
+    ]
+    echo(f"{output}: {', '.join(facts)}", err=True)
 
 
 def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArray[np.float32], list[str]]:
@@ -65,22 +79,18 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
+    from w2vtrain.embeddings.model import load_model
+    from w2vtrain.formats.model_file import MODEL, recorded_share, which_vectors
+    from w2vtrain.formats.sniff import sniff
+    from w2vtrain.formats.transforms import exported
+    from w2vtrain.formats.vectors import read_vectors
+
     if sniff(path).kind != MODEL.name:
         if which != "auto":
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
-        found = read_vectors(path, limit=limit)
-        return found.words, found.matrix, []
+        loaded = read_vectors(path, limit=limit)
+        return loaded.words, loaded.matrix, []
     model = load_model(path)
     kind = which_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, recorded_share(model.record), path)
     return model.words[:limit], vectors[:limit], [EXPORTED[kind]]
-
-
-def changes(asked: Conversion) -> list[str]:
-    """Return descriptions of how the vectors were changed."""
-    components = f"without {asked.remove_top} principal component{'s' * (asked.remove_top != 1)}"
-    return [
-        *["centered"] * (asked.center or asked.remove_top > 0),
-        *[components] * (asked.remove_top > 0),
-        *["of unit length"] * asked.normalize,
-    ]

@@ -3,26 +3,41 @@
 The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
+import click
+
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
-from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.commands.options import CODES, restrict_option, scoring_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.errors import BelowThreshold
-from w2vtrain.formats.vectors import Vectors, read_vectors
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
 
-def _read(path: str) -> Vectors:
-    with readable(path) as name:
-        return read_vectors(name)
+@click.group(name="eval", cls=Catalogue, epilog=CODES)
+def evaluate() -> None:
+    """Score vectors on analogies or word similarity."""
 
 
-def print_analogies(
+@evaluate.command(epilog=CODES, short_help="Score vectors on analogy questions.")
+@click.argument("vectors")
+@click.argument("questions")
+@restrict_option(30_000)
+@scoring_options
+def analogies(
     vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
-    """Print a table by section, or JSON. Raise BelowThreshold if the accuracy is below `fail_under`."""
+    """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section.
+
+    Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
+    nearest to b - a + c.
+    """
+    with imports():
+        from w2vtrain.embeddings.analogies import evaluate_analogies
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
     refuse_stdin_twice(vectors, questions)
-    loaded = _read(vectors)
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
     with readable(questions) as path:
         report = evaluate_analogies(
             loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
@@ -43,12 +58,22 @@ def print_analogies(
     _require(report.total.accuracy or 0.0, fail_under, "accuracy")
 
 
-def print_similarity(
+@evaluate.command(epilog=CODES, short_help="Score vectors on human similarity judgments.")
+@click.argument("vectors")
+@click.argument("pairs")
+@restrict_option(0)
+@scoring_options
+def similarity(
     vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
-    """Print one line, or JSON. Raise BelowThreshold if Spearman's correlation is below `fail_under`."""
+    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line."""
+    with imports():
+        from w2vtrain.embeddings.similarity import evaluate_similarity
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
     refuse_stdin_twice(vectors, pairs)
-    loaded = _read(vectors)
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
     with readable(pairs) as path:
         report = evaluate_similarity(
             loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
@@ -64,7 +89,7 @@ def print_similarity(
     _require(report.spearman, fail_under, "Spearman's correlation")
 
 
-def _require(value: float, threshold: float | None, what: str) -> None:
+def _require(value: float, threshold: float | None, score: str) -> None:
     """Raise BelowThreshold if the value is below --fail-under."""
     if threshold is not None and value < threshold:
-        raise BelowThreshold(f"{what} {value:.4f} is below --fail-under {threshold:g}")
+        raise BelowThreshold(f"{score} {value:.4f} is below --fail-under {threshold:g}")

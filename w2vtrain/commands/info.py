@@ -3,65 +3,81 @@
 The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
-import importlib
 from pathlib import Path
 from typing import Any
 
+import click
+
 from w2vtrain.commands.inputs import readable
-from w2vtrain.formats.describe import describe
+from w2vtrain.commands.options import command, json_option
+from w2vtrain.commands.shell import imports
 from w2vtrain.system.files import STDOUT
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, escaped_line
 
 LABELS = {"seconds": "time", "seconds_left": "time left"}
 """What people read in place of a fact's name."""
 
 
-def print_info(path: str, as_json: bool) -> None:
-    """Print what a file or a folder is, one fact per line or as JSON."""
-    about = described(path)
+@command(short_help="Print what a file or a run folder is.")
+@click.argument("file")
+@json_option
+def info(file: str, as_json: bool) -> None:
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, or
+    the folder of a comparison.
+
+    For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
+    it.
+    """
+    with imports():
+        from w2vtrain.system.json_text import json_text
+    facts = described(file)
     if as_json:
-        echo(json_text(about))
+        echo(json_text(facts))
     else:
-        _print_facts(for_people(about))
+        _print_facts(for_people(facts))
 
 
 def described(path: str) -> dict[str, Any]:
     """Return the description of a file, a run folder or a folder of `compare`."""
+    with imports():
+        from w2vtrain.formats.describe import describe
     if path != STDOUT and Path(path).is_dir():
-        if status().is_run_folder(path):
-            return dict(status().describe_run(path))
-        if found := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
-            return dict(found)
+        from w2vtrain.training.status import describe_run, is_run_folder
+
+        if is_run_folder(path):
+            return dict(describe_run(path))
+        from w2vtrain.evaluation.compare import describe_comparison
+
+        if comparison := describe_comparison(Path(path)):
+            return dict(comparison)
     with readable(path) as name:
-        about = {**describe(name), "path": path}
-        if about["kind"] == "unknown" and (record := status().describe_record(name)):
-            return {**record, "path": path}
-    return about
+        facts = {**describe(name), "path": path}
+        if facts["kind"] == "unknown":
+            from w2vtrain.training.status import describe_record  # loads what training needs
+
+            if record := describe_record(name):
+                return {**record, "path": path}
+    return facts
 
 
-def status() -> Any:
-    """Import what describes runs; other files are described without loading what training needs."""
-    return importlib.import_module("w2vtrain.training.status")
-
-
-def for_people(about: dict[str, Any]) -> dict[str, Any]:
+def for_people(facts: dict[str, Any]) -> dict[str, Any]:
     """Return a description with numbers as people read them; what is unknown about a run is left out."""
-    shown = dict(about)
-    settings = about.get("settings")
+    shown = dict(facts)
+    settings = facts.get("settings")
     if isinstance(settings, dict) and isinstance(options := settings.get("options"), dict):
         automatic = {name: "automatic" if value == -1 else value for name, value in options.items()}
         shown["settings"] = {**settings, "options": automatic}
     if not shown.pop("words_exact", True):
-        shown["words"] = f"about {about['words']:,}"
-    if about["kind"] == "run folder":
-        duration = importlib.import_module("w2vtrain.commands.console").duration
+        shown["words"] = f"about {facts['words']:,}"
+    if facts["kind"] == "run folder":
+        from w2vtrain.commands.console import duration
+
         shown = {name: value for name, value in shown.items() if value is not None}
-        shown["outputs"] = ", ".join(about["outputs"])
-        shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}
+        shown["outputs"] = ", ".join(facts["outputs"])
+        shown |= {name: duration(facts[name]) for name in ("seconds", "seconds_left") if name in shown}
         if "progress" in shown:
-            shown["progress"] = f"{about['progress']:.0%}"
-    labels = {**LABELS, "command": "continue" if "run" in about or about["kind"] == "run folder" else "train further"}
+            shown["progress"] = f"{facts['progress']:.0%}"
+    labels = {**LABELS, "command": "continue" if "run" in facts or facts["kind"] == "run folder" else "train further"}
     return {labels.get(name, name): value for name, value in shown.items()}
 
 

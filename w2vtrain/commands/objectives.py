@@ -8,20 +8,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
+
+from w2vtrain.commands.options import command, objective_options
+from w2vtrain.commands.shell import imports
 from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
-from w2vtrain.objectives import (
-    GROUPS,
-    REGISTRY,
-    allow_code,
-    checked_options,
-    group_of,
-    objective_class,
-    objective_defaults,
-    option_defaults,
-    summary,
-)
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
 WIDTH = 80
@@ -31,31 +23,61 @@ Gradients were compared with the objective's own loss. Only what it learned from
 vocabularies, speed, and the quality of word vectors."""
 
 
-def print_objectives(name: str | None = None, formulas: bool = False) -> None:
-    """Print all objectives and which one to use, or the formula, paper, options and default settings of one.
+@command(short_help="List the output objectives, or explain or check one.")
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+@click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
+@click.option("--formulas", is_flag=True, help="Add formulas to the list.")
+def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
+    """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
-    formulas: add the formula to each line of the list.
+    `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
+    that it learns a small text whose probabilities are known.
+    NAME may also be a file, my_objective.py, or a module, package.my_objective.
     """
-    if name is None:
-        _print_list(formulas)
-        _print_advice()
-        echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
-        echo("w2vtrain objectives --formulas  this list, with formulas")
-        return
-    allow_code(name)
-    cls = objective_class(name)
+    is_check = is_check_of_one(words)
+    chosen = objective_options({}, options) if is_check else {}
+    with imports():
+        from w2vtrain.objectives import allow_code
+    if words:
+        allow_code(words[-1])
+    if is_check:
+        check_objective(words[-1], chosen)
+    elif words:
+        print_objective(words[-1])
+    else:
+        print_objectives(formulas)
+
+
+def is_check_of_one(words: tuple[str, ...]) -> bool:
+    """Return whether the arguments are `check NAME`, rather than NAME or none; UsageError for anything else."""
+    if (len(words) > 1 and words[0] != "check") or len(words) > 2 or words == ("check",):
+        raise click.UsageError("expected NAME or check NAME")
+    return len(words) == 2
+
+
+def print_objective(name: str) -> None:
+    """Print the formula, paper, options and default settings of an objective."""
+    from w2vtrain.objectives import objective_class, objective_defaults, option_defaults, summary
+    from w2vtrain.system.json_text import json_text
+
+    cls, options = objective_class(name), option_defaults(name)
     echo(f"{name}: {summary(name)}\n\n{inspect.getdoc(cls)}\n\noptions and their defaults")
-    for key, value in option_defaults(name).items():
+    for key, value in options.items():
         echo(f"  -O {key}={json_text(value)}")
-    if not option_defaults(name):
+    if not options:
         echo("  none")
     echo(f"\n{inspect.getdoc(cls.build)}\n\ndefaults")
     for architecture, settings in objective_defaults(name).items():
         echo(f"  {architecture:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
 
 
-def _print_list(formulas: bool) -> None:
-    """Print the name and summary of each objective by group. One that cannot be loaded is listed with the reason."""
+def print_objectives(formulas: bool) -> None:
+    """Print the name and summary of each objective by group, with its formula if requested, and which one to use.
+
+    An objective that cannot be loaded is listed with the reason.
+    """
+    from w2vtrain.objectives import GROUPS, REGISTRY, group_of, objective_class, summary
+
     lines: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in sorted(REGISTRY.loaders):
         try:
@@ -64,16 +86,14 @@ def _print_list(formulas: bool) -> None:
         except ConfigError as error:
             group, text, formula = "", str(error), ""
         lines[group] += _wrapped(f"  {name:<17} {text}", 20) + _wrapped(f"{'':20}{formula}", 20)
-    echo("\n\n".join("\n".join([GROUPS[group], *found]) for group, found in lines.items() if found))
-
-
-def _print_advice() -> None:
-    """Print the decision table, with the reason below each row."""
+    echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
     form = "  {:<17} {:<18} {:<19} {:<11} {}".format
     echo("\n" + textwrap.fill(f"Which one to use. {COLUMNS}", WIDTH) + f"\n\n{form(*HEAD)}")
     for row in ADVICE:
         echo(form(*row[: len(HEAD)]))
         echo("\n".join(_wrapped(f"      {' or '.join(row.use)}: {row.why}", 8)))
+    echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
+    echo("w2vtrain objectives --formulas  this list, with formulas")
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
@@ -85,8 +105,9 @@ def _wrapped(text: str, indent: int) -> list[str]:
 def check_objective(name: str, options: dict[str, Any]) -> None:
     """Check gradients, probabilities and learning, with and without biases. Raise BelowThreshold if a check fails."""
     from w2vtrain.evaluation.objective_checks import check
+    from w2vtrain.objectives import checked_options
+    from w2vtrain.system.json_text import json_text
 
-    allow_code(name)
     given = checked_options(name, options)
     said = " ".join(f"-O {key}={json_text(value)}" for key, value in given.items())
     report(name, lambda bias: check(name, given, bias), f"Checked with {said or 'no options'}. {CHECKED}")

@@ -1,18 +1,25 @@
 """The options that several commands share, generated from the settings table or declared once here.
 
-The commands are declared in cli.py.
+Options of one command are declared beside it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, get_args
 
 import click
 
 from w2vtrain.commands.request import Export
+from w2vtrain.commands.spelling import Command
 from w2vtrain.config import FIELDS, ROWS, option
-from w2vtrain.errors import shown
+from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import MOST_WORDS, Number, Parser, Real, Truth, Whole
+
+CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
+"""The end of the help of commands with several exit codes."""
+command: Any = partial(click.command, cls=Command)
+"""Decorator that declares a command; parameters: those of `click.command`."""
 
 COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
@@ -35,8 +42,8 @@ class Within(click.ParamType):  # type: ignore[type-arg]
 
 COUNT, COUNT_OR_NONE = Within(Whole(1, MOST_WORDS)), Within(Whole(0, MOST_WORDS))
 
-Command = Callable[..., Any]
-Decorator = Callable[[Command], Command]
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
 
 allow_changed_option: Any = click.option(
     "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
@@ -47,50 +54,35 @@ cache_option: Any = click.option(
 config_option: Any = click.option(
     "--config", metavar="FILE", help="TOML file of settings; options and W2VTRAIN_* variables override it."
 )
-debug_option: Any = click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback with an error.")
-"""Accepted anywhere on the command line, because `shell.debugging` looks for it in the arguments."""
 force_option: Any = click.option(
     "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
 )
 format_option: Any = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(vector_formats.names()),
+    "--format", "format_", type=click.Choice(vector_formats.names()),
     help="Format of the vectors.  [default: by the file suffix]",
-)
-vectors_option: Any = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2,"
-    " .xz or .zst after it compresses.",
+)  # fmt: skip
+OUTPUT = (
+    "File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2, .xz or .zst after it"
+    " compresses."
 )
 export_option: Any = click.option(
-    "--export",
-    type=click.Choice(get_args(Export)),
-    default="auto",
-    show_default=True,
+    "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
     help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
     " share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
     " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for a"
     " model or a run folder, it is what `fit` chose.",
-)
+)  # fmt: skip
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-pairs_option: Any = click.option(
-    "--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."
-)
-questions_option: Any = click.option("--questions", metavar="FILE", help="Analogy questions to score the vectors on.")
 quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 
 
 def all_of(*options: Decorator) -> Decorator:
     """Return one decorator that applies several; the help lists the options in this order."""
 
-    def decorate(command: Command) -> Command:
-        for one in reversed(options):
-            command = one(command)
-        return command
+    def decorate(function: Function) -> Function:
+        for decorator in reversed(options):
+            function = decorator(function)
+        return function
 
     return decorate
 
@@ -161,13 +153,21 @@ def restrict_option(default: int) -> Decorator:
     )  # fmt: skip
 
 
+scored_options = all_of(
+    click.option("--questions", metavar="FILE", help="Analogy questions to score the vectors on."),
+    click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."),
+)
+"""Options of commands that score what they train."""
+writing_options = all_of(
+    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, export_option
+)
+"""Options of commands that write vectors."""
 scoring_options = all_of(
     click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case."),
     json_option,
     click.option(
         "--fail-under", type=Within(Real(-1e9, 1e9)), metavar="X", help="Exit with code 1 if the score is below X."
     ),
-    debug_option,
 )
 """Options of both evaluations."""
 lookup_options = all_of(
@@ -175,7 +175,6 @@ lookup_options = all_of(
     click.option(
         "--strict", is_flag=True, help="Stop at the first unknown word, or line with a wrong number of words."
     ),
-    debug_option,
 )
 """Options of `similarity` and `vector`."""
 query_options = all_of(

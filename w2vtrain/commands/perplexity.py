@@ -1,39 +1,52 @@
 """The command `perplexity`: print how well a saved model predicts held-out text. It trains nothing."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from w2vtrain.commands.console import Console
+import click
+
+from w2vtrain.commands.options import CODES, code_options, command, json_option
+from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
-from w2vtrain.embeddings.model import load_model
-from w2vtrain.permission import Named, require
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
-from w2vtrain.training.fit import perplexity as score_text
 
 
+@command(epilog=CODES, short_help="Score held-out text with a saved model.")
+@click.argument("model")
+@click.argument("heldout", nargs=-1, required=True)
+@click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
+@code_options
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def perplexity(
-    model: str, sources: Sequence[str], threads: str | None, named: Named, as_json: bool, quiet: bool
+    model: str, heldout: tuple[str, ...], threads: str | None, as_json: bool, quiet: bool, **named: str | None
 ) -> None:
-    """Score held-out text and print the figures. User code that the model names runs only if `named` names it."""
+    """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
+
+    The figures are the perplexity, exact and unnormalized, bits per word, the mean and variance of log Z, and coverage.
+    """
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.embeddings.model import load_model
+        from w2vtrain.permission import Named, require
+        from w2vtrain.system.json_text import json_text
+        from w2vtrain.training.fit import perplexity as score_text
     settings, _ = resolve({} if threads is None else {"threads": threads})
-    loaded = load_model(model)
-    named.allow()
-    loaded = replace(loaded, settings=named.in_place_of(loaded.settings))
-    require(*(str(loaded.settings.get(part)) for part in ("objective", "architecture")))
+    permission, loaded = Named(**named), load_model(model)
+    permission.allow()
+    loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
+    require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
     console = Console(quiet)
     try:
-        found, coverage = score_text(loaded, sources, threads_of(settings.threads)[0], console.events())
+        score, coverage = score_text(loaded, heldout, threads_of(settings.threads)[0], console.events())
     finally:
         console.close()
-    about = {**asdict(found), "coverage": coverage}
     if as_json:
-        echo(json_text(about))
+        echo(json_text({**asdict(score), "coverage": coverage}))
         return
-    echo(f"perplexity     {found.perplexity:,.2f} exact, {found.unnormalized:,.2f} unnormalized")
-    echo(f"bits per word  {found.bits:.4f}")
-    sampled = f" (standard error {found.log_z_error:.4f}, from {found.normalized:,} predictions)"
-    mean = f"mean {found.log_z_mean:.4f}{sampled if found.normalized < found.examples else ''}"
-    echo(f"log Z          {mean}, variance {found.log_z_variance:.4f}")
-    echo(f"predictions    {found.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")
+    echo(f"perplexity     {score.perplexity:,.2f} exact, {score.unnormalized:,.2f} unnormalized")
+    echo(f"bits per word  {score.bits:.4f}")
+    sampled = f" (standard error {score.log_z_error:.4f}, from {score.normalized:,} predictions)"
+    mean = f"mean {score.log_z_mean:.4f}{sampled if score.normalized < score.examples else ''}"
+    echo(f"log Z          {mean}, variance {score.log_z_variance:.4f}")
+    echo(f"predictions    {score.examples:,}; {coverage:.2%} of the text's words are in the vocabulary")

@@ -3,22 +3,26 @@
 The answers are computed in embeddings/; `eval` scores files of questions.
 """
 
+from __future__ import annotations
+
 import io
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+import click
 
 from w2vtrain.commands.inputs import from_stdin, readable
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.embeddings.queries import Answers
+from w2vtrain.commands.options import command, lookup_options, query_options
+from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.formats.vector_formats.text import write_rows
-from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo, warning
+
+if TYPE_CHECKING:
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+    from w2vtrain.embeddings.queries import Answers
 
 Queries = Sequence[list[str]]
 
@@ -36,27 +40,56 @@ class Lookup(NamedTuple):
     fact: Callable[[Any], tuple[str, Any]]
 
 
-def print_neighbors(vectors: str, words: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
-    """Print each word and its neighbors. words, topn, as_json, strict: see `_print_answers`."""
+@command(short_help="Print the words nearest to a word.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1)
+@query_options
+def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+    """Print the words nearest to each of WORDS in VECTORS. Without WORDS, read one word per line from stdin.
+
+    Each word gives one line of output: the word, a tab, and the answers. If there is no answer, nothing follows the
+    tab, and a warning says why; for words given as arguments, the exit code is then 65.
+    """
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         return keyed.most_similar(words[0], topn=topn)
 
-    _print_answers(vectors, words, _ranked(1, answer), as_json, strict)
+    _print_answers(vectors, asked_words(words, 1, vectors), _ranked(1, answer), as_json, strict)
 
 
-def print_analogy(vectors: str, triples: Queries | None, topn: int, as_json: bool, strict: bool) -> None:
-    """Print the words of each analogy and the answers. triples, topn, as_json, strict: see `_print_answers`."""
+@command(short_help="Print the words nearest to king - man + woman.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
+@query_options
+def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+    """Print the words nearest to KING - MAN + WOMAN in VECTORS. Without words or for -, read them from stdin:
+    three per line.
+
+    Each line gives one line of output: the words, a tab, and the answers. If there is no answer, nothing follows the
+    tab, and a warning says why.
+    """
+    if words and words != ("-",) and len(words) != 3:
+        raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         king, man, woman = words
         return keyed.most_similar([king, woman], [man], topn=topn)
 
-    _print_answers(vectors, triples, _ranked(3, answer), as_json, strict)
+    _print_answers(vectors, asked_words(words, 3, vectors), _ranked(3, answer), as_json, strict)
 
 
-def print_similarity(vectors: str, pairs: Queries | None, as_json: bool, strict: bool) -> None:
-    """Print the two words of each pair and their cosine. pairs, as_json, strict: see `_print_answers`."""
+@command(short_help="Print the cosine of two words.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1, metavar="[WORD WORD]")
+@lookup_options
+def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Print the cosine of two words in VECTORS. Without words, or for -, read two per line from stdin.
+
+    Each pair gives one line of output: the words, a tab, and the cosine. If there is no answer, nothing follows the
+    tab, and a warning says why. `eval similarity` compares cosines with human judgments.
+    """
+    if words and words != ("-",) and len(words) != 2:
+        raise click.UsageError(f"expected two words, got {len(words)}")
 
     def line(words: list[str], cosine: float | None) -> str:
         return f"{' '.join(words)}\t" + ("" if cosine is None else f"{cosine:.3f}")
@@ -65,11 +98,23 @@ def print_similarity(vectors: str, pairs: Queries | None, as_json: bool, strict:
         return "similarity", None if cosine is None else round(cosine, 6)
 
     lookup = Lookup(2, lambda keyed, words: float(keyed.similarity(*words)), line, fact)
-    _print_answers(vectors, pairs, lookup, as_json, strict)
+    _print_answers(vectors, asked_words(words, 2, vectors), lookup, as_json, strict)
 
 
-def print_vector(vectors: str, words: Queries | None, as_json: bool, strict: bool) -> None:
-    """Print each word and its vector as in vector files of text. words, as_json, strict: see `_print_answers`."""
+@command(short_help="Print the vector of a word.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1)
+@lookup_options
+def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in vector files of text.
+
+    Without WORDS, read one word per line from stdin. An unknown word prints no line, and a warning names it; for words
+    given as arguments, the exit code is then 65.
+    """
+    with imports():
+        import numpy as np
+
+        from w2vtrain.formats.vector_formats.text import write_rows
 
     def line(words: list[str], row: Any) -> str | None:
         if row is None:
@@ -82,7 +127,20 @@ def print_vector(vectors: str, words: Queries | None, as_json: bool, strict: boo
         return "vector", None if row is None else [float(str(value)) for value in row]
 
     lookup = Lookup(1, lambda keyed, words: np.asarray(keyed.get_vector(words[0]), np.float32), line, fact)
-    _print_answers(vectors, words, lookup, as_json, strict)
+    _print_answers(vectors, asked_words(words, 1, vectors), lookup, as_json, strict)
+
+
+def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
+    """Return the words given as arguments in groups of `count`; None if there are none and stdin has the words.
+
+    `-` stands for stdin where it cannot be the word that is looked up.
+    """
+    if words and (words != ("-",) or count == 1):
+        known = [os.fsencode(word).decode(errors="surrogateescape") for word in words]  # UTF-8 in every locale
+        return [known[i : i + count] for i in range(0, len(known), count)]
+    if vectors == "-":
+        raise click.UsageError("stdin cannot provide both the vectors and the words: give the words as arguments")
+    return None
 
 
 def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) -> Lookup:
@@ -106,9 +164,13 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
     A query with an unknown word, or without exactly `lookup.size` words, gives a warning and an empty answer; with
     `strict`, or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
     """
+    with imports():
+        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
     with readable(vectors) as path:
-        found = read_vectors(path)
-        keyed = KeyedVectors.of(found.words, found.matrix)
+        loaded = read_vectors(path)
+        keyed = KeyedVectors.of(loaded.words, loaded.matrix)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0

@@ -1,6 +1,6 @@
 """Run a command as a process: prepare the streams, report errors as one line and an exit code, and end the process.
 
-The commands are declared in cli.py.
+The commands are listed in cli.py.
 """
 
 import errno
@@ -10,13 +10,16 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
 from w2vtrain.errors import Stalled, W2VError, shell_spelling
-from w2vtrain.system.stopping import NAME, end, outcome
+from w2vtrain.system.machine import check_address_space
+from w2vtrain.system.stopping import NAME, end, outcome, signals_end_imports
 from w2vtrain.system.terminal import STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
 
 COMPLETE = "_W2VTRAIN_COMPLETE"
@@ -24,6 +27,17 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 CONTINUES = "the same command resumes a run that has a checkpoint"
+
+
+@contextmanager
+def imports() -> Iterator[None]:
+    """Guard the imports that a command needs for its work, which are inside its function so that --help is fast.
+
+    A signal ends the process with one line. Raise ResourceError if the address space is too small for the imports.
+    """
+    with signals_end_imports():
+        check_address_space()
+        yield
 
 
 class Warnings(logging.Handler):
@@ -61,11 +75,11 @@ def execute(command: click.Command) -> None:
     leave(code)
 
 
-def end_if_interrupted(found: Any) -> None:
+def end_if_interrupted(unraisable: Any) -> None:
     """End the process on a KeyboardInterrupt that Python cannot raise, as in a callback of the compiler."""
-    if isinstance(found.exc_value, KeyboardInterrupt):
-        end(found.exc_value)
-    sys.__unraisablehook__(found)
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        end(unraisable.exc_value)
+    sys.__unraisablehook__(unraisable)
 
 
 def leave(code: int) -> None:

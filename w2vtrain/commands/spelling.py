@@ -15,8 +15,17 @@ FASTTEXT = ("skipgram", "cbow")
 """fastText's commands that train word vectors."""
 
 
+def debug_option() -> click.Option:
+    """Return --debug, which is accepted anywhere on the command line: `shell.debugging` looks for it."""
+    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Print a traceback with an error.")
+
+
 class Command(click.Command):
-    """A command whose options have two hyphens; it says so for one, and knows the options of other programs."""
+    """A command with --debug, whose options have two hyphens; it says so for one, and knows those of other programs."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params.append(debug_option())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""
@@ -81,15 +90,15 @@ def fit_line(words: list[str], fit: click.Command) -> str | None:
 
 def pairs(words: list[str]) -> dict[str, str]:
     """Return the options of another program with their values: one that no value follows is a flag, "1"."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     name = ""
     for word in words:
         if word.startswith("--") or (word.startswith("-") and word[1:2].isalpha()):
             name, equals, value = word.lstrip("-").partition("=")
-            found[name] = value if equals else "1"
+            options[name] = value if equals else "1"
         elif name:
-            found[name], name = word, ""
-    return found
+            options[name], name = word, ""
+    return options
 
 
 def translated(theirs: dict[str, str], known: set[str]) -> tuple[dict[str, Any], list[str]]:
@@ -110,9 +119,13 @@ def translated(theirs: dict[str, str], known: set[str]) -> tuple[dict[str, Any],
 
 
 class Catalogue(click.Group):
-    """A group whose commands are listed in the order of their definition, and which knows other programs' commands."""
+    """A group with --debug that lists commands in the order of their definition, and knows those of other programs."""
 
     command_class = Command
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params.append(debug_option())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""

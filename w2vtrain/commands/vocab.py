@@ -1,30 +1,40 @@
 """The command `vocab`: count the words of a text and write the vocabulary. It trains nothing."""
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
-from w2vtrain.commands.console import Console, duration
+import click
+
 from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.options import CODES, COUNTING, command, given, quiet_option, setting_options
+from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
-from w2vtrain.text.encoded import count
-from w2vtrain.training.inputs import corpus_of
 
 
-def vocab(sources: Sequence[str], output: str, flags: dict[str, Any], force: bool, quiet: bool = False) -> None:
-    """Count the words and write the vocabulary."""
-    settings, _ = resolve(flags)
-    corpus = corpus_of(sources, settings)
-    check_different([output], [file.path for file in corpus.files])
+@command(epilog=CODES, short_help="Count the words of a text.")
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", default="-", metavar="FILE", help="File for the counts.  [default: -, stdout]")
+@setting_options(*COUNTING)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flags: Any) -> None:
+    """Count the words of CORPUS and write one `word count` per line, most frequent first."""
+    with imports():
+        from w2vtrain.commands.console import Console, duration
+        from w2vtrain.text.encoded import count
+        from w2vtrain.training.inputs import corpus_of
+    settings, _ = resolve(given(flags, COUNTING))
+    text = corpus_of(corpus, settings)
+    check_different([output], [file.path for file in text.files])
     check_suffix(output)
     check_writable(output, force)
     console, started = Console(quiet), time.monotonic()
     try:
         vocabulary, stats = count(
-            corpus,
+            text,
             min_count=settings.min_count,
             max_vocab=settings.max_vocab,
             threads=threads_of(settings.threads)[0],

@@ -6,87 +6,104 @@ What is compiled is in training/warmup.py.
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import product
+from typing import Any
 
-from w2vtrain import architectures, objectives
-from w2vtrain.architectures import architecture_class
-from w2vtrain.commands.console import duration
-from w2vtrain.commands.shell import explained
+import click
+
+from w2vtrain.commands.options import CODES, command
+from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, UsageError, W2VError, shell_spelling
-from w2vtrain.kernels.jit import cache_folder
-from w2vtrain.objectives import objective_class
-from w2vtrain.system.children import each, run_child, tell
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
-from w2vtrain.training.warmup import Warmed, warmup
 
-PROCESS = 400 << 20
-"""Bytes of memory that a process takes that compiles; measured: up to 280 MiB."""
+PROCESS_BYTES = 400 << 20
+"""Memory that a process takes that compiles; measured: up to 280 MiB."""
 
 
-def compile_all(named: Sequence[str], mixers: Sequence[str], everything: bool, as_json: bool) -> None:
-    """Compile the kernels of all pairs of objectives (`named`) and architectures (`mixers`); print each pair.
+@command(epilog=CODES, short_help="Compile in advance what training needs.")
+@click.option("--architecture", "architectures", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
+@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
+@click.option("--all", "everything", is_flag=True, help="All architectures with all objectives; takes minutes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per pair.")
+def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool, as_json: bool) -> None:
+    """Compile the kernels that read text and train, once for this processor, and keep them in the cache.
 
-    If there are several objectives, compile those of each in a process of its own, as many at once as there are cores
-    and memory for. Without a cache folder, raise ResourceError.
+    Otherwise the first run of an architecture with an objective does so, which takes seconds. The cache is in
+    NUMBA_CACHE_DIR, the package's folder or your cache folder. Other settings than --architecture and --objective
+    rarely need other kernels.
     """
-    named, mixers = _requested(named, mixers, everything)
+    with imports():
+        from w2vtrain.commands.console import duration
+        from w2vtrain.kernels.jit import cache_folder
+        from w2vtrain.system.children import each
+        from w2vtrain.system.json_text import json_text
+        from w2vtrain.training.warmup import Warmed
+        from w2vtrain.training.warmup import warmup as compile_pair
+    if everything and (objectives or architectures):
+        raise UsageError("--all includes all objectives and architectures: name none")
+    outputs, inputs = _requested(objectives, architectures, everything)
     if cache_folder() is None:
         raise ResourceError("no folder for compiled kernels can be written: set NUMBA_CACHE_DIR to one that can")
-    started, found = time.monotonic(), []  # type: float, list[Warmed]
+    started, kernels = time.monotonic(), 0
 
-    def say(one: Warmed) -> None:
-        found.append(one)
-        echo(json_text(asdict(one)) if as_json else _line(one))
+    def say(pair: Warmed) -> None:
+        nonlocal kernels
+        kernels += pair.kernels
+        if as_json:
+            echo(json_text(asdict(pair)))
+            return
+        result = f"compiled {pair.kernels} kernels" if pair.kernels else "loaded from the cache"
+        echo(f"{f'{pair.architecture} with {pair.objective}':<36} {result} in {duration(pair.seconds)}")
 
-    apart = min(len(named), automatic_threads()[0], available_memory() // PROCESS)
-    if apart > 1:
-        each(lambda name: _compile_apart(name, mixers, say), named, apart)
+    processes = min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES)
+    if processes > 1:
+        each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
     else:
-        for name, mixer in product(named, mixers):
-            say(warmup(mixer, name))
+        for objective, architecture in product(outputs, inputs):
+            say(compile_pair(architecture, objective))
     if not as_json:
-        total = sum(one.kernels for one in found)
-        echo(f"{total} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
+        echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
 
 
-def _requested(named: Sequence[str], mixers: Sequence[str], everything: bool) -> tuple[list[str], list[str]]:
+def _requested(
+    named_objectives: tuple[str, ...], named_architectures: tuple[str, ...], everything: bool
+) -> tuple[list[str], list[str]]:
     """Return the objectives and architectures to compile, after a check that they exist."""
-    if everything and (named or mixers):
-        raise UsageError("--all includes all objectives and architectures: name none")
+    from w2vtrain import architectures, objectives
+
     if everything:
-        named, mixers = list(objectives.objectives()), list(architectures.architectures())
-    named, mixers = list(named) or [Settings.objective], list(mixers) or [Settings.architecture]
-    for kind, find, names in ((objectives, objective_class, named), (architectures, architecture_class, mixers)):
-        for name in names:
-            kind.allow_code(name)
-            find(name)
-    return named, mixers
+        return list(objectives.objectives()), list(architectures.architectures())
+    outputs, inputs = named_objectives or [Settings.objective], named_architectures or [Settings.architecture]
+    for name in outputs:
+        objectives.allow_code(name)
+        objectives.objective_class(name)
+    for name in inputs:
+        architectures.allow_code(name)
+        architectures.architecture_class(name)
+    return list(outputs), list(inputs)
 
 
-def _line(one: Warmed) -> str:
-    what = f"compiled {one.kernels} kernels" if one.kernels else "loaded from the cache"
-    return f"{f'{one.architecture} with {one.objective}':<36} {what} in {duration(one.seconds)}"
-
-
-def _compile_apart(objective: str, mixers: Sequence[str], say: Callable[[Warmed], None]) -> None:
+def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
+    from w2vtrain.system.children import run_child
+    from w2vtrain.system.json_text import json_text
+    from w2vtrain.training.warmup import Warmed
 
     def heard(line: bytes) -> None:
         if not line.startswith(b'{"'):  # printed by code of the user
             return
-        found = json.loads(line)
-        if "failed" in found:
-            error = W2VError(found["failed"])
-            error.exit_code = found["exit_code"]
+        message = json.loads(line)
+        if "failed" in message:
+            error = W2VError(message["failed"])
+            error.exit_code = message["exit_code"]
             raise error
-        say(Warmed(**found))
+        say(Warmed(**message))
 
-    task = json_text([(mixer, objective) for mixer in mixers]).encode()
+    task = json_text([(architecture, objective) for architecture in architectures]).encode()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         code, _ = run_child(child, task, folder, heard)
     if code:
@@ -95,10 +112,13 @@ def _compile_apart(objective: str, mixers: Sequence[str], say: Callable[[Warmed]
 
 def child(task: bytes) -> None:
     """Compile the kernels of pairs given as JSON; write each, or the error that ends this, as a line of JSON."""
+    from w2vtrain.system.children import tell
+    from w2vtrain.training.warmup import warmup as compile_pair
+
     with shell_spelling():  # `warmup` shows the message
         try:
             for pair in json.loads(task):
-                tell(asdict(warmup(*pair)))
+                tell(asdict(compile_pair(*pair)))
         except Exception as error:
             code, message = explained(error)
             tell({"failed": message, "exit_code": code})

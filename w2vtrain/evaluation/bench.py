@@ -9,71 +9,111 @@ import importlib
 import os
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from w2vtrain.evaluation.limits import measure_limits
-from w2vtrain.evaluation.measure import Measurement, measure, warm_up
-from w2vtrain.evaluation.systems import Job, has_noise, supports
+from w2vtrain.evaluation.measure import Measurement, groups, measure, warm_up
+from w2vtrain.evaluation.systems import SETTING, SYSTEMS, Job, has_noise, is_installed, setting, supports
+from w2vtrain.evaluation.tradeoff import COLORS
 from w2vtrain.system.machine import processor_name, versions
 
+Figure = tuple[Callable[[Any], float | None], str]
+"""A column of the table: the figure of a measurement, and its format."""
 
-def side_by_side(
-    systems: Sequence[Job], architectures: list[str], objectives: list[str], seeds: int, questions: str | None,
-    pairs: tuple[str, ...],
-) -> Iterator[Measurement]:  # fmt: skip
-    """Measure every system on each architecture and objective that it supports; for each seed, the systems take turns.
 
-    systems: one job per system and setting; architecture, objective and seed are filled in here. Jobs that differ only
-    in the number of noise words are one job if the objective has none.
+class Bench:
+    """What `bench` measures and shows. benchmarks/bench.py of the repository adds systems and figures.
+
+    systems: the names of the systems; colors: theirs in the plot; figures: the columns of the table of speed, time and
+    memory.
     """
-    for architecture in architectures:
-        for objective in objectives:
-            jobs = [replace(job, architecture=architecture, objective=objective) for job in systems]
-            jobs = [job for job in jobs if supports(job.system, architecture, objective)]
-            if not has_noise(objective):
-                jobs = list(dict.fromkeys(replace(job, negative=0) for job in jobs))
-            ours = dict.fromkeys(replace(job, epochs=1) for job in jobs if job.system == "w2vtrain")
-            for job in ours:  # compile the kernel into the cache on disk before measuring
-                with tempfile.TemporaryDirectory() as folder:
-                    warm_up(job, folder)
-            for seed in range(1, seeds + 1):
-                for job in jobs:
-                    yield measure(replace(job, seed=seed), questions, pairs)
+
+    systems: tuple[str, ...] = tuple(SYSTEMS)
+    colors: Mapping[str, str] = COLORS
+    figures: Mapping[str, Figure] = {
+        "words/CPU s": (lambda m: m.speed, ",.0f"),
+        "words/s": (lambda m: m.wall_speed, ",.0f"),
+        "read words/s": (lambda m: m.read_speed, ",.0f"),
+        "ready s": (lambda m: m.preparing, ".2f"),
+        "whole job s": (lambda m: m.whole_wall, ".1f"),
+        "peak MiB": (lambda m: m.peak_memory / 2**20, ",.0f"),
+    }
+
+    def is_installed(self, system: str) -> bool:
+        """Return whether a system can be measured here."""
+        return is_installed(system)
+
+    def job_of(self, system: str, job: Job) -> Job:
+        """Return the job of a system that has the settings of another."""
+        return replace(job, system=system)
+
+    def supports(self, job: Job) -> bool:
+        """Return whether the system of a job can do it."""
+        return supports(job)
+
+    def measure(self, job: Job, questions: str | None, pairs: tuple[str, ...]) -> Measurement:
+        """Run a job, and score its vectors."""
+        return measure(job, questions, pairs)
+
+    def describe_machine(self) -> dict[str, Any]:
+        """Return the processor, its cores, and versions."""
+        from w2vtrain.kernels.llvm import LANES
+
+        known = versions()
+        for name in ("gensim", "fasttext"):
+            with contextlib.suppress(ImportError):
+                known[name] = getattr(importlib.import_module(name), "__version__", "installed")
+        hardware = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
+        return {**hardware, "versions": known}
+
+    def remarks(self, measurements: Sequence[Measurement]) -> list[str]:
+        """Return the lines below the tables."""
+        return ratios(measurements)
+
+    def side_by_side(
+        self, jobs: Sequence[Job], architectures: list[str], objectives: list[str], seeds: int, questions: str | None,
+        pairs: tuple[str, ...],
+    ) -> Iterator[Measurement]:  # fmt: skip
+        """Measure each job with each architecture and objective that its system supports; for each seed, take turns.
+
+        jobs: one per system and setting; architecture, objective and seed are filled in here. Jobs that differ only in
+        the number of noise words are one job if the objective has none.
+        """
+        for architecture in architectures:
+            for objective in objectives:
+                possible = [replace(job, architecture=architecture, objective=objective) for job in jobs]
+                possible = list(filter(self.supports, possible))
+                if not has_noise(objective):
+                    possible = list(dict.fromkeys(replace(job, negative=0) for job in possible))
+                ours = dict.fromkeys(replace(job, epochs=1) for job in possible if job.system == "w2vtrain")
+                for job in ours:  # compile the kernel into the cache on disk before measuring
+                    with tempfile.TemporaryDirectory() as folder:
+                        warm_up(job, folder)
+                for seed in range(1, seeds + 1):
+                    for job in possible:
+                        yield self.measure(replace(job, seed=seed), questions, pairs)
+
+    def table(self, measurements: Sequence[Measurement]) -> list[list[str]]:
+        """Return the cells of the table of the figures, as medians over seeds; the first row is its head."""
+        rows = [[*SETTING, *self.figures]]
+        for group in groups(measurements):
+            cells = [_median([figure(m) for m in group], form) for figure, form in self.figures.values()]
+            rows.append([*setting(group[0].job), *cells])
+        return rows
 
 
-SETTING = ["architecture", "objective", "noise words", "system", "alpha", "threads", "epochs"]
-"""The heads of the cells of `setting`."""
-
-
-def setting(job: Job) -> list[str]:
-    """Return the cells of a table that say what was trained and how."""
-    cells = [job.architecture, job.objective, f"{job.negative or '-'}", job.system]
-    return [*cells, f"{job.alpha:g}" if job.alpha else "default", f"{job.threads}", f"{job.epochs}"]
-
-
-def table(measurements: Sequence[Measurement]) -> list[list[str]]:
-    """Return the cells of a table of speed, time and memory, as medians over seeds; the first row is its head."""
-    figures = ["words/CPU s", "words/s", "round trip ns", "GFLOP/CPU s", "read words/s", "ready s", "whole job s"]
-    rows = [[*SETTING, *figures, "peak MiB"]]
-    for group in groups(measurements):
-        cells = setting(group[0].job)
-        cells.append(_median([m.speed for m in group]))
-        cells.append(_median([m.wall_speed for m in group]))
-        cells.append(_median([m.round_trip and m.round_trip * 1e9 for m in group]))
-        cells.append(_median([m.flops and m.flops / 1e9 for m in group]))
-        cells.append(_median([m.read_speed for m in group]))
-        cells.append(_median([m.preparing for m in group], ".2f"))
-        cells.append(_median([m.whole_wall for m in group], ".1f"))
-        cells.append(_median([m.peak_memory / 2**20 for m in group]))
-        rows.append(cells)
-    return rows
-
-
-def _median(values: Sequence[float | None], form: str = ",.0f") -> str:
+def _median(values: Sequence[float | None], form: str) -> str:
     known = [value for value in values if value is not None]
     return format(statistics.median(known), form) if known else "-"
+
+
+COMPARED: Mapping[str, Callable[[Measurement], float | None]] = {
+    "words per CPU second": lambda m: m.speed,
+    "whole job": lambda m: 1 / m.whole_wall,
+    "reading": lambda m: m.read_speed,
+}
+"""The figures whose ratios are shown."""
 
 
 def ratios(measurements: Sequence[Measurement]) -> list[str]:
@@ -81,42 +121,16 @@ def ratios(measurements: Sequence[Measurement]) -> list[str]:
 
     Each ratio is the quotient of two medians over seeds.
     """
-    found = {(group[0].job.name, group[0].job.system): group for group in groups(measurements)}
-    what: dict[str, Callable[[Measurement], float | None]] = {
-        "words per CPU second": lambda m: m.speed,
-        "whole job": lambda m: 1 / m.whole_wall,
-        "reading": lambda m: m.read_speed,
-    }
+    by_job = {(group[0].job.name, group[0].job.system): group for group in groups(measurements)}
     lines = []
-    for (name, system), theirs in found.items():
-        ours = found.get((name, "w2vtrain"))
+    for (name, system), theirs in by_job.items():
+        ours = by_job.get((name, "w2vtrain"))
         if system == "w2vtrain" or ours is None:
             continue
         quotients = []
-        for figure, of in what.items():
-            pair = [[value for m in group if (value := of(m))] for group in (ours, theirs)]
-            if all(pair):
-                quotients.append(f"{figure} {statistics.median(pair[0]) / statistics.median(pair[1]):.1f}x")
+        for label, figure in COMPARED.items():
+            mine, other = ([value for m in group if (value := figure(m))] for group in (ours, theirs))
+            if mine and other:
+                quotients.append(f"{label} {statistics.median(mine) / statistics.median(other):.1f}x")
         lines.append(f"{name}, compared with {system}: {', '.join(quotients)}")
     return lines
-
-
-def groups(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
-    """Return the measurements of each job, one per seed."""
-    found: dict[Job, list[Measurement]] = {}
-    for m in measurements:
-        found.setdefault(replace(m.job, seed=0), []).append(m)
-    return list(found.values())
-
-
-def describe_machine() -> dict[str, Any]:
-    """Return the processor, its cores, the measured limits of one thread (limits.py) and versions."""
-    from w2vtrain.kernels.llvm import LANES
-
-    found = versions()
-    for name in ("gensim", "fasttext"):
-        with contextlib.suppress(ImportError):
-            found[name] = getattr(importlib.import_module(name), "__version__", "installed")
-    limits = {name: float(f"{value:.3g}") for name, value in asdict(measure_limits()).items()}
-    about = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
-    return {**about, "limits": limits, "versions": found}

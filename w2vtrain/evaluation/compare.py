@@ -122,15 +122,15 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
 
     def trained(numbered: tuple[int, Job]) -> dict[str, Any]:
         number, job = numbered
-        found = result(folder, job, say, f"{number} of {total}, ")
+        kept = result(folder, job, say, f"{number} of {total}, ")
         for rate in lower.get(job.name.partition(" seed ")[0], []):
-            if _perplexity(found) < math.inf:
+            if _perplexity(kept) < math.inf:
                 break
             low = rate * job.settings["min_alpha"] / job.settings["alpha"]
             settings = job.settings | {"alpha": rate, "min_alpha": low}
             again = replace(job, name=f"{job.name} alpha {rate:g}", settings=settings)
-            found = result(folder, again, say, f"{number} of {total}, ")
-        return found
+            kept = result(folder, again, say, f"{number} of {total}, ")
+        return kept
 
     return each(trained, list(enumerate(jobs(comparison, rates), 1)), comparison.at_once)
 
@@ -145,18 +145,18 @@ def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str,
     kept = each(lambda job: result(folder, job, say), every, comparison.at_once)
     results = dict(zip([job.name for job in every], kept, strict=True))
     for names, tries in groups:
-        found = [results[job.name] for job in tries]
+        outcomes = [results[job.name] for job in tries]
         tried = [float(job.settings["alpha"]) for job in tries]
-        best = tried[min(range(len(tries)), key=lambda i: _perplexity(found[i]))]
+        best = tried[min(range(len(tries)), key=lambda i: _perplexity(outcomes[i]))]
         rates |= dict.fromkeys(names, best)
         lower |= dict.fromkeys(names, sorted((rate for rate in tried if rate < best), reverse=True))
         say(f"{without_budget(names[0])}: alpha {best:g} is the best of {', '.join(f'{rate:g}' for rate in tried)}")
     return rates, lower
 
 
-def _perplexity(found: dict[str, Any]) -> float:
+def _perplexity(kept: dict[str, Any]) -> float:
     """Return the perplexity of a result; infinity if the training failed or JSON could not store the value."""
-    value = found["test"]["perplexity"] if "test" in found else None
+    value = kept["test"]["perplexity"] if "test" in kept else None
     return float("inf") if value is None else float(value)
 
 
@@ -175,30 +175,30 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
         if not complete(kept):
             raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
         return kept
-    found = {"job": asdict(job), **_train_apart(job, lambda text: say(f"{number}{job.name}: {text}"))}
+    trained = {"job": asdict(job), **_train_apart(job, lambda text: say(f"{number}{job.name}: {text}"))}
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
-        file.write(json_text(found, indent=True).encode() + b"\n")
-    say(f"{number}{job.name}: {_described(found) if 'test' in found else found['failed']}")
-    return found
+        file.write(json_text(trained, indent=True).encode() + b"\n")
+    say(f"{number}{job.name}: {_described(trained) if 'test' in trained else trained['failed']}")
+    return trained
 
 
-def complete(found: dict[str, Any]) -> bool:
+def complete(kept: dict[str, Any]) -> bool:
     """Return whether a result has every figure that the tables and the plot need."""
     try:
-        report.table([found]), report.plain([found]), report.comma_separated([found])
-        report.unreliable([found]), report.busy([found])
-        curves([found]), title([found])
+        report.table([kept]), report.plain([kept]), report.comma_separated([kept])
+        report.unreliable([kept]), report.busy([kept])
+        curves([kept]), title([kept])
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return False
     return True
 
 
-def _described(found: dict[str, Any]) -> str:
+def _described(kept: dict[str, Any]) -> str:
     """Return the perplexity of a result, the seconds of each phase and a warning if the machine was busy."""
-    phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in found["seconds"].items())
-    text = f"perplexity {_perplexity(found):,.2f}; {phases}; {report.cpu_seconds(found):.1f} CPU s of training"
-    return f"{text}; {warning}" if (warning := report.busy([found])) else text
+    phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in kept["seconds"].items())
+    text = f"perplexity {_perplexity(kept):,.2f}; {phases}; {report.cpu_seconds(kept):.1f} CPU s of training"
+    return f"{text}; {warning}" if (warning := report.busy([kept])) else text
 
 
 def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
@@ -211,15 +211,15 @@ def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         code, last = run_child(child, json_text(asdict(job)).encode(), folder, heard)
     try:
-        found: dict[str, Any] = json.loads(last)
+        trained: dict[str, Any] = json.loads(last)
     except ValueError:
         raise ConfigError(
             f"{job.name}: the process exited with code {code} and no result;"
             f" try again, with fewer {spelled('jobs')} if memory is short"
         ) from None
-    if found.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
-        raise ConfigError(f"{job.name}: {found['failed']}")
-    return found
+    if trained.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
+        raise ConfigError(f"{job.name}: {trained['failed']}")
+    return trained
 
 
 def describe_comparison(folder: Path) -> dict[str, Any] | None:

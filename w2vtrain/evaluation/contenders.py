@@ -24,19 +24,19 @@ def contenders(text: str) -> list[Contender]:
     """
     if text.strip() == "all":
         return [Contender(name, {"objective": name}) for name in objectives()]
-    found = []
-    for part in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
-        if not part.strip():
+    listed = []
+    for entry in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
+        if not entry.strip():
             continue
-        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", part)
+        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", entry)
         if not match:
-            raise ConfigError(f"objectives: {part.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
-        found.append(_contender(match[1], match[2] or ""))
-    if not found:
+            raise ConfigError(f"objectives: {entry.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
+        listed.append(_contender(match[1], match[2] or ""))
+    if not listed:
         raise ConfigError("objectives: the list is empty")
-    if twice := [c.name for c in found if [d.name for d in found].count(c.name) > 1]:
+    if twice := [c.name for c in listed if [d.name for d in listed].count(c.name) > 1]:
         raise ConfigError(f"objectives: {twice[0]} is listed twice")
-    return found
+    return listed
 
 
 def _contender(objective: str, inside: str) -> Contender:

@@ -67,8 +67,8 @@ class _Training(Training):
 
     def learn(self, order: Order, part: slice, thread: int) -> Slice:
         """Learn a slice in this thread, and count its CPU time."""
-        found = super().learn(order, part, thread)
+        done = super().learn(order, part, thread)
         with self.lock:
-            self.budget.cpu += found.cpu
-            self.learned += found.words
-        return found
+            self.budget.cpu += done.cpu
+            self.learned += done.words
+        return done

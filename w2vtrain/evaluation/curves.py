@@ -10,7 +10,7 @@ from w2vtrain.evaluation.report import Results, lines
 
 def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
     """Return (name, CPU seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
-    found = []
+    named = []
     for line in lines(results):
         points = [[p for p in r["curve"] if p["perplexity"] is not None] for r in line.results]  # JSON has no infinity
         length = min(map(len, points), default=0)  # two seeds may pass several fractions of the limit together
@@ -19,8 +19,8 @@ def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
         timed = line.results[0]["job"]["settings"]["seconds"] is not None
         kept = [p[-length:] if timed else p[:length] for p in points]  # patience may end a seed's run earlier
         seconds = [statistics.mean(p[i]["seconds"] for p in kept) for i in range(length)]
-        found.append((line.name, seconds, [statistics.mean(p[i]["perplexity"] for p in kept) for i in range(length)]))
-    return found
+        named.append((line.name, seconds, [statistics.mean(p[i]["perplexity"] for p in kept) for i in range(length)]))
+    return named
 
 
 def title(results: Results) -> str:
@@ -46,19 +46,19 @@ def picture(results: Results, path: Path) -> None:
     draw(curves(results), title(results), "CPU seconds of training", path)
 
 
-def draw(found: Sequence[tuple[str, list[float], list[float]]], heading: str, xlabel: str, path: Path) -> None:
+def draw(named_curves: Sequence[tuple[str, list[float], list[float]]], heading: str, xlabel: str, path: Path) -> None:
     """Plot curves of perplexity, given as (name, x, perplexity), with a label each. Both axes are logarithmic."""
-    figure = new_figure(figsize=(10, max(5.0, 1 + 0.24 * len(found))), layout="constrained")
+    figure = new_figure(figsize=(10, max(5.0, 1 + 0.24 * len(named_curves))), layout="constrained")
     axes = figure.subplots()
     axes.set_title(heading, fontsize="medium", loc="left")
     axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="perplexity")
-    colors = [f"C{k % 10}" for k in range(len(found))]
-    for k, (_, seconds, perplexity) in enumerate(found):
+    colors = [f"C{k % 10}" for k in range(len(named_curves))]
+    for k, (_, seconds, perplexity) in enumerate(named_curves):
         axes.plot(seconds, perplexity, marker="o", ms=3, lw=1.2, color=colors[k], ls=("-", "--", ":")[k // 10 % 3])
     for axis in (axes.xaxis, axes.yaxis):
         plain_numbers(axis)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    ends = [(f"{name} {perplexity[-1]:,.1f}", x[-1], perplexity[-1]) for name, x, perplexity in found]
+    ends = [(f"{name} {perplexity[-1]:,.1f}", x[-1], perplexity[-1]) for name, x, perplexity in named_curves]
     label_ends(axes, ends, colors, 0.028)
     save_figure(figure, path, 120)

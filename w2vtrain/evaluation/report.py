@@ -75,9 +75,9 @@ def lines(results: Results) -> list[Line]:
     return [Line(name, group) for name, group in groups.items()]
 
 
-def baseline(found: Sequence[Line]) -> Line | None:
+def baseline(contenders: Sequence[Line]) -> Line | None:
     """Return the line that speeds are compared with: `softmax`, or else the first one with options or settings."""
-    named = [line for line in found if line.name.partition("(")[0] == "softmax"]
+    named = [line for line in contenders if line.name.partition("(")[0] == "softmax"]
     return next((line for line in named if line.name == "softmax"), named[0] if named else None)
 
 
@@ -113,10 +113,10 @@ def busy(results: Results) -> str | None:
     slow = [used / could for used, could in runs if used < GRANTED * could - SHORT]
     if not slow:
         return None
-    what = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"
+    affected = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"
     least = f"{'as little as' if len(slow) > 1 else 'only'} {min(slow):.0%}"
     return (
-        f"the machine was busy: {what} got {least} of the CPU time"
+        f"the machine was busy: {affected} got {least} of the CPU time"
         " that the threads could use, so words/s is too low; CPU seconds and their ratios count"
     )
 
@@ -128,7 +128,7 @@ def unreliable(results: Results) -> str | None:
     references: dict[Any, list[float]] = {}  # by size: contenders may differ in their settings
     for r in done:
         references.setdefault((r.get("vocabulary"), r.get("width")), []).append(r["scoring"]["reference"])
-    for paces, bound in ((turns, AGREE), *((found, DRIFT) for found in references.values())):
+    for paces, bound in ((turns, AGREE), *((speeds, DRIFT) for speeds in references.values())):
         if max(paces) > (1 + bound) * min(paces):
             return (
                 f"the machine was busy, so ratios are unreliable: the speeds of scorers that do the same work differ by"
@@ -142,12 +142,12 @@ def table(results: Results) -> list[list[str]]:
 
     "words/s" is per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
     """
-    found = lines(results)
-    base = baseline(found)
+    contenders = lines(results)
+    base = baseline(contenders)
     scores = sorted({name for r in results for name in r.get("scores", {})})
     head = ["objective", "alpha", "epochs", "CPU seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
     head += ["unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
-    return [head, *[_cells(line, base, scores) for line in found]]
+    return [head, *[_cells(line, base, scores) for line in contenders]]
 
 
 def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
@@ -177,8 +177,8 @@ def plain(results: Results) -> str:
 
     The last column is half the range of the perplexity over seeds, if there are several.
     """
-    found = lines(results)
-    base, done = baseline(found), [line for line in found if line.results]
+    contenders = lines(results)
+    base, done = baseline(contenders), [line for line in contenders if line.results]
     rows = [["objective", "epochs", "words/s", "training", "scoring", "perplexity", "+/-"]]
     rows += [[line.name, *_plain_cells(line, base)] for line in done]
     if len({r["job"]["settings"]["seed"] for r in results}) < 2:
@@ -191,7 +191,7 @@ def plain(results: Results) -> str:
         first, *more = textwrap.wrap(short, widths[0], subsequent_indent="  ")
         aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
         out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
-    for line in found:
+    for line in contenders:
         if line.failed:
             runs = f" ({len(line.failed)} of {len(line.failed) + len(line.results)} runs)" if line.results else ""
             out += textwrap.wrap(f"{line.name}{runs}: {line.failed[0]}", COLUMNS, subsequent_indent="  ")
@@ -236,6 +236,6 @@ def comma_separated(results: Results) -> str:
         scoring = r["scoring"]
         times = [r["seconds"]["training"], cpu_seconds(r)]
         values = [epochs_of(r), *times, scoring["per_second"], statistics.median(scoring["ratios"])]
-        found = [*[r[key] for key in names], *[r["test"][key] for key in test]]
-        writer.writerow([*first, *values, *found, *[r["scores"].get(key, "") for key in scores], ""])
+        figures = [*[r[key] for key in names], *[r["test"][key] for key in test]]
+        writer.writerow([*first, *values, *figures, *[r["scores"].get(key, "") for key in scores], ""])
     return out.getvalue()

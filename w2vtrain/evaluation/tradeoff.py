@@ -5,19 +5,16 @@ Each number of epochs is a run of its own, because the learning rate falls to ze
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from w2vtrain.evaluation.bench import SETTING, groups, setting
 from w2vtrain.evaluation.figures import label_ends, new_figure, plain_numbers, save_figure
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.systems import Job, counted
+from w2vtrain.evaluation.measure import Measurement, groups
+from w2vtrain.evaluation.systems import SETTING, Job, counted, setting
 
-COLORS = {
-    "w2vtrain": "#D55E00", "gensim": "#0072B2", "pword2vec": "#009E73", "word2vec.c": "#CC79A7", "fasttext": "#000000",
-}  # fmt: skip
+COLORS = {"w2vtrain": "#D55E00", "gensim": "#0072B2", "fasttext": "#000000"}
 """Colors that color-blind people can tell apart (Okabe and Ito 2008)."""
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "x--", "+:", "*-.")
 """Lines and markers of different settings of a system."""
@@ -48,23 +45,23 @@ def sets(scores: Iterable[str]) -> list[str]:
 
 def points(measurements: Sequence[Measurement]) -> list[Point]:
     """Return a point for each job that has scores: curve by curve, each in the order of its epochs."""
-    found = []
+    unsorted = []
     for group in groups([m for m in measurements if m.scores]):
         scores = {name: [m.scores[name] for m in group] for name in group[0].scores}
         job, seconds = replace(group[0].job, seed=0), statistics.median(m.whole_wall for m in group)
-        found.append(Point(job, seconds, scores))
-    order = list(dict.fromkeys(point.curve for point in found))
-    return sorted(found, key=lambda point: (order.index(point.curve), point.job.epochs))
+        unsorted.append(Point(job, seconds, scores))
+    order = list(dict.fromkeys(point.curve for point in unsorted))
+    return sorted(unsorted, key=lambda point: (order.index(point.curve), point.job.epochs))
 
 
-def best(found: Sequence[Point], limit: float) -> list[Point]:
+def best(points: Sequence[Point], limit: float) -> list[Point]:
     """Return the point with the highest mean score of each system, of those that took `limit` seconds at most.
 
     Of equal scores, the faster one is the best. Systems that have none are left out, as are points with an unknown
     score.
     """
     leaders: dict[str, Point] = {}
-    for point in found:
+    for point in points:
         leader = leaders.get(point.job.system)
         to_beat = (leader.mean, -leader.seconds) if leader else (-math.inf, 0.0)
         if point.seconds <= limit and (point.mean, -point.seconds) > to_beat:  # NaN fails the comparison
@@ -72,11 +69,11 @@ def best(found: Sequence[Point], limit: float) -> list[Point]:
     return list(leaders.values())
 
 
-def equal_times(found: Sequence[Point]) -> list[str]:
+def equal_times(points: Sequence[Point]) -> list[str]:
     """Return one line per point of another system: the best of w2vtrain in the seconds of that point."""
     lines = []
-    for point in found:
-        ours = [leader for leader in best(found, point.seconds) if leader.job.system == "w2vtrain"]
+    for point in points:
+        ours = [leader for leader in best(points, point.seconds) if leader.job.system == "w2vtrain"]
         if point.job.system != "w2vtrain" and ours:
             theirs = (
                 f"in the {point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
@@ -85,15 +82,15 @@ def equal_times(found: Sequence[Point]) -> list[str]:
     return lines
 
 
-def table(found: Sequence[Point]) -> list[list[str]]:
+def table(points: Sequence[Point]) -> list[list[str]]:
     """Return the cells of a table of all times and scores; the first row is its head."""
-    return [_head(found[0]), *map(_row, found)]
+    return [_head(points[0]), *map(_row, points)]
 
 
-def table_within(found: Sequence[Point], limits: Sequence[float]) -> list[list[str]]:
+def table_within(points: Sequence[Point], limits: Sequence[float]) -> list[list[str]]:
     """Return the cells of a table of the best points within limits of time, in seconds; the first row is its head."""
-    rows = [[f"{limit:g}", *_row(point)] for limit in limits for point in best(found, limit)]
-    return [["within s", *_head(found[0])], *rows]
+    rows = [[f"{limit:g}", *_row(point)] for limit in limits for point in best(points, limit)]
+    return [["within s", *_head(points[0])], *rows]
 
 
 def _head(point: Point) -> list[str]:
@@ -113,31 +110,31 @@ def _ranged(values: Sequence[float]) -> str:
 
 def labels(jobs: Sequence[Job]) -> tuple[list[str], list[str]]:
     """Return a label for each job, of its system and what else distinguishes it, and what all jobs have in common."""
-    parts = [
+    cells = [
         (job.system, job.architecture, job.objective, f"{job.negative} noise" if job.negative else "",
          f"alpha {job.alpha:g}" if job.alpha else "", counted(job.threads, "thread"))
         for job in jobs
     ]  # fmt: skip
-    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    differ = [len(set(column)) > 1 for column in zip(*cells, strict=True)]
     differ[0] = True
-    own = [" ".join(part for part, differs in zip(row, differ, strict=True) if part and differs) for row in parts]
-    return own, [part for part, differs in zip(parts[0], differ, strict=True) if part and not differs]
+    own = [" ".join(cell for cell, differs in zip(row, differ, strict=True) if cell and differs) for row in cells]
+    return own, [cell for cell, differs in zip(cells[0], differ, strict=True) if cell and not differs]
 
 
-def picture(found: Sequence[Point], path: Path) -> None:
+def picture(points: Sequence[Point], path: Path, colors: Mapping[str, str] = COLORS) -> None:
     """Plot each evaluation set's scores against the seconds of the whole job, with one curve per system and setting.
 
-    Points are means over seeds, with their range. The suffix of `path` selects the format.
+    Points are means over seeds, with their range. The suffix of `path` selects the format. colors: by system.
     """
-    jobs = list(dict.fromkeys(point.curve for point in found))
-    names, (own, common) = sets(found[0].scores), labels(jobs)
-    looks = list(zip(own, _styles(jobs), (COLORS[job.system] for job in jobs), strict=True))
+    jobs = list(dict.fromkeys(point.curve for point in points))
+    names, (own, common) = sets(points[0].scores), labels(jobs)
+    looks = list(zip(own, _styles(jobs), (colors[job.system] for job in jobs), strict=True))
     figure = new_figure(figsize=(5 * len(names), max(4.0, 1.5 + 0.2 * len(jobs))), layout="constrained")
-    epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in found}))
+    epochs = ", ".join(f"{number}" for number in sorted({point.job.epochs for point in points}))
     heading = ", ".join([Path(jobs[0].corpus).name, *common])
     figure.suptitle(f"{heading}; each point is a run (epochs: {epochs})", fontsize="medium")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        curves = [[(p.seconds, p.scores[name]) for p in found if p.curve == job and _known(p, name)] for job in jobs]
+        curves = [[(p.seconds, p.scores[name]) for p in points if p.curve == job and _known(p, name)] for job in jobs]
         _panel(axes, [(curve, *look) for curve, look in zip(curves, looks, strict=True) if curve])
         axes.set_title(name, fontsize="medium", loc="left")
     save_figure(figure, path, 120)
@@ -164,12 +161,11 @@ def _panel(axes: Any, curves: Sequence[tuple[Sequence[tuple[float, Sequence[floa
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     plain_numbers(axes.xaxis)
-    if ends:
-        label_ends(axes, ends, [color for _, _, _, color in curves], 0.045)
+    label_ends(axes, ends, [color for _, _, _, color in curves], 0.045)
 
 
 def _styles(jobs: Sequence[Job]) -> list[str]:
     """Return a style for each job, the same for equal settings of different systems."""
-    settings = [replace(job, system="", alpha=None, program=None) for job in jobs]
+    settings = [(job.task, job.threads) for job in jobs]
     order = list(dict.fromkeys(settings))
     return [STYLES[order.index(each) % len(STYLES)] for each in settings]

@@ -63,10 +63,10 @@ def child(task: bytes) -> None:
     job = Job(**json.loads(task))
     try:
         with shell_spelling():  # `compare` shows the message
-            found = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
+            result = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
     except W2VError as error:
-        found = {"failed": str(error), "exit_code": error.exit_code}
-    tell(found)
+        result = {"failed": str(error), "exit_code": error.exit_code}
+    tell(result)
 
 
 class Curve:
@@ -96,10 +96,10 @@ class Curve:
         """Add a point."""
         self.points = bounded([*self.points, {"seconds": self.budget.cpu, "perplexity": perplexity}])
 
-    def scored(self, _: Epoch, found: PerplexityScore | None) -> None:
+    def scored(self, _: Epoch, score: PerplexityScore | None) -> None:
         """Add a point after an epoch whose held-out text was scored."""
-        if found:
-            self.add(found.perplexity)
+        if score:
+            self.add(score.perplexity)
 
     def due(self) -> bool:
         """Return whether the next fraction has passed, or nothing has been estimated yet."""
@@ -109,36 +109,36 @@ class Curve:
         """Return whether the next fraction has passed."""
         return bool(self.coming) and self.budget.cpu >= self.coming[0]
 
-    def visit(self, found: Predictor) -> None:
+    def visit(self, predictor: Predictor) -> None:
         """Estimate the time of scoring, or score the held-out text. Fractions that passed together make one point."""
         started = time.monotonic()
         if not self.estimated:
-            self.estimate(found)
+            self.estimate(predictor)
         if self.is_passed():
             self.coming = [moment for moment in self.coming if moment > self.budget.cpu]
-            self.add(self.score(found, Watch()).perplexity)
+            self.add(self.score(predictor, Watch()).perplexity)
         self.spent += time.monotonic() - started
 
-    def score(self, found: Predictor, watch: Watch) -> PerplexityScore:
+    def score(self, predictor: Predictor, watch: Watch) -> PerplexityScore:
         """Score the held-out text."""
-        return score(found.scorer, found.layer, found.windows, self.text, int(self.settings.threads), watch)
+        return score(predictor.scorer, predictor.layer, predictor.windows, self.text, int(self.settings.threads), watch)
 
-    def expected(self, found: Predictor) -> float:
+    def expected(self, predictor: Predictor) -> float:
         """Return the seconds that scoring the held-out text will take: begin with it, and stop when they are known."""
         seconds: list[float] = []
         with suppress(Interrupted):
-            self.score(found, Watch(on_estimate=seconds.append, stop=lambda: bool(seconds)))
+            self.score(predictor, Watch(on_estimate=seconds.append, stop=lambda: bool(seconds)))
         return sum(seconds)
 
-    def estimate(self, found: Predictor) -> None:
+    def estimate(self, predictor: Predictor) -> None:
         """Announce how long all scoring will take."""
         self.estimated = True
-        self.expected(found)  # loads kernels and builds tables
+        self.expected(predictor)  # loads kernels and builds tables
         timed, test = self.settings.seconds is not None, self.job.test
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
             times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
-        self.announce(self.expected(found) * times + 2 * (ROUNDS + 1) * TURN)
+        self.announce(self.expected(predictor) * times + 2 * (ROUNDS + 1) * TURN)
 
 
 def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
@@ -152,9 +152,9 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
     inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
-    found, coverage = measure(model, [job.test or job.heldout], threads)
+    score, coverage = measure(model, [job.test or job.heldout], threads)
     if timed:
-        last = measure(model, [job.heldout], threads)[0] if job.test else found
+        last = measure(model, [job.heldout], threads)[0] if job.test else score
         curve.add(last.perplexity)
     names = (
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",
@@ -166,7 +166,7 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
         "corpus_words": model.record["vocabulary"]["words"],
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
-        "test": {**asdict(found), "coverage": coverage},
+        "test": {**asdict(score), "coverage": coverage},
         "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
@@ -181,12 +181,13 @@ def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
     ratio of each round ("ratios"), and whether both do the same work ("same"), so that each ratio should be 1.
     """
     with one_thread():
-        found = model_predictor(model)[2]
-        size = (len(text.counts), found.layer.width)
+        predictor = model_predictor(model)[2]
+        size = (len(text.counts), predictor.layer.width)
         rows = np.random.default_rng(1).standard_normal(size, np.float32)
         rows *= np.float32(0.1)  # in place: a large vocabulary has gigabytes of rows
-        own, reference = paces([found.scorer, RowScorer(rows)], found.layer, found.windows, text, rounds, TURN)
-    same = type(found.scorer) is RowScorer and found.scorer.normalized
+        scorers = [predictor.scorer, RowScorer(rows)]
+        own, reference = paces(scorers, predictor.layer, predictor.windows, text, rounds, TURN)
+    same = type(predictor.scorer) is RowScorer and predictor.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]
     paces_of_both = {"per_second": statistics.median(own), "reference": statistics.median(reference)}
     return {**paces_of_both, "ratios": ratios, "same": same}

@@ -2,10 +2,9 @@
 
 import threading
 
+import coherence
 import numpy as np
 import pytest
-
-from w2vtrain.evaluation import coherence
 
 PATIENT = 10**11
 """Looks, about half a minute: enough for a busy machine, where two threads may take turns on one core."""

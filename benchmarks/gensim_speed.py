@@ -1,7 +1,7 @@
 """Measure Word2Vec and KeyedVectors beside gensim's, and print the tables of docs/gensim.md.
 
-    python docs/gensim_speed.py training enwiki30.txt
-    python docs/gensim_speed.py vectors --keys 1000000
+    python benchmarks/gensim_speed.py training enwiki30.txt
+    python benchmarks/gensim_speed.py vectors --keys 1000000
 
 Each figure is measured in a process of its own. Nothing else should run at the same time.
 """
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 TRAINING = """
 import json, resource, sys, time
@@ -96,7 +97,7 @@ else:
 """
 
 
-def measured(program: str, *arguments: object) -> list[float] | float:
+def measured(program: str, *arguments: object) -> Any:
     """Run a program in a new process, and return what it printed last as JSON."""
     done = subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True
@@ -109,12 +110,12 @@ def training(corpus: str, epochs: int, workers: int, rounds: int) -> None:
     print("| model | corpus | gensim | w2vtrain | ratio | memory: gensim | w2vtrain |\n|---|---|---|---|---|---|---|")
     for sg, hs in ((1, 0), (1, 1), (0, 0), (0, 1)):
         for kind in ("corpus_file", "list", "iterable"):
-            runs = {"gensim": [], "w2vtrain": []}
+            runs: dict[str, list[Any]] = {"gensim": [], "w2vtrain": []}
             for _ in range(rounds):
-                for system, found in runs.items():
-                    found.append(measured(TRAINING, system, kind, sg, hs, corpus, epochs, workers))
-            seconds = {system: statistics.median(run[0] for run in found) for system, found in runs.items()}
-            peak = {system: max(run[1] for run in found) / (1 << 20) for system, found in runs.items()}
+                for system, own in runs.items():
+                    own.append(measured(TRAINING, system, kind, sg, hs, corpus, epochs, workers))
+            seconds = {system: statistics.median(run[0] for run in own) for system, own in runs.items()}
+            peak = {system: max(run[1] for run in own) / (1 << 20) for system, own in runs.items()}
             name = f"{'skip-gram' if sg else 'CBOW'} {'hs' if hs else 'neg'}"
             print(
                 f"| {name} | {kind} | {seconds['gensim']:.1f} s | {seconds['w2vtrain']:.1f} s |"
@@ -139,32 +140,34 @@ def vectors(keys: int, dim: int, rounds: int, rows: list[str]) -> None:
         for system in ("gensim", "w2vtrain"):
             measured(VECTORS, system, "make", folder, keys, dim)
         print(f"| {keys:,} x {dim} | gensim | w2vtrain | ratio |\n|---|---|---|---|")
-        for what in rows or names:
-            runs = {"gensim": [], "w2vtrain": []}
+        for row in rows or names:
+            runs: dict[str, list[Any]] = {"gensim": [], "w2vtrain": []}
             for _ in range(rounds):
-                for system, found in runs.items():
-                    found.append(float(measured(VECTORS, system, what, folder, keys, dim)))
-            gensim, ours = (statistics.median(found) for found in runs.values())
-            print(f"| {names[what]} | {gensim:.3f} s | {ours:.3f} s | {gensim / ours:.2f} |", flush=True)
+                for system, own in runs.items():
+                    own.append(measured(VECTORS, system, row, folder, keys, dim))
+            gensim, ours = map(statistics.median, runs.values())
+            print(f"| {names[row]} | {gensim:.3f} s | {ours:.3f} s | {gensim / ours:.2f} |", flush=True)
 
 
 def main() -> None:
     """Run one of the two measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    about = commands.add_parser("training")
-    about.add_argument("corpus", type=lambda name: str(Path(name).resolve()))
-    about.add_argument("--epochs", type=int, default=3)
-    about.add_argument("--workers", type=int, default=2)
-    about.add_argument("--rounds", type=int, default=1)
-    about = commands.add_parser("vectors")
-    about.add_argument("--keys", type=int, default=1_000_000)
-    about.add_argument("--dim", type=int, default=300)
-    about.add_argument("--rounds", type=int, default=5)
-    about.add_argument("--rows", nargs="*", default=[], help="such as load and query; by default, all")
+    arguments = commands.add_parser("training")
+    arguments.add_argument("corpus", type=lambda name: str(Path(name).resolve()))
+    arguments.add_argument("--epochs", type=int, default=3)
+    arguments.add_argument("--workers", type=int, default=2)
+    arguments.add_argument("--rounds", type=int, default=1)
+    arguments = commands.add_parser("vectors")
+    arguments.add_argument("--keys", type=int, default=1_000_000)
+    arguments.add_argument("--dim", type=int, default=300)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--rows", nargs="*", default=[], help="such as load and query; by default, all")
     options = vars(parser.parse_args())
-    run = {"training": training, "vectors": vectors}[options.pop("command")]
-    run(**options)
+    if options.pop("command") == "training":
+        training(**options)
+    else:
+        vectors(**options)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def round_trip(turns: int = 1000, tries: int = 9) -> float | None:
     """
     bounce(np.zeros(1, np.int64), 0, 0, 0, 0)  # compile
     with ThreadPoolExecutor(1, "w2vtrain coherence") as other:  # ends the thread after an error, too
-        seconds = [found for _ in range(tries) if (found := _round_trip(other, turns)) is not None]
+        seconds = [trip for _ in range(tries) if (trip := _round_trip(other, turns)) is not None]
     return statistics.median(seconds) if seconds else None
 
 

@@ -1,9 +1,9 @@
 """Measure what docs/distributed.md shows: accuracy by the number of ranks, speed on one host and on two, and exchanges.
 
-    python docs/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
-    python docs/distributed_runs.py speed enwiki8.txt
-    python docs/distributed_runs.py exchange enwiki8.txt
-    python docs/distributed_runs.py model docs/distributed.png
+    python benchmarks/distributed_runs.py accuracy enwiki8.txt --ranks 1 2 4 8 16 --seeds 1 2 3
+    python benchmarks/distributed_runs.py speed enwiki8.txt
+    python benchmarks/distributed_runs.py exchange enwiki8.txt
+    python benchmarks/distributed_runs.py model docs/distributed.png
 
 All but the last print one JSON object per measurement. For accuracy, the ranks are threads of one process: it depends
 only on what they learn between two synchronizations, not on how they communicate, so a machine with few cores can
@@ -30,6 +30,7 @@ from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.ranks import Ranks
+from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.embeddings.analogies import evaluate_analogies
@@ -50,7 +51,7 @@ EVALUATION = ROOT / "data/eval"
 COMMAND = (str(Path(sys.executable).parent / "w2vtrain"), "fit")
 
 RULES = {
-    "limit": synchronization.shares,
+    "limit": shares,
     "average": lambda updates, words, ranks, limit: np.full(len(updates), 1 / ranks, np.float32),
     "sum": lambda updates, words, ranks, limit: np.ones(len(updates), np.float32),
 }
@@ -74,31 +75,31 @@ def accuracy(
                 ranks.session.end()
                 return model if team.rank == 0 else None, ranks.facts()
 
-            about = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
+            run = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
             try:
                 still = patch.object(Pace, "adapt", lambda *_: None)  # threads do not communicate as ranks do
                 with patch.object(synchronization, "shares", RULES[rule]), still:
                     model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
             except Diverged as error:
-                yield {**about, "failed": str(error)}
+                yield {**run, "failed": str(error)}
                 continue
             facts = {name: facts.get(name) for name in ("words_per_synchronization", "bytes_per_synchronization")}
-            yield {**about, **scores(model), **facts}
+            yield {**run, **scores(model), **facts}
 
 
 def scores(model: Model) -> dict[str, float]:
     """Return the scores of the vectors that `fit` writes by default."""
     vectors = Vectors(model.words, np.ascontiguousarray(model.vectors()))
-    found = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy}
+    score = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy or 0.0}
     for name in ("wordsim353", "simlex999"):
-        found[name] = evaluate_similarity(vectors, EVALUATION / f"{name}.tsv").spearman
-    return {name: round(value, 4) for name, value in found.items()}
+        score[name] = evaluate_similarity(vectors, EVALUATION / f"{name}.tsv").spearman
+    return {name: round(value, 4) for name, value in score.items()}
 
 
 def speed(corpus: str, settings: list[str], repeat: int) -> Iterator[dict[str, Any]]:
     """Train on one process, on two ranks of this host, and on two hosts, and yield words per second."""
     sys.path.insert(0, str(ROOT / "tests/distributed"))
-    import hosts as namespaces
+    import hosts as namespaces  # type: ignore[import-not-found]
 
     launcher = namespaces.mpiexec()
     assert launcher, "mpiexec is not installed: install w2vtrain[mpich]"
@@ -122,9 +123,9 @@ def timed(launcher: list[str], corpus: str, options: list[str]) -> dict[str, Any
         command = [*launcher, *COMMAND, str(Path(corpus).resolve()), "-o", str(output), "--threads", "1", *options]
         subprocess.run(command, check=True, capture_output=True)
         record = json.loads(Path(f"{output}.json").read_text())["record"]
-    about = record.get("distributed", {})
+    distributed = record.get("distributed", {})
     names = ("communication", "bytes_per_synchronization", "words_per_synchronization", "synchronizations")
-    return {"words_per_second": round(record["words_per_second"]), **{name: about.get(name) for name in names}}
+    return {"words_per_second": round(record["words_per_second"]), **{name: distributed.get(name) for name in names}}
 
 
 def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[dict[str, Any]]:
@@ -184,10 +185,10 @@ def model(path: Path) -> None:
         name = "one core per host" if cores == 1 else f"{cores} cores per host"
         for gigabits in (1, 10, 100):
             for words, style in ((512e3, "-"), (128e3, "--")):
-                found = [predicted(hosts, cores, speed, words, gigabits) for hosts in HOSTS]
-                print(f"{name}, {gigabits} Gbit/s, {words:,.0f} words: " + ", ".join(f"{x / 1e6:.1f}" for x in found))
+                speeds = [predicted(hosts, cores, speed, words, gigabits) for hosts in HOSTS]
+                print(f"{name}, {gigabits} Gbit/s, {words:,.0f} words: " + ", ".join(f"{x / 1e6:.1f}" for x in speeds))
                 color = {1: "tab:red", 10: "tab:blue", 100: "tab:green"}[gigabits]
-                axes.plot(HOSTS, found, style, color=color, label=f"{gigabits} Gbit/s, {words / 1e6:g}M words")
+                axes.plot(HOSTS, speeds, style, color=color, label=f"{gigabits} Gbit/s, {words / 1e6:g}M words")
         axes.plot(HOSTS, [hosts * speed for hosts in HOSTS], ":", color="gray", label="no communication")
         axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="words per second", title=name)
         axes.set_xticks(HOSTS, [str(hosts) for hosts in HOSTS])
@@ -213,14 +214,14 @@ def main() -> None:
         return
     settings = dict(pair.split("=", 1) for pair in given.set)
     if given.what == "accuracy":
-        found = accuracy(given.corpus, given.ranks, given.seeds, given.rule, given.words, settings)
+        measurements = accuracy(given.corpus, given.ranks, given.seeds, given.rule, given.words, settings)
     elif given.what == "exchange":
-        found = exchanges(given.corpus, settings, given.repeat)
+        measurements = exchanges(given.corpus, settings, given.repeat)
     else:
         options = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
-        found = speed(given.corpus, options, given.repeat)
-    for one in found:
-        print(json.dumps(one), flush=True)
+        measurements = speed(given.corpus, options, given.repeat)
+    for measurement in measurements:
+        print(json.dumps(measurement), flush=True)
 
 
 if __name__ == "__main__":

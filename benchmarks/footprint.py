@@ -23,7 +23,7 @@ def needs(package: Distribution) -> Iterator[Distribution]:
     for line in package.requires or []:
         if "extra ==" not in line:
             try:
-                yield distribution(re.match(r"[\w.-]+", line)[0])
+                yield distribution(re.split(r"[^\w.-]", line)[0])
             except PackageNotFoundError:  # for another platform or another version of Python
                 continue
 
@@ -39,7 +39,7 @@ def main() -> None:
         listed.add(name.lower())
         own = size(package)
         print(f"{'  ' * depth + name:24} {package.version:14} {own / 1e6:7.1f}")
-        return own + sum(report(found, depth + 1) for found in needs(package))
+        return own + sum(report(needed, depth + 1) for needed in needs(package))
 
     total = sum(report(distribution(name), 0) for name in ["w2vtrain", *sys.argv[1:]])
     print(f"{'total':24} {'':14} {total / 1e6:7.1f}")

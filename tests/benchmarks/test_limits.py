@@ -4,20 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import huffman_lengths
-
-from w2vtrain.evaluation.limits import (
+from limits import (
     CHAINS,
     change_rows,
     measure_limits,
     multiply_adds,
+    needed,
     operations,
     path_length,
     row_bytes,
     rows_fetched,
     triad,
 )
-from w2vtrain.evaluation.systems import Job, needed
+from reference import huffman_lengths
+
+from w2vtrain.evaluation.systems import Job
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows
 
@@ -31,7 +32,7 @@ def test_measured_limits_count_the_work_that_is_done(monkeypatch):
     matrix = padded_rows(20, 16)
     change_rows(matrix, np.array([3, 19, 3]), np.ones((1, 16), np.float32))
     assert matrix.sum(axis=1).tolist() == [16.0 * k for k in [0, 0, 0, 1, *[0] * 15, 0.5]]
-    monkeypatch.setattr("w2vtrain.evaluation.limits.fastest", lambda act: (act(), 0.5)[1])
+    monkeypatch.setattr("limits.fastest", lambda act: (act(), 0.5)[1])
     found = measure_limits(1000, 32)
     assert found.flops == 2 * (2 * LANES * CHAINS << 22), "operations per second"
     assert (found.triad, found.rows) == (2 * (3 * 4 << 24), 2 * (2 * 1000 * 32 * 4)), "bytes per second"
@@ -53,7 +54,7 @@ def test_path_length_is_weighted_by_the_words_left_by_subsampling():
 
 @pytest.fixture
 def three_cached(monkeypatch):
-    monkeypatch.setattr("w2vtrain.evaluation.limits.NEAR", 3)
+    monkeypatch.setattr("limits.CACHED_NODES", 3)
 
 
 COUNTS = np.array([8, 4, 2, 1, 1])
@@ -81,7 +82,7 @@ def test_what_training_needs_matches_a_count_by_hand(three_cached, monkeypatch):
     found = needed(job, counts, 600)
     assert found["operations"] == 600 * operations(16, 6, 0)
     assert found["row_bytes"] == pytest.approx(row_bytes(16, 100 * 2 * 2 / 16 + 100 * 5 * 2 / 16)), "no pool"
-    monkeypatch.setattr("w2vtrain.probability.sampling.pool_size", lambda *_: 8)
+    monkeypatch.setattr("limits.pool_size", lambda *_: 8)
     pools = 2 * 16  # one of 8 words per chunk of 1,000 words in each epoch
     assert needed(job, counts, 600)["row_bytes"] == pytest.approx(row_bytes(16, 100 * 2 * 2 / 16 + pools * 8 * 2 / 16))
     assert needed(replace(job, architecture="cbow"), counts, 100)["operations"] == 100 * operations(16, 6, 6)

@@ -1,7 +1,7 @@
 """Score the vectors that `fit` could write for a model on a panel of sets, and print the tables of docs/performance.md.
 
-    python docs/panel.py score SETS MODEL... > scores.jsonl
-    python docs/panel.py table scores.jsonl WORDS
+    python benchmarks/panel.py score SETS MODEL... > scores.jsonl
+    python benchmarks/panel.py table scores.jsonl WORDS
 
 MODEL is a file of `w2vtrain fit --save-model`. SETS is a folder with the files that the constants below name; BATS is
 the folder of BATS 3.0, with a folder of categories for each group. `score` prints a line of JSON per model. `table`
@@ -67,13 +67,14 @@ def answered(unit: NDArray[np.float32], questions: NDArray[np.int64]) -> NDArray
     unit (V, d): vectors of length 1.
     """
     rows, places = np.unique(questions[:, :3], return_inverse=True)
-    return _first(unit[rows] @ unit.T, places.reshape(-1, 3), questions)
+    hits: NDArray[np.bool_] = _first(unit[rows] @ unit.T, places.reshape(-1, 3), questions)
+    return hits
 
 
 @njit
 def _first(similar: NDArray[np.float32], places: NDArray[np.int64], questions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether no other word is nearer than the answer. places (n, 3): the rows of `similar` of a, b and c."""
-    found = np.empty(len(questions), np.bool_)
+    is_first = np.empty(len(questions), np.bool_)
     for i, (a, b, c) in enumerate(places):
         answer, nearer = questions[i, 3], 0
         limit = similar[b, answer] - similar[a, answer] + similar[c, answer]
@@ -81,8 +82,8 @@ def _first(similar: NDArray[np.float32], places: NDArray[np.int64], questions: N
             nearer += similar[b, word] - similar[a, word] + similar[c, word] > limit
         for word in np.unique(questions[i, :3]):
             nearer -= similar[b, word] - similar[a, word] + similar[c, word] > limit
-        found[i] = nearer == 0 and answer not in questions[i, :3]
-    return found
+        is_first[i] = nearer == 0 and answer not in questions[i, :3]
+    return is_first
 
 
 def scores(model: Model, sets: Path) -> Iterator[tuple[str, dict[str, float]]]:
@@ -109,9 +110,9 @@ def score(sets: Path, paths: list[str]) -> None:
     """Print one line of JSON per model: what it is, and the scores of each candidate in each set."""
     for path in paths:
         model = load_model(path)
-        about = {"model": Path(path).stem, **{key: model.settings[key] for key in ("architecture", "objective")}}
-        about |= {"words": int(model.counts.sum()), "scores": dict(scores(model, sets))}
-        print(json.dumps(about), flush=True)
+        result = {"model": Path(path).stem, **{key: model.settings[key] for key in ("architecture", "objective")}}
+        result |= {"words": int(model.counts.sum()), "scores": dict(scores(model, sets))}
+        print(json.dumps(result), flush=True)
 
 
 def tables(results: list[dict[str, Any]], least: int) -> None:
@@ -156,11 +157,11 @@ def header(*names: str) -> None:
     print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
 
 
-def with_mean(found: Scores) -> Scores:
+def with_mean(scores: Scores) -> Scores:
     """Return the scores of a model, and for each candidate their mean over the sets."""
     return {
         which: own | {"mean": statistics.mean(value for name, value in own.items() if name not in PARTS)}
-        for which, own in found.items()
+        for which, own in scores.items()
     }
 
 

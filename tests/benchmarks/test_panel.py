@@ -1,10 +1,9 @@
-"""docs/panel.py scores what `fit` could write as `eval` does, and takes differences model by model."""
+"""benchmarks/panel.py scores what `fit` could write as `eval` does, and takes differences model by model."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
+import panel
 import pytest
 
 import w2vtrain
@@ -15,14 +14,6 @@ from w2vtrain.formats.vectors import Vectors
 
 WORDS = [f"w{i}" for i in range(40)]
 SETTINGS = {"architecture": "cbow", "objective": "neg"}
-
-
-@pytest.fixture(scope="module")
-def panel():
-    spec = importlib.util.spec_from_file_location("panel", Path(__file__).parent.parent / "docs/panel.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -45,7 +36,7 @@ def model(rng):
     return w2vtrain.Model(WORDS, np.full(40, 25), inputs, outputs, settings=SETTINGS)
 
 
-def test_scores_are_those_of_eval(panel, sets, rng):
+def test_scores_are_those_of_eval(sets, rng):
     made = model(rng)
     found = dict(panel.scores(made, sets))
     assert list(found) == ["input", "centered", "0.1", "0.15", "0.2", "0.3", "0.4"]
@@ -58,14 +49,14 @@ def test_scores_are_those_of_eval(panel, sets, rng):
     assert 0 < sum(own["Google"] for own in found.values()) < len(found)
 
 
-def test_bats_asks_all_combinations_of_two_pairs_with_the_first_answers(panel, sets):
+def test_bats_asks_all_combinations_of_two_pairs_with_the_first_answers(sets):
     (name, questions), _ = panel.bats(sets / "bats")
     assert name == "BATS inflectional"
     assert len(questions) == 6
     assert questions[0] == ["w1", "w2", "w3", "w4"]
 
 
-def test_tables_have_paired_differences_and_the_lowest_of_a_set(panel, capsys):
+def test_tables_have_paired_differences_and_the_lowest_of_a_set(capsys):
     results = []
     for base, more in ((0.2, 0.01), (0.4, 0.03)):
         own = {"input": {"semantic": base, "x": base, "y": base}}

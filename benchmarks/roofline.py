@@ -1,15 +1,16 @@
 """Say how w2vtrain scales with threads, and what limits it on this machine: arithmetic, rows or coherence.
 
 This is a roofline model (Williams, Waterman & Patterson 2009): the work that a job needs at least, as a share of what
-the machine could do in the same time. Nothing is measured here: measure.py and limits.py provide the figures.
+the machine could do in the same time. Nothing is measured here: observed.py and limits.py provide the figures.
 """
 
 import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from w2vtrain.evaluation.limits import Limits
-from w2vtrain.evaluation.measure import Measurement
+from limits import Limits
+from observed import Observed
+
 from w2vtrain.evaluation.systems import counted
 
 LIMITING = 0.5
@@ -19,7 +20,7 @@ LOSING = 0.25
 """Share of their speed that threads lose, from which that is called the limit: two threads then do the work of 1.5. It
 is lower than LIMITING because the loss is measured, where the other shares are the least that a job can need."""
 
-Groups = dict[tuple[int, str | None], list[Measurement]]
+Groups = dict[tuple[int, str | None], list[Observed]]
 """The measurements of one job by (threads, how far apart the cores are)."""
 
 
@@ -41,82 +42,82 @@ class Shares(NamedTuple):
         """Return what limits the job, in words: the largest share, if it is large enough."""
         loss = "coherence" if 2 * self.lost_cpu >= self.lost else "waiting for a free core"
         shares = {"arithmetic": (self.arithmetic, LIMITING), "rows": (self.rows, LIMITING), loss: (self.lost, LOSING)}
-        if found := [(share, name) for name, (share, least) in shares.items() if share >= least]:
-            return f"limited by {max(found)[1]}"
+        if large := [(share, name) for name, (share, least) in shares.items() if share >= least]:
+            return f"limited by {max(large)[1]}"
         return "limited by none of these alone; the rest is drawing, finding windows and waiting"
 
 
-def scaling(measurements: Sequence[Measurement]) -> list[str]:
+def scaling(measurements: Sequence[Observed]) -> list[str]:
     """Return one line per job, number of threads and distance of the cores: the speed beside that of one thread.
 
     Figures are medians over seeds, by wall-clock time. Jobs that were not measured with one thread are left out.
     """
     lines = []
-    for name, groups in _jobs(measurements).items():
-        one = groups.get((1, None), [])
+    for name, groups in _groups(measurements).items():
+        single = groups.get((1, None), [])
         for (threads, _), group in groups.items():
-            if threads > 1 and (ratio := _ratio(group, one, lambda m: m.wall_speed)):
+            if threads > 1 and (ratio := _ratio(group, single, lambda m: m.wall_speed)):
                 lines.append(f"{name}: {threads} threads {ratio:.2f}x of one by wall time{_cores(group)}")
     return lines
 
 
-def limiting(measurements: Sequence[Measurement], limits: Limits) -> list[str]:
+def limiting(measurements: Sequence[Observed], limits: Limits) -> list[str]:
     """Return one line per job, number of threads and distance of the cores: what limits the job on this machine.
 
     Jobs whose operations are not known are left out.
     """
     lines = []
-    for job, groups in _jobs(measurements).items():
-        one = groups.get((1, None), [])
+    for job, groups in _groups(measurements).items():
+        single = groups.get((1, None), [])
         for (threads, _), group in groups.items():
-            if (found := shares(group, one, limits)) is None:
+            if (used := shares(group, single, limits)) is None:
                 continue
-            text = f"{job}, {counted(threads, 'thread')}{_cores(group)}: arithmetic {found.arithmetic:.0%},"
-            text += f" rows {found.rows:.0%} of this machine's limits"
-            if threads > 1 and one:
-                text += f", {found.lost:.0%} lost with {threads} threads"
-            lines.append(f"{text}: {found.limit()}")
+            text = f"{job}, {counted(threads, 'thread')}{_cores(group)}: arithmetic {used.arithmetic:.0%},"
+            text += f" rows {used.rows:.0%} of this machine's limits"
+            if threads > 1 and single:
+                text += f", {used.lost:.0%} lost with {threads} threads"
+            lines.append(f"{text}: {used.limit()}")
     return lines
 
 
-def shares(group: Sequence[Measurement], one: Sequence[Measurement], limits: Limits) -> Shares | None:
+def shares(group: Sequence[Observed], single: Sequence[Observed], limits: Limits) -> Shares | None:
     """Return the shares of a job, medians over seeds; None if its operations or times are not known.
 
-    group: the measurements of the job; one: those of the same job with one thread, or none. A loss is at least 0.
+    group: the measurements of the job; single: those of the same job with one thread, or none. A loss is at least 0.
     """
     threads = group[0].job.threads
     flops, rows = _median(group, lambda m: m.flops), _median(group, lambda m: m.row_speed)
     if flops is None or rows is None:
         return None
-    wall, cpu = (_ratio(group, one, of) for of in (lambda m: m.wall_speed, lambda m: m.speed))
+    wall, cpu = (_ratio(group, single, of) for of in (lambda m: m.wall_speed, lambda m: m.speed))
     lost = (max(0.0, 1 - wall / threads), max(0.0, 1 - cpu)) if threads > 1 and wall and cpu else (0.0, 0.0)
     return Shares(flops / limits.flops, rows / limits.rows, *lost)
 
 
-def _jobs(measurements: Sequence[Measurement]) -> dict[str, Groups]:
+def _groups(measurements: Sequence[Observed]) -> dict[str, Groups]:
     """Return the measurements of w2vtrain by task; the number of epochs does not change the speed."""
-    found: dict[str, Groups] = {}
+    by_task: dict[str, Groups] = {}
     for m in measurements:
         if m.job.system == "w2vtrain":
-            groups = found.setdefault(m.job.task, {})
+            groups = by_task.setdefault(m.job.task, {})
             groups.setdefault((m.job.threads, m.cores), []).append(m)
-    return found
+    return by_task
 
 
-def _cores(group: Sequence[Measurement]) -> str:
+def _cores(group: Sequence[Observed]) -> str:
     """Return the distance of the cores in words, with the round trip of a cache line; "" if unknown."""
     trip = _median(group, lambda m: m.round_trip)
     return f" ({group[0].cores} cores, {1e9 * trip:,.0f} ns)" if group[0].cores and trip else ""
 
 
 def _ratio(
-    group: Sequence[Measurement], one: Sequence[Measurement], of: Callable[[Measurement], float | None]
+    group: Sequence[Observed], other: Sequence[Observed], figure: Callable[[Observed], float | None]
 ) -> float | None:
     """Return the quotient of the medians of a figure."""
-    above, below = _median(group, of), _median(one, of)
+    above, below = _median(group, figure), _median(other, figure)
     return above / below if above and below else None
 
 
-def _median(group: Sequence[Measurement], of: Callable[[Measurement], float | None]) -> float | None:
+def _median(group: Sequence[Observed], of: Callable[[Observed], float | None]) -> float | None:
     known = [value for m in group if (value := of(m)) is not None]
     return statistics.median(known) if known else None

@@ -16,9 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 import yardstick
+
+from w2vtrain.system.machine import cores_of_process
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
@@ -74,12 +76,12 @@ def phrases(text: str) -> set[tuple[str, str]]:
 
 def joined(words: list[str], pairs: set[tuple[str, str]]) -> str:
     """Return a line in which pairs of words are joined by an underscore, from left to right."""
-    found, i = [], 0
+    words_joined, i = [], 0
     while i < len(words):
         size = 2 if tuple(words[i : i + 2]) in pairs else 1
-        found.append("_".join(words[i : i + size]))
+        words_joined.append("_".join(words[i : i + size]))
         i += size
-    return " ".join(found)
+    return " ".join(words_joined)
 
 
 def commands() -> list[str]:
@@ -128,13 +130,13 @@ def describe_machine() -> None:
 
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     blas = [f"{lib['internal_api']} {lib['version']} ({lib.get('architecture')})" for lib in threadpool_info()]
-    about = {
+    machine = {
         "processor": names[0].partition(":")[2].strip() if names else platform.processor(),
-        "cores": len(os.sched_getaffinity(0)), "blas": sorted(set(blas))[0],
+        "cores": len(cores_of_process()), "blas": sorted(set(blas))[0],
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
     MEASURED.mkdir(exist_ok=True)
-    (MEASURED / "machine.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
+    (MEASURED / "machine.json").write_text(json.dumps(machine) + "\n", encoding="utf-8")
 
 
 def main(ptb: str, enwiki: str) -> None:

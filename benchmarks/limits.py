@@ -1,6 +1,6 @@
 """Measure the limits of this machine and count the operations of training: the two parts of a roofline model.
 
-Nothing is trained here. bench.py and measure.py combine these figures with measured times.
+Nothing is trained here. roofline.py combines these figures with measured times.
 """
 
 import time
@@ -14,12 +14,16 @@ from numba import float32
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from w2vtrain.architectures import architecture_class
+from w2vtrain.evaluation.systems import Job
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
 from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
-from w2vtrain.objectives.hs import CACHED_NODES as NEAR
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.objectives import option_defaults
+from w2vtrain.objectives.hs import CACHED_NODES
+from w2vtrain.probability.sampling import keep_thresholds, noise_distribution, pool_size
 from w2vtrain.probability.trees import huffman
+from w2vtrain.training.inputs import CHUNK
 
 CHAINS = 12
 """Number of independent sums: more than latency times throughput, and fewer than SSE has registers."""
@@ -78,12 +82,12 @@ def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, s: float) -> None:
 
 
 @kernel()
-def change_rows(matrix: np.ndarray, order: np.ndarray, one: np.ndarray) -> None:
-    """Add half of `one` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
+def change_rows(matrix: np.ndarray, order: np.ndarray, row: np.ndarray) -> None:
+    """Add half of `row` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
     for k in range(len(order)):
         if k + AHEAD < len(order):
             prefetch(matrix, order[k + AHEAD])
-        add_to_rows(matrix, order[k:], 1, one, float32(0.5))
+        add_to_rows(matrix, order[k:], 1, row, float32(0.5))
 
 
 def fastest(act: Callable[[], Any]) -> float:
@@ -101,12 +105,12 @@ def measure_limits(rows: int = 1 << 16, width: int = 208) -> Limits:
     """Measure one thread of this machine, in about 2 seconds. rows, width: shape of the matrix that is changed."""
     rounds, n = 1 << 22, 1 << 24
     a, b, c = np.zeros(n, np.float32), np.ones(n, np.float32), np.ones(n, np.float32)
-    matrix, one = padded_rows(rows, width), np.ones((1, width), np.float32)
+    matrix, row = padded_rows(rows, width), np.ones((1, width), np.float32)
     order = np.random.default_rng(1).permutation(rows)
     return Limits(
         flops=2 * LANES * CHAINS * rounds / fastest(lambda: multiply_adds(rounds, 0.5)),
         triad=3 * a.nbytes / fastest(lambda: triad(a, b, c, 0.5)),
-        rows=2 * matrix.nbytes / fastest(lambda: change_rows(matrix, order, one)),
+        rows=2 * matrix.nbytes / fastest(lambda: change_rows(matrix, order, row)),
     )
 
 
@@ -132,7 +136,7 @@ def _columns(dim: int) -> int:
 def rows_fetched(counts: np.ndarray, sample: float, windows: float, noise: np.ndarray | None, draws: float) -> float:
     """Return how many rows training must at least fetch from beyond the second-level cache and write back.
 
-    The NEAR rows of each matrix that are used most often count as being in the cache. A window fetches the input row of
+    The CACHED_NODES rows of each matrix that are used most often count as being in the cache. A window fetches the input row of
     one new context word, because the others are also in the window before it, and the output row of its target, or the
     nodes of its target's path. A noise word's row is fetched once per draw from the whole vocabulary, so once per chunk
     if it comes from the pool of a chunk.
@@ -142,13 +146,13 @@ def rows_fetched(counts: np.ndarray, sample: float, windows: float, noise: np.nd
     """
     word = _beyond_cache(_kept(counts, sample))
     if noise is None:
-        return windows * (word + path_length(counts, sample, NEAR))
+        return windows * (word + path_length(counts, sample, CACHED_NODES))
     return windows * 2 * word + draws * _beyond_cache(noise)
 
 
 def _beyond_cache(weights: np.ndarray) -> float:
-    """Return the share of all weights (V,), in descending order, after the first NEAR."""
-    return float(weights[NEAR:].sum() / weights.sum())
+    """Return the share of all weights (V,), in descending order, after the first CACHED_NODES."""
+    return float(weights[CACHED_NODES:].sum() / weights.sum())
 
 
 def _kept(counts: np.ndarray, sample: float) -> np.ndarray:
@@ -165,3 +169,26 @@ def path_length(counts: np.ndarray, sample: float, cached: int = 0) -> float:
     tree, kept = huffman(counts), _kept(counts, sample)
     counted = (tree.nodes < len(counts) - 1 - cached).astype(np.int64)  # the root has the highest number
     return float((np.add.reduceat(counted, tree.start[:-1]) * kept).sum() / kept.sum())
+
+
+def needed(job: Job, counts: Any, examples: int) -> dict[str, float]:
+    """Return the operations and the bytes of rows that training on `examples` examples needs at least.
+
+    Return nothing if the objective scores another number of rows. counts (V,): of the words. A window of random size
+    has window + 1 context words on average, away from the ends of sentences.
+    """
+    if job.objective not in ("neg", "nce", "hs"):
+        return {}
+    architecture = architecture_class(job.architecture)
+    context = 2 * job.window if architecture.fixed_positions() else job.window + 1
+    windows = examples / context if architecture.pairs() else examples
+    if job.objective == "hs":
+        scored, noise, draws = path_length(counts, job.sample), None, 0.0
+    else:
+        options = option_defaults(job.objective)
+        scored, noise = 1.0 + job.negative, noise_distribution(counts, options["ns_exponent"])
+        pool = pool_size(options["pool"], job.negative, len(counts))
+        draws = pool * job.epochs * counts.sum() / CHUNK if pool else windows * job.negative
+    per_example = operations(job.vector_size, scored, 0 if architecture.pairs() else context)
+    rows = rows_fetched(counts, job.sample, windows, noise, float(draws))
+    return {"operations": examples * per_example, "row_bytes": row_bytes(job.vector_size, rows)}

@@ -1,10 +1,10 @@
 """How w2vtrain scales and what limits it, from made-up measurements."""
 
 import pytest
+from limits import Limits
+from observed import Observed
+from roofline import Shares, limiting, scaling, shares
 
-from w2vtrain.evaluation.limits import Limits
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.roofline import Shares, limiting, scaling, shares
 from w2vtrain.evaluation.systems import Job
 
 LIMITS = Limits(flops=100.0, triad=1.0, rows=10.0)
@@ -17,7 +17,7 @@ def made(wall, threads=1, trips=(None, None), system="w2vtrain", cpu=None, needs
     cpu = wall * threads if cpu is None else cpu
     job = Job(system, "skipgram", "neg", "corpus", threads=threads)
     more = {"operations": 120.0, "row_bytes": 24.0} if needs else {}
-    return Measurement(job, 120, cpu, wall, cpu, wall, 1, {}, round_trips=trips, **more)
+    return Observed(job, 120, cpu, wall, cpu, wall, 1, {}, round_trips=trips, **more)
 
 
 def test_scaling_has_one_line_per_distance_of_the_cores():

@@ -1,0 +1,59 @@
+"""A group of commands that imports a command when it is used, so that `--help` loads no command.
+
+It needs the name, the place and the short help of each command. The commands are declared in the modules beside this.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+import click
+
+from w2vtrain.commands.spelling import Catalogue
+from w2vtrain.system.stopping import signals_end_imports
+
+
+class LazyGroup(Catalogue):
+    """A group whose help lists its commands without importing them.
+
+    places: by the name of each command, "MODULE:FUNCTION" and the command's short help.
+    """
+
+    def __init__(self, *args: Any, places: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+        super().__init__(*args, commands=LazyCommands(places), **attributes)
+        self.short_helps = {name: short_help for name, (_, short_help) in places.items()}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and short helps of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.short_helps.items()))
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """The commands of a group by name; looking one up imports it."""
+
+    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
+        self.places: dict[str, click.Command | str] = {name: place for name, (place, _) in places.items()}
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self.places[name]
+        if isinstance(command, str):
+            module, _, function = command.partition(":")
+            with signals_end_imports():
+                command = self.places[name] = getattr(importlib.import_module(module), function)
+        return command
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self.places[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self.places[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)

@@ -1,0 +1,73 @@
+"""The vectors of an unfinished run, read from its folder alone, which may change meanwhile.
+
+commands/export.py writes them. Nothing is locked or changed here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from w2vtrain.config import Settings, validated
+from w2vtrain.errors import ConfigError, DataError, spelled
+from w2vtrain.permission import require
+from w2vtrain.registry import CodeNotAllowed, placed
+from w2vtrain.training.checkpoint import Checkpoint, load, numbers
+from w2vtrain.training.journal import CONFIG, Journal
+from w2vtrain.training.predictor import architecture_of
+
+
+def settings_of(folder: Path, journal: Journal) -> Settings:
+    """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
+    try:
+        settings = validated(journal.about["settings"])
+        cwd = str(journal.about["cwd"])
+        require(settings.objective, settings.architecture, cwd)
+    except CodeNotAllowed:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+        raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
+    return replace(settings, architecture=placed(settings.architecture, cwd))
+
+
+def newest(folder: Path) -> Checkpoint | None:
+    """Return the newest checkpoint, even while the run writes and deletes checkpoints; None if there is none."""
+    while True:
+        before = numbers(folder)
+        try:
+            if (checkpoint := load(folder)) or before == numbers(folder):
+                return checkpoint
+        except DataError:
+            if before == numbers(folder):
+                raise
+
+
+def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
+    """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
+    if best:
+        return _rows(checkpoint, "best.input", len(words), settings.vector_size)
+    architecture = architecture_of(settings, words)
+    rows = _rows(checkpoint, "input", architecture.input_rows(len(words)), settings.vector_size)
+    return np.asarray(architecture.vectors(rows))
+
+
+def output_vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
+    """Return the output vectors (V, d) that belong to `vectors_of`; DataError if the checkpoint has none."""
+    name = "best.output" if best else "output"
+    if name in checkpoint.arrays:
+        return _rows(checkpoint, name, words, settings.vector_size)
+    raise DataError(
+        f"checkpoint {checkpoint.number}: objective {settings.objective} computes its output vectors only at the end of"
+        f" training; use {spelled('export', 'in')}"
+    )
+
+
+def _rows(checkpoint: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
+    """Return an array of a checkpoint as (size, dim), without padding; DataError if its shape or dtype is wrong."""
+    rows = checkpoint.arrays.get(name, np.empty(0))
+    if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
+        raise DataError(
+            f"checkpoint {checkpoint.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"
+        )
+    return rows[:, :dim]

@@ -136,10 +136,10 @@ def _columns(dim: int) -> int:
 def rows_fetched(counts: np.ndarray, sample: float, windows: float, noise: np.ndarray | None, draws: float) -> float:
     """Return how many rows training must at least fetch from beyond the second-level cache and write back.
 
-    The CACHED_NODES rows of each matrix that are used most often count as being in the cache. A window fetches the input row of
-    one new context word, because the others are also in the window before it, and the output row of its target, or the
-    nodes of its target's path. A noise word's row is fetched once per draw from the whole vocabulary, so once per chunk
-    if it comes from the pool of a chunk.
+    The CACHED_NODES rows of each matrix that are used most often count as being in the cache. A window fetches the
+    input row of one new context word, because the others are also in the window before it, and the output row of its
+    target, or the nodes of its target's path. A noise word's row is fetched once per draw from the whole vocabulary, so
+    once per chunk if it comes from the pool of a chunk.
 
     counts (V,): of the words in descending order; sample: the subsampling threshold; windows: the number of windows
     trained on; noise (V,): the distribution Q, None for hs; draws: how many words are drawn from Q in all.

@@ -54,7 +54,7 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
         return fit(*arguments, run=run, events=Events(epoch=lambda *_: setattr(run, "stop_requested", True)), **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.fit.train", stops)
+        patch.setattr("w2vtrain.commands.run.train", stops)
         code, said = fresh(*words, "--architecture", "./sided.py")
         assert code == 75, said
     for again in (

@@ -45,7 +45,7 @@ def stopped(tmp_path, monkeypatch):
 
         return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
 
-    monkeypatch.setattr("w2vtrain.commands.fit.train", stops)
+    monkeypatch.setattr("w2vtrain.commands.run.train", stops)
 
     def start(*more):
         done = CliRunner().invoke(cli, ["fit", "text.txt", "-o", "v.bin", *SMALL, *more])
@@ -120,7 +120,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     assert done.exit_code == 0, done.output
     expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
     assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
-    monkeypatch.setattr("w2vtrain.commands.fit.train", pipeline_fit)
+    monkeypatch.setattr("w2vtrain.commands.run.train", pipeline_fit)
     done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
     assert done.exit_code == 0, done.output
     model = load_model("m.safetensors")

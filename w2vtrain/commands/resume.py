@@ -1,4 +1,4 @@
-"""The command `resume`: read the request stored in a run folder, and call `fit` with it.
+"""The command `resume`: read the request that is stored in a run folder, and carry it out.
 
 The content of the folder is checked as untrusted input. Nothing is trained here.
 """
@@ -8,37 +8,54 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.architectures import architecture_class
-from w2vtrain.commands.fit import fit
-from w2vtrain.commands.plan import without_effect
+import click
+
+from w2vtrain.commands.options import (
+    CODES,
+    allow_changed_option,
+    cache_option,
+    code_options,
+    command,
+    force_option,
+    quiet_option,
+)
 from w2vtrain.commands.request import RANGES, FitRequest
+from w2vtrain.commands.shell import imports
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
-from w2vtrain.permission import Named
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.system.json_text import record
-from w2vtrain.training.journal import CONFIG, REMEDY
-from w2vtrain.training.run_folder import stored
 
 
-def resume(folder: str, quiet: bool, force: bool, allow_changed: bool, named: Named, cache_dir: str | None) -> None:
-    """Continue a run that was stopped or killed, with the request stored in its folder.
+@command(epilog=CODES, short_help="Continue a run that was stopped or killed.")
+@click.argument("run")
+@force_option
+@allow_changed_option
+@code_options
+@cache_option
+@quiet_option
+def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: str | None, **named: str | None) -> None:
+    """Continue the run in folder RUN from its last checkpoint, with the same settings and outputs.
 
-    named: the run's objective and architecture if these are files or modules: their code runs only if named again;
-    cache_dir: the folder for the encoded corpus, which is not taken from the run folder, because that is untrusted.
+    Repeating the `fit` command does the same. With one thread, the results are byte-identical to those of an
+    uninterrupted run; with several, every part of the text is trained on the same number of times.
     """
-    run = Path(folder).resolve()
-    journal = stored(run)
-    named.allow()  # before chdir, because relative names refer to the current directory
+    with imports():
+        from w2vtrain.commands.run import carry_out
+        from w2vtrain.permission import Named
+        from w2vtrain.training.run_folder import stored
+    folder = Path(run).resolve()
+    journal = stored(folder)
+    Named(**named).allow()  # before chdir, because relative names refer to the current directory
+    # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
     cwd = journal.about["cwd"]
     try:
         os.chdir(cwd)
     except (OSError, TypeError, ValueError) as error:
         raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
-    request = asked_before(run, journal.about)
+    request = asked_before(folder, journal.about)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
-    fit(asked, environment={}, resumed=True)
+    carry_out(asked, environment={}, resumed=True)
 
 
 def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
@@ -46,6 +63,11 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
 
     File names are relative to the folder that the run was started in, which must be the working directory.
     """
+    from w2vtrain.architectures import architecture_class
+    from w2vtrain.commands.plan import without_effect
+    from w2vtrain.system.json_text import record
+    from w2vtrain.training.journal import CONFIG, REMEDY
+
     damaged = f"{run}: its {CONFIG} is damaged"
     try:
         settings = validated(about["settings"])

@@ -1,4 +1,4 @@
-"""The command `fit`: train as planned, with a log, and write the results.
+"""Carry out what a `fit` command asks for: train as planned, with a log, and write the results.
 
 plan.py decides what to do, training/fit.py trains, and outputs.py writes.
 """
@@ -34,7 +34,7 @@ from w2vtrain.training.team import Team
 NOBODY = Named()
 
 
-def fit(
+def carry_out(
     request: FitRequest, environment: Mapping[str, str] = os.environ, named: Named = NOBODY, resumed: bool = False
 ) -> None:
     """Train and write the results. Errors in settings, inputs and outputs are reported before anything is read.

@@ -1,0 +1,127 @@
+"""The command `fit`: its options. run.py does the work."""
+
+from typing import Any
+
+import click
+
+from w2vtrain.commands.options import (
+    CODES,
+    OUTPUT,
+    TRAINING,
+    Within,
+    allow_changed_option,
+    cache_option,
+    command,
+    config_option,
+    export_option,
+    force_option,
+    format_option,
+    given,
+    objective_options,
+    quiet_option,
+    setting_options,
+)
+from w2vtrain.commands.request import RANGES, FitRequest
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import SHORT
+
+
+@command(epilog=CODES, short_help="Train word vectors on text.")
+@click.argument("corpus", nargs=-1, metavar="CORPUS...")
+@click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required]")
+@format_option
+@export_option
+@click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")
+@click.option(
+    "--save-model", metavar="FILE", help="Also write the model: vectors, counts, settings, record, tree or noise."
+)
+@click.option("--save-vocab", metavar="FILE", help="Also write the vocabulary, one `word count` per line.")
+@click.option(
+    "--read-vocab", metavar="FILE",
+    help="Read the vocabulary from a file of `word count` lines instead of counting the corpus; --min-count and"
+    " --max-vocab reduce it only if given.",
+)  # fmt: skip
+@click.option(
+    "--init-from", metavar="FILE",
+    help="Start from a model, as --save-model writes it: train its words further, with its settings unless given. From"
+    " vectors in any format, take only the input vectors.",
+)  # fmt: skip
+@click.option(
+    "--grow-vocabulary/--no-grow-vocabulary", default=None,
+    help="With --init-from MODEL: add the corpus's counts to the model's, and train new words that occur --min-count"
+    " times in the corpus.  [default: off]",
+)  # fmt: skip
+@click.option(
+    "--heldout", multiple=True, metavar="FILE",
+    help="Score this text after each epoch and keep the vectors of the best epoch; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--log-json", metavar="FILE",
+    help="Also write a log, one JSON object per line: progress, epochs, warnings and the result; - is stdout.",
+)  # fmt: skip
+@config_option
+@click.option(
+    "-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the objective; repeatable."
+)
+@click.option(
+    "--negative", metavar="N", help="Short for -O negative=N: noise words (negative samples) per target word."
+)
+@click.option(
+    "--ns-exponent", metavar="X", help="Short for -O ns_exponent=X: draw noise words by counts to the power X."
+)
+@click.option(
+    "--learn-z", is_flag=True, default=None, help="Short for -O learn_z=true: nce learns one log Z per context word."
+)
+@click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file (for hs).")
+@cache_option
+@force_option
+@click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
+@quiet_option
+@click.option(
+    "--progress-every", type=Within(RANGES["progress_every"]), default=30, show_default=True, metavar="SECONDS",
+    help="Time between progress lines on stderr and in --log-json.",
+)  # fmt: skip
+@click.option("--run", metavar="DIR", help="Folder for checkpoints.  [default: output name + .run; none for stdout]")
+@click.option(
+    "--checkpoint-every", type=Within(RANGES["checkpoint_every"]), default=10, show_default=True, metavar="MINUTES",
+    help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows, Ctrl-Break"
+    " saves one and stops.",
+)  # fmt: skip
+@allow_changed_option
+@click.option(
+    "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
+    help="If the disk is full: stop, or (wait) continue without checkpoints and retry the results until they fit.",
+)  # fmt: skip
+@click.option(
+    "--distributed", type=click.Choice(["mpi"]),
+    help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or [mpi].",
+)  # fmt: skip
+@click.option(
+    "--sync-words", type=Within(RANGES["sync_words"]), metavar="N",
+    help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
+)  # fmt: skip
+@click.option(
+    "--sync-timeout", type=Within(RANGES["sync_timeout"]), default=300, show_default=True, metavar="SECONDS",
+    help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
+)  # fmt: skip
+@setting_options(*TRAINING)
+def fit(corpus: tuple[str, ...], **values: Any) -> None:
+    """Train word vectors on CORPUS: files, directories, globs, or - for stdin.
+
+    Text is UTF-8 with one sentence per line, split into words at white space. Files compressed with gzip, bzip2, xz or
+    zstd are recognized by content. The settings, listed from --architecture on, can also come from environment
+    variables (W2VTRAIN_EPOCHS=3) or from a --config file.
+    """
+    if not values["print_config"]:
+        if not corpus:
+            raise click.UsageError("Missing argument 'CORPUS...'")
+        if not values["output"]:
+            raise click.UsageError("Missing option '-o' / '--output'")
+    flags = given(values, TRAINING)
+    if options := objective_options(given(values, SHORT), values.pop("options")):
+        flags["options"] = options
+    with imports():
+        from w2vtrain.commands.run import carry_out
+        from w2vtrain.permission import Named
+    named = Named(flags.get("objective"), flags.get("architecture"))
+    carry_out(FitRequest(sources=corpus, flags=flags, **values), named=named)

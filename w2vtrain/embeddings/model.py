@@ -6,13 +6,13 @@ This module does not train or resume (checkpoint.py keeps the state of a run), a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain import embeddings
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
@@ -199,9 +199,8 @@ class Model:
         True
 
         """
-        api = import_module("w2vtrain.api")  # training is above this package, and is imported only when it is asked for
-        found: Model = api.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
-        return found
+        model: Model = embeddings.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
+        return model
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model to a safetensors file: see `save_model`.

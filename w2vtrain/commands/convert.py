@@ -12,7 +12,7 @@ from w2vtrain.commands.inputs import check_different, readable
 from w2vtrain.commands.request import Export
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import DataError, ResourceError
-from w2vtrain.formats.model_file import MODEL, recorded_share, which_vectors
+from w2vtrain.formats.model_file import MODEL, choose_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
@@ -71,8 +71,8 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
         found = read_vectors(path, limit=limit)
         return found.words, found.matrix, []
     model = load_model(path)
-    kind = which_vectors(model.record, which)
-    vectors = exported(model.input, model.output, kind, recorded_share(model.record), path)
+    kind, share = choose_vectors(model.record, which)
+    vectors = exported(model.input, model.output, kind, share, path)
     return model.words[:limit], vectors[:limit], [EXPORTED[kind]]
 
 

@@ -16,7 +16,7 @@ from w2vtrain import embeddings
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model_file import FIXED, recorded_share, settings_and_record, which_vectors
+from w2vtrain.formats.model_file import FIXED, choose_vectors, settings_and_record
 from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
@@ -101,8 +101,7 @@ class Model:
         return KeyedVectors.of(self.words, self._exported("auto"), self.counts)
 
     def _exported(self, export: str) -> NDArray[np.float32]:
-        which = which_vectors(self.record, export)
-        return exported(self.input, self.output, which, recorded_share(self.record), "model")[:]
+        return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
 
     def most_similar(
         self,

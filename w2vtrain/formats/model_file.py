@@ -35,17 +35,15 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     return settings, record
 
 
-def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
-    """Return `export`, or for "auto" which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
-    if export != "auto":
-        return export
-    return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
+def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, float]:
+    """Return which vectors of a model to export, and the share of output vectors in blends, as `exported` takes them.
 
-
-def recorded_share(record: dict[str, Any]) -> float:
-    """Return the share of the output vectors in a model's blends; UNRECORDED if its record does not say."""
-    found = record.get("blend_share")
-    return float(found) if isinstance(found, int | float) and 0 <= found <= 1 else UNRECORDED
+    "auto" is what `fit` wrote, as the record says, "in" if it does not; the share is UNRECORDED if it does not.
+    """
+    which, share = record.get("vectors"), record.get("blend_share")
+    if export == "auto":
+        export = str(which) if which in EXPORTS else "in"
+    return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED
 
 
 def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
         if box.metadata.get("kind") == KIND:
             return _keyed(box, limit)
         record = settings_and_record(box)[1]
-        which = which_vectors(record)
+        which, share = choose_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
@@ -77,7 +75,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     for name, matrix in zip(("input", "output"), matrices, strict=False):
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite: the file is damaged; train the model again")
-    vectors = exported(matrices[0], matrices[-1], which, recorded_share(record), path)[:limit]
+    vectors = exported(matrices[0], matrices[-1], which, share, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])

@@ -88,12 +88,12 @@ def module_named(text):
 
 
 def imported_by_name(call):
-    """Return the first part of the name of another package that a call of import_module or __import__ names, or None."""
+    """Return the first part of the name of another package that import_module or __import__ is called with, or None."""
     function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     name = getattr(call.args[0], "value", None) if call.args else None
-    if function not in ("import_module", "__import__") or not isinstance(name, str) or name.startswith((".", "w2vtrain")):
-        return None
-    return name.split(".")[0]
+    if function in ("import_module", "__import__") and isinstance(name, str) and not name.startswith((".", "w2vtrain")):
+        return name.split(".")[0]
+    return None
 
 
 def modules():

@@ -13,7 +13,7 @@ import numpy as np
 
 from w2vtrain.commands.inputs import from_stdin, readable
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.embeddings.queries import Answers
+from w2vtrain.embeddings.neighbors import Answers
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vector_formats.text import write_rows
 from w2vtrain.formats.vectors import read_vectors

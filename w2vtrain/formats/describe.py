@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.keyed_file import KIND
-from w2vtrain.formats.model_file import FIXED, settings_and_record
+from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import names

@@ -49,14 +49,14 @@ def convert(asked: Conversion) -> None:
     check_writable(asked.output, asked.force)
     with readable(asked.vectors) as path:
         try:
-            words, matrix, what = read(path, asked.export, asked.restrict_vocab or None)
+            words, matrix, kinds = read(path, asked.export, asked.restrict_vocab or None)
             transform(matrix, path, asked.center, asked.remove_top, asked.normalize)
         except MemoryError as error:
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
     write_vectors(asked.output, words, matrix, asked.format_, asked.force)
-    facts = [f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions", *what, *changes(asked)]
+    facts = [f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions", *kinds, *changes(asked)]
     echo(f"{asked.output}: {', '.join(facts)}", err=True)
 
 
@@ -68,8 +68,8 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
     if sniff(path).kind != MODEL.name:
         if which != "auto":
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
-        found = read_vectors(path, limit=limit)
-        return found.words, found.matrix, []
+        loaded = read_vectors(path, limit=limit)
+        return loaded.words, loaded.matrix, []
     model = load_model(path)
     kind, share = choose_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, share, path)

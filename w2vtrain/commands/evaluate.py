@@ -3,30 +3,25 @@
 The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import BelowThreshold
-from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
-
-def _read(path: str) -> Vectors:
-    with readable(path) as name:
-        return read_vectors(name)
+Report = TypeVar("Report")
 
 
 def print_analogies(
     vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
     """Print a table by section, or JSON. Raise BelowThreshold if the accuracy is below `fail_under`."""
-    refuse_stdin_twice(vectors, questions)
-    loaded = _read(vectors)
-    with readable(questions) as path:
-        report = evaluate_analogies(
-            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
-        )
+    report = _evaluated(evaluate_analogies, vectors, questions, restrict_vocab, case_sensitive)
     if as_json:
         echo(json_text(report.to_dict()))
     else:
@@ -47,12 +42,7 @@ def print_similarity(
     vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
 ) -> None:
     """Print one line, or JSON. Raise BelowThreshold if Spearman's correlation is below `fail_under`."""
-    refuse_stdin_twice(vectors, pairs)
-    loaded = _read(vectors)
-    with readable(pairs) as path:
-        report = evaluate_similarity(
-            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
-        )
+    report = _evaluated(evaluate_similarity, vectors, pairs, restrict_vocab, case_sensitive)
     if as_json:
         echo(json_text(report.to_dict()))
     else:
@@ -64,7 +54,18 @@ def print_similarity(
     _require(report.spearman, fail_under, "Spearman's correlation")
 
 
-def _require(value: float, threshold: float | None, what: str) -> None:
+def _evaluated(
+    evaluate: Callable[..., Report], vectors: str, dataset: str, restrict_vocab: int, case_sensitive: bool
+) -> Report:
+    """Return the report on a file of vectors and one of questions or pairs, of which one may be standard input."""
+    refuse_stdin_twice(vectors, dataset)
+    with readable(vectors) as name:
+        loaded = read_vectors(name)
+    with readable(dataset) as name:
+        return evaluate(loaded, name, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive)
+
+
+def _require(value: float, threshold: float | None, name: str) -> None:
     """Raise BelowThreshold if the value is below --fail-under."""
     if threshold is not None and value < threshold:
-        raise BelowThreshold(f"{what} {value:.4f} is below --fail-under {threshold:g}")
+        raise BelowThreshold(f"{name} {value:.4f} is below --fail-under {threshold:g}")

@@ -46,38 +46,39 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
     own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
     if not own:
         check_export(which, settings.objective)
-    found = _newest(folder)
-    if found is None:
+    checkpoint = _newest(folder)
+    if checkpoint is None:
         advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
     try:
-        best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
-        epoch, epochs = State.read(found.about["state"]).epoch, settings.epochs
+        best, identity = checkpoint.about["best"], checkpoint.about["corpus"]["vocabulary"]
+        epoch, epochs = State.read(checkpoint.about["state"]).epoch, settings.epochs
         where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
+        raise DataError(f"checkpoint {checkpoint.number}: its description of the run is invalid: {error!r}") from error
     if vocabulary_checksum(vocabulary) != identity:
-        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {found.number}")
-    rows: NDArray[np.float32] | Combined = _vectors(found, bool(best), settings, vocabulary.words)
+        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
+    rows: NDArray[np.float32] | Combined = _vectors(checkpoint, bool(best), settings, vocabulary.words)
     blend = architecture_class(settings.architecture).blend()
     if which == "auto":
         blends = not own and objective_class(settings.objective).blends(settings.architecture)
         which = cast("Export", blend.preferred(blends, int(vocabulary.counts.sum())))
     if which != "in":
-        rows = exported(rows[:], _output_vectors(found, bool(best), settings, len(rows)), which, blend.share, folder)
+        outputs = _output_vectors(checkpoint, bool(best), settings, len(rows))
+        rows = exported(rows[:], outputs, which, blend.share, folder)
     write_vectors(output, vocabulary.words, rows, format_, force)
-    for why in found.skipped:
+    for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     origin = "from the best epoch so far on held-out text" if best else "current weights"
-    echo(f"{output}: {len(rows):,} vectors of checkpoint {found.number}, {where}, {origin}", err=True)
+    echo(f"{output}: {len(rows):,} vectors of checkpoint {checkpoint.number}, {where}, {origin}", err=True)
 
 
 def chosen(journal: Journal) -> Export:
     """Return the --export of the `fit` that began a run, "auto" if its folder does not say."""
     asked = journal.about.get("request")
-    found: Any = asked.get("export") if isinstance(asked, dict) else None
-    return found if found in get_args(Export) else "auto"
+    choice: Any = asked.get("export") if isinstance(asked, dict) else None
+    return choice if choice in get_args(Export) else "auto"
 
 
 def settings_of(folder: Path, journal: Journal) -> Settings:
@@ -98,38 +99,38 @@ def _newest(folder: Path) -> Checkpoint | None:
     while True:
         before = numbers(folder)
         try:
-            if (found := load(folder)) or before == numbers(folder):
-                return found
+            if (checkpoint := load(folder)) or before == numbers(folder):
+                return checkpoint
         except DataError:
             if before == numbers(folder):
                 raise
 
 
-def _vectors(found: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
+def _vectors(checkpoint: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
     """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
-        return _rows(found, "best.input", len(words), settings.vector_size)
+        return _rows(checkpoint, "best.input", len(words), settings.vector_size)
     architecture = architecture_of(settings, words)
-    rows = _rows(found, "input", architecture.input_rows(len(words)), settings.vector_size)
+    rows = _rows(checkpoint, "input", architecture.input_rows(len(words)), settings.vector_size)
     return np.asarray(architecture.vectors(rows))
 
 
-def _output_vectors(found: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
+def _output_vectors(checkpoint: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
     """Return the output vectors (V, d) that belong to `_vectors`; DataError if the checkpoint has none."""
     names = ["best.output"] if best else ["output", "learned.output"]  # with windows, and with blocks
-    if kept := [name for name in names if name in found.arrays]:
-        return _rows(found, kept[0], words, settings.vector_size)
+    if kept := [name for name in names if name in checkpoint.arrays]:
+        return _rows(checkpoint, kept[0], words, settings.vector_size)
     raise DataError(
-        f"checkpoint {found.number}: objective {settings.objective} computes its output vectors only at the end of"
+        f"checkpoint {checkpoint.number}: objective {settings.objective} computes its output vectors only at the end of"
         " training; use --export in"
     )
 
 
-def _rows(found: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
+def _rows(checkpoint: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
     """Return an array of a checkpoint as (size, dim), without padding; DataError if its shape or dtype is wrong."""
-    rows = found.arrays.get(name, np.empty(0))
+    rows = checkpoint.arrays.get(name, np.empty(0))
     if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
         raise DataError(
-            f"checkpoint {found.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"
+            f"checkpoint {checkpoint.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"
         )
     return rows[:, :dim]

@@ -3,7 +3,6 @@
 The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -19,49 +18,56 @@ LABELS = {"seconds": "time", "seconds_left": "time left"}
 
 def print_info(path: str, as_json: bool) -> None:
     """Print what a file or a folder is, one fact per line or as JSON."""
-    about = described(path)
+    description = described(path)
     if as_json:
-        echo(json_text(about))
+        echo(json_text(description))
     else:
-        _print_facts(for_people(about))
+        _print_facts(for_people(description))
 
 
 def described(path: str) -> dict[str, Any]:
-    """Return the description of a file, a run folder or a folder of `compare`."""
+    """Return the description of a file, a run folder or a folder of `compare`.
+
+    What describes runs is imported only for these: other files are described without loading what training needs.
+    """
     if path != STDOUT and Path(path).is_dir():
-        if status().is_run_folder(path):
-            return dict(status().describe_run(path))
-        if found := importlib.import_module("w2vtrain.evaluation.compare").describe_comparison(Path(path)):
-            return dict(found)
+        from w2vtrain.training.status import describe_run, is_run_folder
+
+        if is_run_folder(path):
+            return dict(describe_run(path))
+        from w2vtrain.evaluation.compare import describe_comparison
+
+        if comparison := describe_comparison(Path(path)):
+            return dict(comparison)
     with readable(path) as name:
-        about = {**describe(name), "path": path}
-        if about["kind"] == "unknown" and (record := status().describe_record(name)):
-            return {**record, "path": path}
-    return about
+        description = {**describe(name), "path": path}
+        if description["kind"] == "unknown":
+            from w2vtrain.training.status import describe_record
+
+            if record := describe_record(name):
+                return {**record, "path": path}
+    return description
 
 
-def status() -> Any:
-    """Import what describes runs; other files are described without loading what training needs."""
-    return importlib.import_module("w2vtrain.training.status")
-
-
-def for_people(about: dict[str, Any]) -> dict[str, Any]:
+def for_people(description: dict[str, Any]) -> dict[str, Any]:
     """Return a description with numbers as people read them; what is unknown about a run is left out."""
-    shown = dict(about)
-    settings = about.get("settings")
+    shown = dict(description)
+    settings = description.get("settings")
     if isinstance(settings, dict) and isinstance(options := settings.get("options"), dict):
         automatic = {name: "automatic" if value == -1 else value for name, value in options.items()}
         shown["settings"] = {**settings, "options": automatic}
     if not shown.pop("words_exact", True):
-        shown["words"] = f"about {about['words']:,}"
-    if about["kind"] == "run folder":
-        duration = importlib.import_module("w2vtrain.commands.console").duration
+        shown["words"] = f"about {description['words']:,}"
+    if description["kind"] == "run folder":
+        from w2vtrain.commands.console import duration
+
         shown = {name: value for name, value in shown.items() if value is not None}
-        shown["outputs"] = ", ".join(about["outputs"])
-        shown |= {name: duration(about[name]) for name in ("seconds", "seconds_left") if name in shown}
+        shown["outputs"] = ", ".join(description["outputs"])
+        shown |= {name: duration(description[name]) for name in ("seconds", "seconds_left") if name in shown}
         if "progress" in shown:
-            shown["progress"] = f"{about['progress']:.0%}"
-    labels = {**LABELS, "command": "continue" if "run" in about or about["kind"] == "run folder" else "train further"}
+            shown["progress"] = f"{description['progress']:.0%}"
+    is_run = "run" in description or description["kind"] == "run folder"
+    labels = {**LABELS, "command": "continue" if is_run else "train further"}
     return {labels.get(name, name): value for name, value in shown.items()}
 
 
@@ -72,10 +78,10 @@ def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
         if isinstance(value, dict):
             echo(f"{indent}{name}" if value else f"{indent}{name:<{20 - len(indent)}} none")
             _print_facts(value, indent + "  ")
-        elif isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
             echo(f"{indent}{name}")
-            for part in value:
-                echo(escaped_line(f"{indent}  " + ", ".join(f"{key} {_fact(part[key])}" for key in part)))
+            for row in value:
+                echo(escaped_line(f"{indent}  " + ", ".join(f"{key} {_fact(row[key])}" for key in row)))
         else:
             echo(escaped_line(f"{indent}{name:<{20 - len(indent)}} {_fact(value)}"))
 
@@ -87,7 +93,7 @@ def _fact(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " x ".join(_fact(part) for part in value)
+        return " x ".join(_fact(item) for item in value)
     if isinstance(value, dict):
-        return f"({', '.join(f'{key} {_fact(part)}' for key, part in value.items())})"
+        return f"({', '.join(f'{key} {_fact(item)}' for key, item in value.items())})"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)

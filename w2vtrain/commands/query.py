@@ -107,8 +107,8 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
     `strict`, or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
     """
     with readable(vectors) as path:
-        found = read_vectors(path)
-        keyed = KeyedVectors.of(found.words, found.matrix)
+        loaded = read_vectors(path)
+        keyed = KeyedVectors.of(loaded.words, loaded.matrix)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0

@@ -280,7 +280,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     words = encode_words(model.words, path, spaces=True)
     _check(model, path)
     try:
-        about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
+        metadata = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
         raise UsageError(f"{path}: the settings or record contain a value that JSON cannot store: {error}") from error
     tensors: dict[str, NDArray[Any]] = {
@@ -290,7 +290,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
         "output": model.output,
         **model.arrays,
     }
-    write_safetensors(path, tensors, about, force, claim)
+    write_safetensors(path, tensors, metadata, force, claim)
 
 
 def load_model(path: str | Path) -> Model:

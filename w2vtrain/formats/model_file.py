@@ -139,7 +139,7 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
     return Promise() if is_safetensors(head) else None
 
 
-def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
         if box.metadata.get("kind") == KIND:
@@ -160,7 +160,7 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     vectors = exported(matrices[0], matrices[-1], which, share, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
-    return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
+    return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit])
 
 
 def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:

@@ -46,10 +46,10 @@ class Combined:
     def __getitem__(self, rows: slice) -> NDArray[np.float32]:
         """Return the rows of a slice."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found: NDArray[np.float32] = self.output[rows] * self.weight
-            found += self.input[rows]
-            found -= self.offset
-        return found
+            values: NDArray[np.float32] = self.output[rows] * self.weight
+            values += self.input[rows]
+            values -= self.offset
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,13 +150,13 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
-    found = sniff(path)
-    reader = readers().get(found.kind)
+    sniffed = sniff(path)
+    reader = readers().get(sniffed.kind)
     if reader is None:
-        note = found.note or "a vocabulary (lines of a word and its count): it has no vectors"
+        note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")
     try:
-        return reader.read(path, found, lenient, limit)
+        return reader.read(path, sniffed, lenient, limit)
     except MemoryError as error:
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"

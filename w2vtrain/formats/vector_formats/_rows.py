@@ -160,47 +160,47 @@ class Collector:
 
 
 def read_rows(
-    path: str | Path, found: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
 ) -> Vectors:
     """Read a file of rows with the parser `parse`, as described in `vectors.read_vectors`.
 
     smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
     """
-    rows = collect_rows(path, found, lenient, limit, parse, smallest)
+    rows = collect_rows(path, sniffed, lenient, limit, parse, smallest)
     words, matrix = rows.result()
-    if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
-        raise TruncatedFile(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
+    if not lenient and sniffed.rows is not None and len(words) != min(sniffed.rows, limit or sniffed.rows):
+        raise TruncatedFile(f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words):,}")
     if not words:
         raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
-    return Vectors(words, matrix, found.kind, found.rows is not None, found.compression, rows.skipped)
+    return Vectors(words, matrix, sniffed.kind, sniffed.rows is not None, sniffed.compression, rows.skipped)
 
 
 def collect_rows(
-    path: str | Path, found: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int],
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int],
     coding: Coding | None = None,
 ) -> Collector:  # fmt: skip
     """Return the rows of a file, as for `read_rows`; with a `coding`, it may have more than the header promises."""
-    dim = check_promise(path, found, lenient, smallest)
+    dim = check_promise(path, sniffed, lenient, smallest)
     # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
-    capacity = None if lenient or found.compression else found.rows
-    rows = Collector(str(path), dim, capacity, lenient, limit, found.size, coding)
+    capacity = None if lenient or sniffed.compression else sniffed.rows
+    rows = Collector(str(path), dim, capacity, lenient, limit, sniffed.size, coding)
     with open_input(path) as (file, _):
-        file.read(found.start)
-        parse(file, rows, None if lenient or coding else found.rows, found.start)
+        file.read(sniffed.start)
+        parse(file, rows, None if lenient or coding else sniffed.rows, sniffed.start)
     return rows
 
 
-def check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
+def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
     """Return d; raise DataError if a file of this size, compressed or not, cannot contain the promised rows."""
-    rows, dim = found.rows, found.dim
+    rows, dim = sniffed.rows, sniffed.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
         raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
     if rows is not None and not lenient:
-        needed, most = rows * smallest(dim), justified(found.size) if found.compression else found.size
-        if needed > most - found.start + 1:
+        needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
+        if needed > most - sniffed.start + 1:
             but = f"the file has {most:,}: it is cut off or its header is wrong"
-            if found.compression:
-                but = f"{found.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
+            if sniffed.compression:
+                but = f"{sniffed.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(
                 f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, but"
                 f" {but}"

@@ -85,8 +85,8 @@ class VectorReader:
 
     name: its name. sniff(head, whole): returns a Promise if data that start with the bytes `head` are of this format,
     valid or not, else None; `whole` means that `head` is all of the data. Formats with a signature are tried before
-    text, which has none. read(path, found, lenient, limit): does what `vectors.read_vectors` describes, for a file that
-    `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
+    text, which has none. read(path, sniffed, lenient, limit): does what `vectors.read_vectors` describes, for a file
+    that `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
     """
 
     name: str

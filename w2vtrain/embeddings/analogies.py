@@ -147,19 +147,7 @@ def evaluate_analogies(
     """
     words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)
     first = first_indices(words, fold)
-    sections: list[str] = []
-    asked: list[int] = []
-    rows = array("i")
-    for name, question in read_questions(path):
-        if question is None:
-            sections.append(name)
-            asked.append(0)
-            continue
-        asked[-1] += 1
-        ids = [first.get(fold(word), -1) for word in question]
-        if min(ids) >= 0:
-            rows.extend((len(sections) - 1, *ids))
-    known = np.array(rows, np.int64).reshape(-1, 5)
+    sections, asked, known = _covered_questions(path, first, fold)
     if not len(known):
         raise DataError(
             f"{path}: none of its {sum(asked):,} questions has all four words among the first "
@@ -169,6 +157,28 @@ def evaluate_analogies(
     correct = are_correct(vectors.matrix[: len(words)], known[:, 1:], same, progress=progress)
     scores = tuple(_scores(sections, asked, known, correct))
     return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores)
+
+
+def _covered_questions(
+    path: str | Path, first: dict[str, int], fold: Callable[[str], str]
+) -> tuple[list[str], list[int], NDArray[np.int64]]:
+    """Return the section names, the number of questions in each section, and the covered questions.
+
+    The covered questions are (n, 5) int64: section index and four word indices. Their words are all in `first`.
+    """
+    sections: list[str] = []
+    asked: list[int] = []
+    known = array("i")
+    for name, question in read_questions(path):
+        if question is None:
+            sections.append(name)
+            asked.append(0)
+            continue
+        asked[-1] += 1
+        ids = [first.get(fold(word), -1) for word in question]
+        if min(ids) >= 0:
+            known.extend((len(sections) - 1, *ids))
+    return sections, asked, np.array(known, np.int64).reshape(-1, 5)
 
 
 def answer_sections(
@@ -200,10 +210,10 @@ def answer_sections(
     correct = iter(are_correct(matrix, rows, same, answer).tolist())
     for section, folded, known in asked:
         section["correct" if known and next(correct) else "incorrect"].append(folded)
-    total = {
-        kind: [question for section in sections for question in section[kind]] for kind in ("correct", "incorrect")
-    }
-    return [*sections, {"section": "Total accuracy", **total}]
+    total: Section = {"section": "Total accuracy"}
+    for kind in ("correct", "incorrect"):
+        total[kind] = [question for section in sections for question in section[kind]]
+    return [*sections, total]
 
 
 def log_section(section: Section) -> float | None:
@@ -218,7 +228,7 @@ def log_section(section: Section) -> float | None:
 def _scores(
     sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
 ) -> Iterator[AnalogyScore]:
-    """Yield the score of each section. known (n, 5): its index, and the rows of four words; correct (n,)."""
+    """Yield the score of each section. known (n, 5): see `_covered_questions`; correct (n,)."""
     pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
     ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
     for name, all_asked, answers, own in zip(

@@ -46,7 +46,7 @@ from w2vtrain.errors import (
 )
 from w2vtrain.formats.model_file import save_keys
 from w2vtrain.formats.transforms import Reordered
-from w2vtrain.formats.vector_formats._rows import Coding
+from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
 from w2vtrain.successors import with_successors
 from w2vtrain.system.packing import packed_write

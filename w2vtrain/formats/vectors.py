@@ -18,9 +18,9 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_sa
 from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
 from w2vtrain.formats.transforms import Combined, Reordered
 from w2vtrain.formats.vector_formats import DEFAULT, binary, formats, names, text
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, Coding, collect_rows
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
-from w2vtrain.formats.vector_formats.contract import Sniff
+from w2vtrain.formats.vector_formats.contract import Coding, Sniff
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.files import STDOUT, Claim
 from w2vtrain.system.packing import COMPRESSORS, OTHERS, check_suffix, packed, packed_write, unpacked

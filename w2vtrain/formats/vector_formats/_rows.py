@@ -6,14 +6,14 @@ How a format stores a row, and how it is recognized, is up to the modules of vec
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
-from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
+from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Vectors
 from w2vtrain.system.compression import EXPANSION
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.reading import justified, open_input
@@ -33,21 +33,6 @@ Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
 more. file: the file, positioned at its first row; promised: the number of rows in the header, or None; start: the byte
 offset of the first row."""
-
-
-class Coding(NamedTuple):
-    """An encoding of words, and what to do with bytes that it cannot decode, as for `bytes.decode`."""
-
-    encoding: str = "utf-8"
-    errors: str = "strict"
-
-    def word(self, data: bytes, path: str | Path) -> str:
-        """Return the decoded word; raise UnicodeDecodeError with a reason that says what to do."""
-        try:
-            return data.decode(*self)
-        except UnicodeDecodeError as error:
-            error.reason += f", in a word of {path}: pass its encoding, or unicode_errors='replace' or 'ignore'"
-            raise
 
 
 class Collector:

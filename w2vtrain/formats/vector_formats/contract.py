@@ -79,6 +79,21 @@ class Sniff(NamedTuple):
     note: str = ""
 
 
+class Coding(NamedTuple):
+    """An encoding of words, and what to do with bytes that it cannot decode, as for `bytes.decode`."""
+
+    encoding: str = "utf-8"
+    errors: str = "strict"
+
+    def word(self, data: bytes, path: str | Path) -> str:
+        """Return the decoded word; raise UnicodeDecodeError with a reason that says what to do."""
+        try:
+            return data.decode(*self)
+        except UnicodeDecodeError as error:
+            error.reason += f", in a word of {path}: pass its encoding, or unicode_errors='replace' or 'ignore'"
+            raise
+
+
 @dataclass(frozen=True)
 class VectorReader:
     """A format that can be read.

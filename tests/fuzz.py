@@ -34,21 +34,10 @@ from wordnet_files import write_wordnet
 
 from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
-from w2vtrain.embeddings import (
-    analogies,
-    datasets,
-    intervals,
-    key_container,
-    key_files,
-    keyed_evaluation,
-    keyed_storage,
-    keyed_vectors,
-    model,
-    similarity,
-)
+from w2vtrain.embeddings import analogies, datasets, intervals, keyed_vectors, model, similarity
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, curves, report, trial
-from w2vtrain.formats import describe, keyed_file, model_file, safetensors, sniff, vector_formats, vectors, wordnet
+from w2vtrain.formats import describe, model_file, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -62,10 +51,9 @@ MEMORY = 256 << 20  # bytes that an input may take in addition to the memory use
 SLOWEST = 20  # seconds per input
 MODULES = (
     analogies, checkpoint, classes, compare, compression, config, curves, datasets, describe,
-    intervals, json_text, key_container, keyed_file, key_files, keyed_evaluation, keyed_storage, model, model_file,
-    parsers,
-    predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, text_files, trees,
-    vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
+    intervals, json_text, keyed_vectors, model, model_file, parsers, predictor, reading, report, request, resume,
+    run_folder, safetensors, similarity, sniff, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
+    word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.

@@ -1,6 +1,7 @@
 """The layers of the package: data flows one way, so a folder imports only folders below it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,10 @@ def module_of(path):
 
 
 def imports(path, top_level=False):
-    """Yield (module of this package, None) or (None, first part of another package's name) for every import."""
+    """Yield (module of this package, None) or (None, first part of another package's name) for every import.
+
+    A string that is the name of a module of this package counts as an import of it: a module may be imported by name.
+    """
     tree = ast.parse(path.read_text())
     for node in tree.body if top_level else ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -69,6 +73,27 @@ def imports(path, top_level=False):
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 yield None, alias.name.split(".")[0]
+        elif not top_level and isinstance(node, ast.Constant) and (named := module_named(node.value)):
+            yield named, None
+        elif not top_level and isinstance(node, ast.Call) and imported_by_name(node):
+            yield None, imported_by_name(node)
+
+
+def module_named(text):
+    """Return the module of this package whose full name is `text`, or None."""
+    if not isinstance(text, str) or not re.fullmatch(r"w2vtrain(\.\w+)+", text):
+        return None
+    place = PACKAGE.joinpath(*text.split(".")[1:])
+    return text.partition(".")[2] if place.with_suffix(".py").exists() or (place / "__init__.py").exists() else None
+
+
+def imported_by_name(call):
+    """Return the first part of the name of another package that import_module or __import__ is called with, or None."""
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = getattr(call.args[0], "value", None) if call.args else None
+    if function in ("import_module", "__import__") and isinstance(name, str) and not name.startswith((".", "w2vtrain")):
+        return name.split(".")[0]
+    return None
 
 
 def modules():
@@ -82,6 +107,15 @@ def test_a_folder_imports_only_folders_below_it(path):
         folder = (ours or mine).split(".")[0]
         if folder not in ("__version__", mine) and mine != "__init__":
             assert RANK[folder] < RANK[mine], f"{module_of(path)} imports {ours}"
+
+
+def test_imports_by_name_are_found(tmp_path):
+    path = tmp_path / "late.py"
+    path.write_text(
+        'import importlib\nHOMES = {"train": "w2vtrain.api", "other": "w2vtrain.nothing"}\n'
+        'importlib.import_module("w2vtrain.training.fit")\nx = __import__("numpy.linalg")\n'
+    )
+    assert set(imports(path)) == {(None, "importlib"), ("api", None), ("training.fit", None), (None, "numpy")}
 
 
 def test_imports_between_modules_have_no_cycle():

@@ -9,9 +9,8 @@ import pytest
 import zstandard
 from reference import first_lines
 
-from w2vtrain.embeddings.key_files import write_key_file
 from w2vtrain.errors import OutputError, UsageError, WriteError
-from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
+from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors, write_word2vec
 from w2vtrain.system.compression import COMPRESSORS, OTHERS, packed_write
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -84,8 +83,8 @@ def test_a_full_disk_is_reported_for_compressed_outputs(tmp_path):
 
 def test_a_member_is_appended_to_a_compressed_file_of_keys(tmp_path):
     path = tmp_path / "k.txt.zst"
-    write_key_file(path, WORDS[:2], MATRIX[:2], False, "3 4\n", False)
-    write_key_file(path, WORDS[2:], MATRIX[2:], False, "", True)
+    write_word2vec(path, WORDS[:2], MATRIX[:2], False, "3 4\n", False)
+    write_word2vec(path, WORDS[2:], MATRIX[2:], False, "", True)
     assert read_vectors(path).words == WORDS
 
 

@@ -80,7 +80,7 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
     from w2vtrain.embeddings.model import load_model
-    from w2vtrain.formats.model_file import MODEL, recorded_share, which_vectors
+    from w2vtrain.formats.model_file import MODEL
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import read_vectors
@@ -91,6 +91,6 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
         loaded = read_vectors(path, limit=limit)
         return loaded.words, loaded.matrix, []
     model = load_model(path)
-    kind = which_vectors(model.record, which)
-    vectors = exported(model.input, model.output, kind, recorded_share(model.record), path)
+    kind, share = choose_vectors(model.record, which)
+    vectors = exported(model.input, model.output, kind, share, path)
     return model.words[:limit], vectors[:limit], [EXPORTED[kind]]

@@ -88,10 +88,10 @@ def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
         if isinstance(value, dict):
             echo(f"{indent}{name}" if value else f"{indent}{name:<{20 - len(indent)}} none")
             _print_facts(value, indent + "  ")
-        elif isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
             echo(f"{indent}{name}")
-            for part in value:
-                echo(escaped_line(f"{indent}  " + ", ".join(f"{key} {_fact(part[key])}" for key in part)))
+            for row in value:
+                echo(escaped_line(f"{indent}  " + ", ".join(f"{key} {_fact(row[key])}" for key in row)))
         else:
             echo(escaped_line(f"{indent}{name:<{20 - len(indent)}} {_fact(value)}"))
 
@@ -103,7 +103,7 @@ def _fact(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " x ".join(_fact(part) for part in value)
+        return " x ".join(_fact(item) for item in value)
     if isinstance(value, dict):
-        return f"({', '.join(f'{key} {_fact(part)}' for key, part in value.items())})"
+        return f"({', '.join(f'{key} {_fact(item)}' for key, item in value.items())})"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)

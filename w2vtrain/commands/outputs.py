@@ -11,7 +11,7 @@ from typing import Any
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.formats.model_file import recorded_share, which_vectors
+from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
@@ -52,7 +52,7 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    export, share = which_vectors(model.record, request.export), recorded_share(model.record)
+    export, share = choose_vectors(model.record, request.export)
     model = replace(model, record={**model.record, "vectors": export})
     about: dict[str, Any] = {"settings": model.settings, "record": model.record}
     if run.id:  # `supervise` recognizes by it that this run has finished

@@ -22,7 +22,7 @@ from w2vtrain.system.terminal import echo, warning
 
 if TYPE_CHECKING:
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-    from w2vtrain.embeddings.queries import Answers
+    from w2vtrain.embeddings.neighbors import Answers
 
 Queries = Sequence[list[str]]
 

@@ -1,11 +1,12 @@
-"""Answer a file of analogy questions and report the accuracy per section.
+"""Answer a file of analogy questions: a report of the accuracy per section, or gensim's lists of questions.
 
 Single analogies are answered in neighbors.py. Nothing here prints.
 """
 
+import logging
 import math
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
@@ -22,9 +23,14 @@ from w2vtrain.formats.vectors import Vectors
 SIMILARITIES = 1 << 24
 # gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
-MOST_SECTIONS = 1 << 16
 Progress = Callable[[int, int], None]
 """Called after each block of questions with the number answered so far and the total."""
+Section = dict[str, Any]
+"""What gensim returns per section: {"section": name, "correct": questions, "incorrect": questions}, with questions as
+tuples of four folded words."""
+Answer = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+"""Returns what `nearest_to_analogies` does for questions (n, 3) and the first form of each word."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,9 +105,13 @@ class AnalogyReport:
         return self._sum("semantic", [s for s in self.sections if not s.name.startswith("gram")])
 
     @staticmethod
-    def _sum(name: str, parts: Sequence[AnalogyScore]) -> AnalogyScore:
-        correct, answered, asked = (sum(getattr(p, what) for p in parts) for what in ("correct", "answered", "asked"))
-        return AnalogyScore(name, correct, answered, asked, _added([p.pairs for p in parts]))
+    def _sum(name: str, scores: Sequence[AnalogyScore]) -> AnalogyScore:
+        correct, answered, asked = (
+            sum(getattr(s, count) for s in scores) for count in ("correct", "answered", "asked")
+        )
+        pairs, combinations, variances = zip(*(s.pairs for s in scores), strict=True) if scores else ((), (), ())
+        added = PairJackknife(sum(pairs), sum(combinations), sum(variances))  # a pair in two sections counts in both
+        return AnalogyScore(name, correct, answered, asked, added)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole report as built-in types, ready for JSON."""
@@ -133,7 +143,7 @@ def evaluate_analogies(
     that begin with a line ": NAME".
 
     Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
-    exceeds LARGEST, LONGEST_LINE (datasets.py) or MOST_SECTIONS; and DataError if the vocabulary covers no question.
+    exceeds a limit in datasets.py; and DataError if the vocabulary covers no question.
     """
     words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)
     first = first_indices(words, fold)
@@ -144,29 +154,9 @@ def evaluate_analogies(
             f"{len(words):,} words of the vocabulary"
         )
     same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-    predicted = nearest_to_analogies(vectors.matrix[: len(words)], known[:, 1:4], same, progress)
-    is_correct = (predicted >= 0) & (same[predicted] == known[:, 4])
-    scores = tuple(_scores(sections, asked, known, is_correct))
+    correct = are_correct(vectors.matrix[: len(words)], known[:, 1:], same, progress=progress)
+    scores = tuple(_scores(sections, asked, known, correct))
     return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores)
-
-
-def _added(parts: Sequence[PairJackknife]) -> PairJackknife:
-    """Return the sums over sections; a pair in two sections counts in both."""
-    pairs, combinations, variances = zip(*parts, strict=True) if parts else ((), (), ())
-    return PairJackknife(sum(pairs), sum(combinations), sum(variances))
-
-
-def _scores(
-    sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
-) -> Iterator[AnalogyScore]:
-    """Yield the score of each section. known (n, 5): see `_covered_questions`; correct (n,)."""
-    pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
-    ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
-    for name, all_asked, answers, own in zip(
-        sections, asked, np.split(correct, ends), np.split(pairs, ends), strict=True
-    ):
-        found = pair_jackknife(answers, own) if len(own) else PairJackknife(0, 0, 0.0)
-        yield AnalogyScore(name, int(answers.sum()), len(own), all_asked, found)
 
 
 def _covered_questions(
@@ -179,9 +169,9 @@ def _covered_questions(
     sections: list[str] = []
     asked: list[int] = []
     known = array("i")
-    for section, question in _read_questions(path):
+    for name, question in read_questions(path):
         if question is None:
-            sections.append(section)
+            sections.append(name)
             asked.append(0)
             continue
         asked[-1] += 1
@@ -191,22 +181,79 @@ def _covered_questions(
     return sections, asked, np.array(known, np.int64).reshape(-1, 5)
 
 
-def _read_questions(path: str | Path) -> Iterator[tuple[str, list[str] | None]]:
-    """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions."""
-    name, sections = None, 0
-    for number, line in text_lines(path):
-        if line.startswith(":"):
-            name, sections = line.lstrip(": ").strip(), sections + 1
-            if sections > MOST_SECTIONS:
-                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: split the file")
-            yield name, None
+def answer_sections(
+    words: list[str],
+    matrix: NDArray[Any],
+    questions: Iterable[tuple[str, list[str] | None]],
+    case_insensitive: bool,
+    dummy4unknown: bool,
+    answer: Answer | None = None,
+) -> list[Section]:
+    """Return what gensim's `evaluate_word_analogies` does: the questions of each section, then those of all.
+
+    questions: as `read_questions` yields them; dummy4unknown: list questions with unknown words as incorrect instead
+    of leaving them out; answer: what answers the questions, by default `nearest_to_analogies`.
+    """
+    fold = case_folding(case_insensitive)
+    first = first_indices(words, fold)
+    sections: list[Section] = []
+    asked: list[tuple[Section, tuple[str, ...], bool]] = []
+    for name, question in questions:
+        if question is None:
+            sections.append({"section": name, "correct": [], "incorrect": []})
             continue
-        words = line.split()
-        if name is None:
-            raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
-        if len(words) != 4:
-            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
-        yield name, words
+        folded = tuple(map(fold, question))
+        if (known := all(word in first for word in folded)) or dummy4unknown:
+            asked.append((sections[-1], folded, known))
+    rows = np.array([[first[word] for word in folded] for _, folded, known in asked if known], np.int64).reshape(-1, 4)
+    same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
+    correct = iter(are_correct(matrix, rows, same, answer).tolist())
+    for section, folded, known in asked:
+        section["correct" if known and next(correct) else "incorrect"].append(folded)
+    total: Section = {"section": "Total accuracy"}
+    for kind in ("correct", "incorrect"):
+        total[kind] = [question for section in sections for question in section[kind]]
+    return [*sections, total]
+
+
+def log_section(section: Section) -> float | None:
+    """Log and return the accuracy of a section; None if it has no questions."""
+    correct, total = len(section["correct"]), len(section["correct"]) + len(section["incorrect"])
+    if not total:
+        return None
+    logger.info("%s: %.1f%% (%d/%d)", section["section"], 100 * correct / total, correct, total)
+    return correct / total
+
+
+def _scores(
+    sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
+) -> Iterator[AnalogyScore]:
+    """Yield the score of each section. known (n, 5): see `_covered_questions`; correct (n,)."""
+    pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
+    ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
+    for name, all_asked, answers, own in zip(
+        sections, asked, np.split(correct, ends), np.split(pairs, ends), strict=True
+    ):
+        jackknife = pair_jackknife(answers, own) if len(own) else PairJackknife(0, 0, 0.0)
+        yield AnalogyScore(name, int(answers.sum()), len(own), all_asked, jackknife)
+
+
+def are_correct(
+    matrix: NDArray[Any],
+    questions: NDArray[np.int64],
+    same: NDArray[np.int64],
+    answer: Answer | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.bool_]:
+    """Return which questions (n, 4) get a form of their last word as the answer; same: see `nearest_to_analogies`."""
+    if not len(questions):
+        return np.empty(0, bool)
+    if answer is None:
+        predicted = nearest_to_analogies(matrix, questions[:, :3], same, progress)
+    else:
+        predicted = answer(questions[:, :3], same)
+    correct: NDArray[np.bool_] = (predicted >= 0) & (same[predicted] == questions[:, 3])
+    return correct
 
 
 def nearest_to_analogies(

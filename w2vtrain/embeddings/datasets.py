@@ -1,16 +1,20 @@
-"""Read the lines of evaluation sets, within size limits, and map words to vocabulary indices.
+"""Read the questions and word pairs of evaluation sets, within size limits, and map words to vocabulary indices.
 
-analogies.py and similarity.py parse the lines and score them.
+analogies.py and similarity.py score them.
 """
 
+import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.reading import read_lines
 
+logger = logging.getLogger(__name__)
 # Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
 LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
+MOST_SECTIONS = 1 << 16
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
@@ -27,6 +31,58 @@ def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int,
             raise DataError(f"{path}:{number}: not {name} at byte {error.start} of the line") from error
         if text:
             yield number, text
+
+
+def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
+    """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions.
+
+    Raise the errors of `text_lines`, and DataError for a question before the first section, for more than MOST_SECTIONS
+    and, if `strict`, for a question of another number of words; otherwise, such a line is logged and skipped.
+    """
+    name, sections = None, 0
+    for number, line in text_lines(path):
+        if line.startswith(":"):
+            name, sections = line.lstrip(": ").strip(), sections + 1
+            if sections > MOST_SECTIONS:
+                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: split the file")
+            yield name, None
+            continue
+        words = line.split()
+        if name is None:
+            raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
+        if len(words) == 4:
+            yield name, words
+        elif strict:
+            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
+        else:
+            logger.info("%s:%d: skipped, because it does not have 4 words", path, number)
+
+
+def read_pairs(
+    path: str | Path, strict: bool = True, delimiter: str | None = None, encoding: str = "utf-8"
+) -> Iterator[tuple[str, str, float]]:
+    """Yield the two words and the rating of each line that does not begin with "#".
+
+    strict: fields are separated by tabs or, without any, by white space, and any other line is a DataError. If False,
+    they are separated by `delimiter`, ratings may be infinite, and any other line is logged and skipped.
+    """
+    for number, line in text_lines(path, encoding):
+        if line.startswith("#"):
+            continue
+        if strict:
+            fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+        else:
+            fields = line.split(delimiter)
+        try:
+            left, right, rating = fields[0], fields[1], float(fields[2])
+        except (IndexError, ValueError):
+            rating = math.nan
+        if len(fields) == 3 and (not math.isnan(rating) if not strict else math.isfinite(rating)):
+            yield left, right, rating
+        elif strict:
+            raise DataError(f"{path}:{number}: expected two words and a score, got {line[:60]!r}")
+        else:
+            logger.info("%s:%d: skipped, because it is not two words and a number", path, number)
 
 
 def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:

@@ -50,27 +50,27 @@ def pair_jackknife(correct: NDArray[np.bool_], pairs: NDArray[np.int64]) -> Pair
     return PairJackknife(m, len(both), variance)
 
 
-def effective_questions(correct: int, n: int, found: PairJackknife) -> float:
+def effective_questions(correct: int, n: int, jackknife: PairJackknife) -> float:
     """Return how many independent questions would determine the accuracy, `correct` of n > 0, as well.
 
     This is the effective sample size p(1-p) / variance (Korn & Graubard 1998), at least 1 and at most the number of
     combinations: a question and its reverse have the same two pairs.
     """
-    variance = found.variance / (n * n)
+    variance = jackknife.variance / (n * n)
     p = correct / n
-    return max(1.0, min(found.combinations, p * (1 - p) / variance)) if variance > 0 else found.combinations
+    return max(1.0, min(jackknife.combinations, p * (1 - p) / variance)) if variance > 0 else jackknife.combinations
 
 
-def clustered_interval(correct: int, n: int, found: PairJackknife) -> tuple[float, float]:
+def clustered_interval(correct: int, n: int, jackknife: PairJackknife) -> tuple[float, float]:
     """Return the 95% interval for an accuracy of `correct` out of n > 0 questions that share pairs.
 
     It is Wilson's interval for the effective number of questions (Franco et al. 2019). Near 0 and 1, where too few
     answers differ for an estimate of the variance, its upper end is not below that of Wilson's interval for no correct
     answer out of as many questions as there are pairs, and its lower end not above that for all correct.
     """
-    effective = effective_questions(correct, n, found)
+    effective = effective_questions(correct, n, jackknife)
     low, high = wilson_interval(correct / n * effective, effective)
-    least, most = wilson_interval(found.pairs, found.pairs)[0], wilson_interval(0, found.pairs)[1]
+    least, most = wilson_interval(jackknife.pairs, jackknife.pairs)[0], wilson_interval(0, jackknife.pairs)[1]
     return min(low, least), max(high, most)
 
 

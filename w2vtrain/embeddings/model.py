@@ -6,17 +6,17 @@ This module does not train or resume (checkpoint.py keeps the state of a run), a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain import embeddings
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model_file import FIXED, recorded_share, settings_and_record, which_vectors
+from w2vtrain.formats.model_file import FIXED, choose_vectors, settings_and_record
 from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
@@ -101,8 +101,7 @@ class Model:
         return KeyedVectors.of(self.words, self._exported("auto"), self.counts)
 
     def _exported(self, export: str) -> NDArray[np.float32]:
-        which = which_vectors(self.record, export)
-        return exported(self.input, self.output, which, recorded_share(self.record), "model")[:]
+        return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
 
     def most_similar(
         self,
@@ -199,9 +198,8 @@ class Model:
         True
 
         """
-        api = import_module("w2vtrain.api")  # training is above this package, and is imported only when it is asked for
-        found: Model = api.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
-        return found
+        model: Model = embeddings.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
+        return model
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model to a safetensors file: see `save_model`.
@@ -282,7 +280,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     words = encode_words(model.words, path, spaces=True)
     _check(model, path)
     try:
-        about = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
+        metadata = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
         raise UsageError(f"{path}: the settings or record contain a value that JSON cannot store: {error}") from error
     tensors: dict[str, NDArray[Any]] = {
@@ -292,7 +290,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
         "output": model.output,
         **model.arrays,
     }
-    write_safetensors(path, tensors, about, force, claim)
+    write_safetensors(path, tensors, metadata, force, claim)
 
 
 def load_model(path: str | Path) -> Model:

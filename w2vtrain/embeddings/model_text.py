@@ -29,13 +29,14 @@ def html(title: str, settings: Mapping[str, Any], record: Mapping[str, Any]) -> 
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
         for name, text in facts(settings, record)
     )
-    found = losses(record)
-    return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{curve(found) if len(found) > 1 else ''}</div>"
+    by_epoch = losses(record)
+    drawn = curve(by_epoch) if len(by_epoch) > 1 else ""
+    return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{drawn}</div>"
 
 
 def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the main facts as pairs of a name and a text."""
-    found, options, values = losses(record), settings.get("options"), []
+    by_epoch, options, values = losses(record), settings.get("options"), []
     if isinstance(options, Mapping):
         stated = [(name, value) for name, value in options.items() if value not in (-1, "")]  # -1: chosen automatically
         values = [f"{shown(name)} {shown(value)}" for name, value in stated[:10]]
@@ -48,7 +49,7 @@ def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[
         ("corpus", corpus.get("tokens") if isinstance(corpus, Mapping) else None),
         ("started from", start.get("name") if isinstance(start, Mapping) else None),
         ("best epoch", record.get("best_epoch")),
-        ("loss", f"{found[0]:.4f} to {found[-1]:.4f} in {len(found):,} epochs" if found else None),
+        ("loss", f"{by_epoch[0]:.4f} to {by_epoch[-1]:.4f} in {len(by_epoch):,} epochs" if by_epoch else None),
     ]
     units = {"corpus": " words"}
     return [(name, shown(value) + units.get(name, "")) for name, value in rows if value not in (None, "")]
@@ -65,9 +66,9 @@ def shown(value: Any) -> str:
 def losses(record: Mapping[str, Any]) -> list[float]:
     """Return the mean loss of each epoch in a record, if all are numbers; otherwise none."""
     epochs = record.get("epochs")
-    found = [epoch.get("loss") for epoch in epochs if isinstance(epoch, Mapping)] if isinstance(epochs, list) else []
-    numbers = [float(loss) for loss in found if isinstance(loss, int | float) and math.isfinite(loss)]
-    return numbers if len(numbers) == len(found) else []
+    by_epoch = [epoch.get("loss") for epoch in epochs if isinstance(epoch, Mapping)] if isinstance(epochs, list) else []
+    numbers = [float(loss) for loss in by_epoch if isinstance(loss, int | float) and math.isfinite(loss)]
+    return numbers if len(numbers) == len(by_epoch) else []
 
 
 def curve(values: Sequence[float]) -> str:

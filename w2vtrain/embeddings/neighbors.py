@@ -1,6 +1,6 @@
-"""Rank the rows of a matrix by their cosine with a vector, and find words that are spelled like another.
+"""Cosines, means and lengths of the rows of a matrix, and the rows nearest to a vector: all of them, or approximately.
 
-Cosines and the order of ties equal those of gensim, bit for bit. queries.py turns keys into vectors and rows into keys.
+Cosines and the order of ties equal those of gensim, bit for bit. keyed_vectors.py turns keys into rows and back.
 """
 
 import difflib
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.formats.safetensors import row_blocks
 
+Vector = NDArray[Any]
+Answers = list[tuple[str, float]]
+"""Keys and their scores, best first."""
 # Queries that are answered at a time, and cosines in memory at a time: 16 MiB of float32.
 QUERIES, COSINES = 256, 1 << 22
 GROUP = 256
@@ -36,8 +39,44 @@ def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
 def row_cosines(matrix: NDArray[Any], norms: NDArray[Any], unit: NDArray[Any]) -> NDArray[Any]:
     """Return the cosine of each row of `matrix` (V, d) with the unit vector `unit` (d,); NaN for a zero row."""
     with np.errstate(all="ignore"):
-        found: NDArray[Any] = matrix @ unit / norms
-    return found
+        cosines: NDArray[Any] = matrix @ unit / norms
+    return cosines
+
+
+def cosines(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the cosine of two vectors (d,), or of each pair of rows (n, d), in float64; 0 if one is all zeros."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    quotients: NDArray[np.float64] = (a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1)
+    return quotients
+
+
+def unit(vector: Vector) -> Vector:
+    """Return a vector divided by its length, as float64; a zero vector stays as it is."""
+    wide = vector.astype(np.float64)
+    length = np.linalg.norm(wide)
+    return wide * (1 / length) if length > 0 else wide
+
+
+def weighted_sum(terms: Sequence[tuple[Any, Vector]], size: int, dtype: Any) -> Vector:
+    """Return the sum of factor * vector (size,) in a dtype or, if it is not finite there, in float64."""
+    total = np.zeros(size, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        for factor, vector in terms:
+            total += factor * vector
+    if np.isfinite(total).all():
+        return total
+    wide: Vector = np.sum([float(factor) * vector.astype(np.float64) for factor, vector in terms], axis=0)
+    return wide
+
+
+def centrality(rows: Vector) -> Vector:
+    """Return the products (n,) of rows (n, d) with their mean, scaled to length 1; in float64 if these overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        products: Vector = rows @ unit(rows.mean(axis=0)).astype(rows.dtype)
+    if np.isfinite(products).all() or rows.dtype == np.float64:
+        return products
+    return centrality(rows.astype(np.float64))
 
 
 def largest(values: NDArray[Any], count: int) -> NDArray[np.int64]:
@@ -47,8 +86,8 @@ def largest(values: NDArray[Any], count: int) -> NDArray[np.int64]:
     smallest_first = -values
     if count >= len(values):
         return np.argsort(smallest_first)
-    found = np.argpartition(smallest_first, count)[:count]
-    return found[np.argsort(smallest_first[found])]
+    rows = np.argpartition(smallest_first, count)[:count]
+    return rows[np.argsort(smallest_first[rows])]
 
 
 def _distinct_largest(values: NDArray[Any], count: int) -> NDArray[np.int64] | None:
@@ -109,3 +148,32 @@ def close_words(words: Sequence[Any], word: str, count: int = 3) -> list[str]:
     alike = (w for w in known if abs(len(w) - len(word)) < 3 and w[:1].casefold() == folded[:1])
     near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=count)
     return list(dict.fromkeys(same + near))[:count]
+
+
+class Index:
+    """An approximate index over the vectors that an object had when the index was built.
+
+    keys: its keys; graph: a usearch index of its rows, by cosine.
+    """
+
+    def __init__(self, keys: list[str], graph: Any) -> None:
+        self.keys, self.graph = keys, graph
+
+    def most_similar(self, vector: Vector, num_neighbors: int) -> Answers:
+        """Return keys whose vectors are near to `vector`, and their cosines, nearest first."""
+        matches = self.graph.search(np.asarray(vector, np.float32), num_neighbors)
+        rows, distances = np.asarray(matches.keys).tolist(), np.asarray(matches.distances).tolist()
+        return [(self.keys[row], 1 - distance) for row, distance in zip(rows, distances, strict=True)]
+
+
+def build_index(keys: Sequence[str], matrix: NDArray[Any], norms: NDArray[Any], options: dict[str, Any]) -> Index:
+    """Return an index of the rows of `matrix` (V, d) that are not zero. options: of ``usearch.index.Index``."""
+    try:
+        from usearch.index import Index as Graph
+    except ImportError as error:
+        raise ImportError("build_index needs the package usearch: pip install 'w2vtrain[index]'") from error
+    graph = Graph(**{"ndim": matrix.shape[1], "metric": "cos", "dtype": "f32", **options})
+    rows = np.flatnonzero(norms > 0)
+    vectors = matrix if len(rows) == len(matrix) else matrix[rows]
+    graph.add(rows.astype(np.uint64), np.ascontiguousarray(vectors, np.float32))
+    return Index(list(keys), graph)

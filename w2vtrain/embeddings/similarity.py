@@ -1,11 +1,10 @@
-"""Correlate the cosines of word pairs with human ratings.
+"""Correlate the cosines of word pairs with human ratings: a report with an interval, or SciPy's results as in gensim.
 
 Analogies and single queries are answered in analogies.py and neighbors.py. Nothing here prints.
 """
 
-import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_pairs
 from w2vtrain.embeddings.intervals import fisher_interval
+from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
 
@@ -70,7 +70,7 @@ def evaluate_similarity(
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
     asked = 0
     known, scores = array("i"), array("d")
-    for left, right, score in _read_pairs(path):
+    for left, right, score in read_pairs(path):
         asked += 1
         ids = first.get(fold(left), -1), first.get(fold(right), -1)
         if min(ids) >= 0:
@@ -80,35 +80,53 @@ def evaluate_similarity(
         raise DataError(f"{path}: none of its {asked:,} pairs has both words in the vocabulary")
     pairs = np.array(known, np.int64).reshape(-1, 2)
     gold = np.array(scores)
-    cosines = np.concatenate([_cosines(vectors.matrix, pairs[i : i + PAIRS]) for i in range(0, len(pairs), PAIRS)])
-    for what, values in (("scores", gold), ("similarities", cosines)):
+    similar = pair_cosines(vectors.matrix, pairs)
+    for kind, values in (("scores", gold), ("similarities", similar)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
-            raise DataError(f"{path}: the correlation is undefined: all {what} of the covered pairs are equal")
+            raise DataError(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
     return SimilarityReport(
-        str(path), restrict_vocab, case_insensitive, spearman(gold, cosines), pearson(gold, cosines), len(gold), asked
+        str(path), restrict_vocab, case_insensitive, spearman(gold, similar), pearson(gold, similar), len(gold), asked
     )
 
 
-def _read_pairs(path: str | Path) -> Iterator[tuple[str, str, float]]:
-    for number, line in text_lines(path):
-        if line.startswith("#"):
-            continue
-        fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
-        try:
-            left, right, score = fields[0], fields[1], float(fields[2])
-        except (IndexError, ValueError):
-            score = math.nan
-        if len(fields) != 3 or not math.isfinite(score):
-            raise DataError(f"{path}:{number}: expected two words and a score, got {line[:60]!r}")
-        yield left, right, score
+def correlate_pairs(
+    words: list[str],
+    matrix: NDArray[Any],
+    pairs: Iterable[tuple[str, str, float]],
+    case_insensitive: bool,
+    dummy4unknown: bool,
+) -> tuple[Any, Any, float] | None:
+    """Return what gensim's `evaluate_word_pairs` does: SciPy's two correlations, and the percentage of unknown pairs.
+
+    Return None if there is no pair to compare. pairs: as `read_pairs` yields them; dummy4unknown: give pairs with
+    unknown words the cosine 0 instead of leaving them out.
+    """
+    fold = case_folding(case_insensitive)
+    first = first_indices(words, fold)
+    rows: list[tuple[int, int]] = []
+    gold, unknown = [], 0
+    for left, right, rating in pairs:
+        pair = first.get(fold(left), -1), first.get(fold(right), -1)
+        unknown += min(pair) < 0
+        if min(pair) >= 0 or dummy4unknown:
+            rows.append(pair)
+            gold.append(rating)
+    if not gold:
+        return None
+    from scipy import stats
+
+    compared = np.array(rows, np.int64)
+    known = compared.min(axis=1) >= 0
+    similar = np.zeros(len(gold))
+    similar[known] = pair_cosines(matrix, compared[known]).astype(np.float32)
+    ratio = 100 * unknown / (len(gold) + (0 if dummy4unknown else unknown))
+    return stats.pearsonr(gold, similar), stats.spearmanr(gold, similar), ratio
 
 
-def _cosines(matrix: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cosine of each pair (n, 2) of rows; 0 if one of the two rows is all zeros."""
-    a, b = (matrix[column].astype(np.float64) for column in pairs.T)
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    found: NDArray[np.float64] = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
-    return found
+def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cosine of each pair (n, 2) of rows, PAIRS at a time; 0 if one of the two rows is all zeros."""
+    blocks = (pairs[start : start + PAIRS] for start in range(0, len(pairs), PAIRS))
+    return np.concatenate([np.empty(0), *(cosines(*(matrix[column] for column in block.T)) for block in blocks)])
 
 
 # Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation. The
@@ -140,5 +158,5 @@ def _standardized(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the deviations from the mean, scaled to length 1."""
     deviations = values - values.mean()
     largest = np.abs(deviations).max()  # the sum of squares of huge values would overflow
-    found: NDArray[np.float64] = deviations / (largest * np.linalg.norm(deviations / largest, axis=-1))
-    return found
+    standardized: NDArray[np.float64] = deviations / (largest * np.linalg.norm(deviations / largest, axis=-1))
+    return standardized

@@ -79,7 +79,7 @@ class Clock:
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.api import train
-    from w2vtrain.formats.model_file import recorded_share, which_vectors
+    from w2vtrain.formats.model_file import choose_vectors
     from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events
@@ -92,7 +92,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     model = train(job.corpus, events=events, options=options, **settings)
     training = clocks[0].read()
     # model.vectors() would make a copy, which `fit` does not.
-    which, share = which_vectors(model.record), recorded_share(model.record)
+    which, share = choose_vectors(model.record)
     vectors = exported(model.input, model.output, which, share, output)
     write_vectors(output, model.words, vectors, force=True)
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])

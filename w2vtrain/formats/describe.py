@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.keyed_file import KIND
-from w2vtrain.formats.model_file import FIXED, settings_and_record
+from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import names
@@ -28,20 +27,20 @@ def describe(path: str | Path) -> dict[str, Any]:
 
     Raise InputMissing if the file cannot be opened, and DataError if it is damaged.
     """
-    found = sniff(path)
-    about: dict[str, Any] = {"path": str(path), "kind": found.kind, "bytes": found.size}
-    if found.compression:
-        about["compression"] = found.compression
-    if found.kind == "model":
-        return about | _describe_model(path)
-    if found.kind in names():
-        about |= {"kind": f"{found.kind} vectors", "words": found.rows, "dim": found.dim}
-        about |= {"words_exact": True, "header": found.rows is not None}
-    if found.kind != "unknown" and found.rows is None:
-        about["words"], about["words_exact"] = _count_lines(path, found)
-    if found.note:
-        about["note"] = found.note
-    return about
+    sniffed = sniff(path)
+    description: dict[str, Any] = {"path": str(path), "kind": sniffed.kind, "bytes": sniffed.size}
+    if sniffed.compression:
+        description["compression"] = sniffed.compression
+    if sniffed.kind == "model":
+        return description | _describe_model(path)
+    if sniffed.kind in names():
+        description |= {"kind": f"{sniffed.kind} vectors", "words": sniffed.rows, "dim": sniffed.dim}
+        description |= {"words_exact": True, "header": sniffed.rows is not None}
+    if sniffed.kind != "unknown" and sniffed.rows is None:
+        description["words"], description["words_exact"] = _count_lines(path, sniffed)
+    if sniffed.note:
+        description["note"] = sniffed.note
+    return description
 
 
 def _describe_model(path: str | Path) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
         }
 
 
-def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
+def _count_lines(path: str | Path, sniffed: Sniff) -> tuple[int, bool]:
     """Return the number of lines and whether it is exact; for a large file, it is estimated from the file's start."""
     lines = read = 0
     last = b"\n"
@@ -80,4 +79,4 @@ def _count_lines(path: str | Path, found: Sniff) -> tuple[int, bool]:
             return lines + (last != b"\n"), True
         if compression:
             return lines, False  # a lower bound: the decompressed size is unknown
-    return round(lines * found.size / read), False
+    return round(lines * sniffed.size / read), False

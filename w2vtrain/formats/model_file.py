@@ -1,57 +1,137 @@
-"""The file format of models: which tensors and metadata a safetensors file of a model has, and how to read its vectors.
+"""The file formats of models and of KeyedVectors: the tensors and metadata of each kind of safetensors file.
 
-embeddings/model.py saves and loads whole models. Nothing is ever unpickled.
+embeddings/model.py saves and loads whole models. Keys and attributes that are objects are stored as JSON; nothing is
+ever unpickled.
 """
 
+import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
+from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError
-from w2vtrain.formats.keyed_file import KIND, parts
+from w2vtrain.errors import DataError, InvalidType
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
     first_not_finite,
     is_safetensors,
     open_safetensors,
+    write_safetensors,
 )
 from w2vtrain.formats.transforms import EXPORTS, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
-from w2vtrain.system.json_text import json_object
+from w2vtrain.system.json_text import json_object, json_text
 
 FIXED = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
-
 UNRECORDED = 0.4
 """The share of output vectors in the blends of a model whose record does not name one."""
+KIND = "keyed vectors"
+"""The metadata "kind" of a file of KeyedVectors; models have none."""
+NUMBERS, OBJECTS = "attribute.", "objects."
+"""What the names of the tensors of attributes begin with in a file of KeyedVectors."""
+KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]]]
+"""Keys, vectors (V, d), and attributes (V,) by name."""
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a model's settings and record, after checking the format number, on which their meaning depends."""
     box.check_format()
-    settings, record = (_json(box, name) for name in ("settings", "record"))
+    settings, record = (_metadata(box, name) for name in ("settings", "record"))
     return settings, record
 
 
-def which_vectors(record: dict[str, Any], export: str = "auto") -> str:
-    """Return `export`, or for "auto" which vectors `fit` wrote, as the record of a model says; "in" if it does not."""
-    if export != "auto":
-        return export
-    return str(found) if (found := record.get("vectors")) in EXPORTS else "in"
-
-
-def recorded_share(record: dict[str, Any]) -> float:
-    """Return the share of the output vectors in a model's blends; UNRECORDED if its record does not say."""
-    found = record.get("blend_share")
-    return float(found) if isinstance(found, int | float) and 0 <= found <= 1 else UNRECORDED
-
-
-def _json(box: SafetensorsFile, name: str) -> dict[str, Any]:
+def _metadata(box: SafetensorsFile, name: str) -> dict[str, Any]:
     if name not in box.metadata:
         raise DataError(f"{box.path}: the model has no {name}")
     return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
+
+
+def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, float]:
+    """Return which vectors of a model to export, and the share of output vectors in blends, as `exported` takes them.
+
+    "auto" is what `fit` wrote, as the record says, "in" if it does not; the share is UNRECORDED if it does not.
+    """
+    which, share = record.get("vectors"), record.get("blend_share")
+    if export == "auto":
+        export = str(which) if which in EXPORTS else "in"
+    return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED
+
+
+def save_keys(
+    path: str | Path, keys: Sequence[Any], vectors: NDArray[Any], attributes: dict[str, NDArray[Any]]
+) -> None:
+    """Write keys, their vectors, which may be a strided view, and their attributes, completely or not at all.
+
+    Raise InvalidType if JSON cannot represent a key or an attribute, OutputError if the file cannot be created and
+    WriteError if it cannot be written.
+    """
+    if strange := next((key for key in keys if not isinstance(key, str | int | np.integer)), None):
+        raise InvalidType(f"{path}: the key {strange!r} is neither a string nor an integer, so it cannot be saved")
+    tensors = {
+        "vectors": vectors,
+        "keys": _json_tensor([int(k) if isinstance(k, np.integer) else k for k in keys], path),
+    }
+    for name, values in attributes.items():
+        plain = values.dtype.kind != "O"
+        tensors[(NUMBERS if plain else OBJECTS) + name] = values if plain else _json_tensor(values.tolist(), path)
+    write_safetensors(path, tensors, {"kind": KIND}, force=True)
+
+
+def _json_tensor(values: list[Any], path: str | Path) -> NDArray[np.uint8]:
+    plain = [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in values]
+    try:
+        return np.frombuffer(json_text(plain).encode(), np.uint8)
+    except TypeError as error:
+        raise InvalidType(f"{path}: an attribute has a value that JSON cannot represent: {error}") from error
+
+
+def keyed_arrays(box: SafetensorsFile, mmap: str | None = None) -> KeyedArrays:
+    """Return the keys, vectors and attributes of a file of KeyedVectors. Raise DataError if they are invalid.
+
+    Keys that occur twice are for callers to find: a dictionary of the keys, which most of them need, shows it.
+
+    mmap: None, or the mode in which vectors are mapped instead of read ("r", "r+" or "c").
+    """
+    keys = _keys(box)
+    vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
+    attributes = {}
+    for name in box.names:
+        if name.startswith(NUMBERS):
+            attributes[name.removeprefix(NUMBERS)] = box.array(name, ndim=1)
+        elif name.startswith(OBJECTS):
+            values = _json_list(box, name)
+            objects = attributes[name.removeprefix(OBJECTS)] = np.empty(len(values), object)
+            objects[:] = values
+    if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
+        raise DataError(f"{box.path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")
+    return keys, vectors, attributes
+
+
+def _keys(box: SafetensorsFile) -> list[Any]:
+    with suppress(orjson.JSONDecodeError):  # it refuses what json accepts, such as unpaired surrogates
+        keys = orjson.loads(box.array("keys", "U8", 1).data)
+        if isinstance(keys, list) and set(map(type, keys)) == {str}:
+            return keys
+    keys = _json_list(box, "keys")  # also for integers: orjson rounds those that do not fit in 64 bits
+    if not set(map(type, keys)) <= {str, int}:
+        raise DataError(f"{box.path}: the keys are not all strings and integers")
+    return keys
+
+
+def _json_list(box: SafetensorsFile, name: str) -> list[Any]:
+    try:
+        values = json.loads(box.array(name, "U8", 1).tobytes())
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{box.path}: the tensor {name} is not JSON: {error}") from error
+    if not isinstance(values, list):
+        raise DataError(f"{box.path}: the tensor {name} is not a list")
+    return values
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:
@@ -59,13 +139,13 @@ def _sniff(head: bytes, whole: bool) -> Promise | None:
     return Promise() if is_safetensors(head) else None
 
 
-def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
     with open_safetensors(path) as box:
         if box.metadata.get("kind") == KIND:
-            return _keyed(box, limit)
+            return _read_keyed(box, limit)
         record = settings_and_record(box)[1]
-        which = which_vectors(record)
+        which, share = choose_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
@@ -77,16 +157,16 @@ def _read_vectors(path: str | Path, found: Sniff, lenient: bool, limit: int | No
     for name, matrix in zip(("input", "output"), matrices, strict=False):
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite: the file is damaged; train the model again")
-    vectors = exported(matrices[0], matrices[-1], which, recorded_share(record), path)[:limit]
+    vectors = exported(matrices[0], matrices[-1], which, share, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
-    return Vectors(words[:limit], vectors, found.kind, counts=counts[:limit])
+    return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit])
 
 
-def _keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
+def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
     """Return the keys, vectors and counts of a file that KeyedVectors.save wrote. All keys must be strings."""
     box.check_format()
-    keys, vectors, attributes = parts(box)
+    keys, vectors, attributes = keyed_arrays(box)
     if not all(isinstance(key, str) for key in keys):
         raise DataError(f"{box.path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
     if len(set(keys)) != len(keys):
@@ -96,12 +176,10 @@ def _keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
     matrix = np.asarray(vectors, np.float32)
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{box.path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
-    counts = attributes.get("count")
-    if counts is not None and counts.dtype.kind not in "iu":
-        counts = None
-    found = None if counts is None else counts[:limit].astype(np.int64)
-    return Vectors(keys[:limit], matrix[:limit], KIND, counts=found)
+    counts = attributes.get("count", np.empty(0))
+    integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
+    return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
-"""The reader of vectors from models. It has no writer, because vectors alone do not make a model."""
+"""Reads the vectors of models and of KeyedVectors. It has no writer, because vectors alone do not make a model."""

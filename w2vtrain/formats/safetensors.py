@@ -184,14 +184,14 @@ class SafetensorsFile:
         Raise DataError if it is missing, or has another dtype (a key of DTYPES) or number of dimensions.
         """
         shape = self.shape(name)
-        found = self._handle.get_slice(name).get_dtype()
-        if found not in DTYPES or (dtype is not None and found != dtype):
-            raise DataError(f"{self.path}: the tensor {name} has dtype {found}, expected {dtype or 'a NumPy dtype'}")
+        kind = self._handle.get_slice(name).get_dtype()
+        if kind not in DTYPES or (dtype is not None and kind != dtype):
+            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, expected {dtype or 'a NumPy dtype'}")
         if ndim is not None and len(shape) != ndim:
             raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
         # The handle's get_tensor() takes three times as long: its memory has small pages, NumPy's has large ones.
         self._file.seek(self._starts[name])
-        array: NDArray[Any] = np.fromfile(self._file, DTYPES[found], math.prod(shape))
+        array: NDArray[Any] = np.fromfile(self._file, DTYPES[kind], math.prod(shape))
         if array.size != math.prod(shape):
             raise DataError(f"{self.path}: the file ends inside the tensor {name}: it changed while it was read")
         return array.reshape(shape)
@@ -203,13 +203,13 @@ class SafetensorsFile:
         """
         if mode not in ("r", "r+", "c"):
             raise UsageError(f"mmap must be None, 'r', 'r+' or 'c', not {mode!r}")
-        shape, found = self.shape(name), self._handle.get_slice(name).get_dtype()
-        if found not in DTYPES:
-            raise DataError(f"{self.path}: the tensor {name} has dtype {found}, which NumPy does not have")
+        shape, kind = self.shape(name), self._handle.get_slice(name).get_dtype()
+        if kind not in DTYPES:
+            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
         try:
             if not all(shape):
-                return np.empty(shape, DTYPES[found])
-            return np.asarray(np.memmap(self.path, DTYPES[found], mode, self._starts[name], shape))  # type: ignore[call-overload]
+                return np.empty(shape, DTYPES[kind])
+            return np.asarray(np.memmap(self.path, DTYPES[kind], mode, self._starts[name], shape))  # type: ignore[call-overload]
         except OSError as error:
             raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
 

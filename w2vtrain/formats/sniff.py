@@ -41,12 +41,19 @@ def readers() -> dict[str, VectorReader]:
 def sniff(path: str | Path) -> Sniff:
     """Return what a file is, judged by its first 64 KiB; the cost does not depend on the file's size.
 
+    The errors are those of `read_head`.
+    """
+    return sniff_head(*read_head(path))
+
+
+def read_head(path: str | Path) -> tuple[bytes, int, str | None]:
+    """Return the first HEAD bytes of a file, decompressed, its size in bytes and the name of its compression or None.
+
     Raise InputMissing if it is not a file or cannot be read, and DataError if its first bytes cannot be decompressed.
     """
     size = regular_size(path)
     with open_input(path) as (file, compression):
-        head = file.read(HEAD)
-    return sniff_head(head, size, compression)
+        return file.read(HEAD), size, compression
 
 
 def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:

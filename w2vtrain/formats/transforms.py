@@ -1,4 +1,4 @@
-"""Change trained vectors: add output vectors, center, remove principal components, and scale to unit length.
+"""Change trained vectors: add output vectors, center, remove principal components, scale to unit length, reorder.
 
 Matrices are float32 and sums are float64, block by block. Nothing is read or written here.
 """
@@ -6,7 +6,9 @@ Matrices are float32 and sums are float64, block by block. Nothing is read or wr
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +46,29 @@ class Combined:
     def __getitem__(self, rows: slice) -> NDArray[np.float32]:
         """Return the rows of a slice."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found: NDArray[np.float32] = self.output[rows] * self.weight
-            found += self.input[rows]
-            found -= self.offset
-        return found
+            values: NDArray[np.float32] = self.output[rows] * self.weight
+            values += self.input[rows]
+            values -= self.offset
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered:
+    """The rows `order` of a matrix, copied only block by block as they are used."""
+
+    matrix: NDArray[Any]
+    order: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.order) * int(self.matrix.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        return self.matrix[self.order[rows]]  # type: ignore[no-any-return]
 
 
 def exported(
@@ -101,15 +122,19 @@ def blend(input: NDArray[np.float32], output: NDArray[np.float32], share: float)
     return Combined(input, output, weight, means[0] + weight * means[1])
 
 
+def _mean(matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+    mean = np.zeros(matrix.shape[1])
+    for rows in row_blocks(matrix):
+        mean += matrix[rows].sum(axis=0, dtype=np.float64)
+    return mean / len(matrix)
+
+
 def _moments(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     """Return the mean row (d,), and the root mean square of the lengths of the rows after centering.
 
     The length is 0 if it is lost in the rounding of the mean.
     """
-    mean, squares = np.zeros(matrix.shape[1]), 0.0
-    for rows in row_blocks(matrix):
-        mean += matrix[rows].sum(axis=0, dtype=np.float64)
-    mean /= len(matrix)
+    mean, squares = _mean(matrix), 0.0
     for rows in row_blocks(matrix):
         squares += float(((matrix[rows] - mean) ** 2).sum())
     length = math.sqrt(squares / len(matrix))
@@ -182,10 +207,7 @@ def in_range(where: str | Path) -> Iterator[None]:
 
 def subtract_mean(matrix: NDArray[np.float32]) -> None:
     """Subtract the mean row of a matrix (V, d) from each row, in place."""
-    mean = np.zeros(matrix.shape[1])
-    for rows in row_blocks(matrix):
-        mean += matrix[rows].sum(axis=0, dtype=np.float64)
-    mean /= len(matrix)
+    mean = _mean(matrix)
     for rows in row_blocks(matrix):
         matrix[rows] = matrix[rows] - mean
 

@@ -1,24 +1,30 @@
-"""Writing of word vectors, and reading them from any vector format or from a model.
+"""Read and write files of word vectors: any format, recognized by content, or word2vec's with gensim's options.
 
 The formats themselves are modules of vector_formats. Other parts of a model, such as output vectors and settings, are
 read by model.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
-from w2vtrain.formats.safetensors import encode_words, first_not_finite
-from w2vtrain.formats.sniff import readers, sniff
-from w2vtrain.formats.transforms import Combined
-from w2vtrain.formats.vector_formats import DEFAULT, formats, names
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
+from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError, WriteError, reason, spelled
+from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
+from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
+from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
+from w2vtrain.formats.transforms import Combined, Reordered
+from w2vtrain.formats.vector_formats import DEFAULT, binary, formats, names, text
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
+from w2vtrain.formats.vector_formats._word2vec import promise_of
+from w2vtrain.formats.vector_formats.contract import Coding, Sniff
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed_write, unpacked
+from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim
+from w2vtrain.system.reading import read_lines
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
@@ -144,14 +150,111 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
-    found = sniff(path)
-    reader = readers().get(found.kind)
+    sniffed = sniff(path)
+    reader = readers().get(sniffed.kind)
     if reader is None:
-        note = found.note or "a vocabulary (lines of a word and its count): it has no vectors"
+        note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")
     try:
-        return reader.read(path, found, lenient, limit)
+        return reader.read(path, sniffed, lenient, limit)
     except MemoryError as error:
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"
         ) from error
+
+
+def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
+    """Return the keys, vectors and attributes of a file of KeyedVectors, or of any file that `read_vectors` reads.
+
+    mmap: None, or the mode in which the vectors of a file of KeyedVectors are mapped instead of read ("r", "r+", "c").
+    The errors are those of `read_vectors`.
+    """
+    if sniff(path).kind == "model":  # any safetensors file
+        with open_safetensors(path) as box:
+            box.check_format()
+            if box.metadata.get("kind") == KIND:
+                return keyed_arrays(box, mmap)
+    if mmap is not None:
+        raise DataError(f"{path}: only files written by KeyedVectors.save can be mapped: leave out mmap")
+    vectors = read_vectors(path)
+    return vectors.words, vectors.matrix, {} if vectors.counts is None else {"count": vectors.counts}
+
+
+def read_word2vec(
+    path: str | Path, is_binary: bool, no_header: bool, limit: int | None, coding: Coding
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Return the words and vectors of a file in word2vec's format that the caller names, with gensim's options.
+
+    Words may have any encoding, and be empty; of rows with the same word, only the first counts; there may be more rows
+    than the header promises, or no header. Parameters and errors are those of `KeyedVectors.load_word2vec_format`.
+    """
+    if is_binary and no_header:
+        raise NotImplementedError("no_header needs binary=False: a binary file without a header has no dimension")
+    promise = _promised(path, is_binary, no_header)
+    if promise.rows == 0 and promise.dim is not None and 0 < promise.dim <= MAX_DIM:
+        return [], np.empty((0, promise.dim), np.float32)  # what gensim writes for an empty vocabulary
+    if promise.rows is not None:
+        limit = min(limit or promise.rows, promise.rows)
+        promise = promise._replace(rows=limit)
+    parse, extra = (binary.parse_binary, 4) if is_binary else (text.parse_text, 2)
+    rows = collect_rows(path, promise, False, limit, parse, lambda dim: extra * dim + 1, coding)
+    if promise.rows is not None and (read := len(rows.words) + rows.skipped) < promise.rows:
+        raise TruncatedFile(f"{path}: expected {promise.rows:,} vectors, the file ends after {read:,}")
+    return rows.result()
+
+
+def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
+    """Return what the first line of a file in word2vec's format promises. Raise DataError if it is another format."""
+    head, size, compression = read_head(path)
+    header = promise_of(head, len(head) < HEAD)
+    if no_header:
+        if header is not None:
+            raise DataError(f"{path}:1: the file begins with a header line: leave out no_header")
+        dim = len(head.partition(b"\n")[0].split()) - 1
+        return Sniff("text", None, dim, 0, size, compression)
+    if header is None:
+        advice = "" if is_binary else "; if the first line is a vector, pass no_header=True"
+        raise DataError(f"{path}:1: expected the numbers of vectors and dimensions{advice}")
+    promise, is_text = header
+    if promise.rows and is_text == is_binary:
+        kind = "text: pass binary=False" if is_text else "not text: if it is word2vec's binary format, pass binary=True"
+        raise DataError(f"{path} is {kind}")
+    return Sniff("binary" if is_binary else "text", *promise, size, compression)
+
+
+def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
+    """Return the counts in a vocabulary file, one word and its count per line."""
+    counts = {}
+    for number, line in read_lines(path, MAX_WORD):
+        fields = line.split()
+        if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > 18:
+            raise DataError(f"{path}:{number}: expected a word and its count, got {line[:60]!r}")
+        counts[coding.word(fields[0], path)] = int(fields[1])
+    return counts
+
+
+def write_word2vec(
+    path: str | Path, words: Sequence[str], matrix: Reordered, is_binary: bool, header: str, append: bool
+) -> None:
+    """Write words and vectors after `header`. With `append`, add them to the file; else replace it atomically.
+
+    Raise DataError, before writing, if a value is not finite or a word could not be read back.
+    """
+    encoded = encode_words(words, path).split(b"\n") if words else []
+    if (bad := first_not_finite(matrix)) is not None:
+        raise DataError(f"{path}: the vector of {words[bad]!r} is not finite")
+    with _appended(path) if append else packed_write(path, force=True) as file:
+        file.write(header.encode())
+        (binary if is_binary else text).write_rows(file, encoded, matrix)
+
+
+@contextmanager
+def _appended(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file to append to it, compressed if its suffix says so."""
+    try:
+        with Path(path).open("ab") as file, packed(file, path) as stream:
+            yield stream
+    except OSError as error:
+        if error.filename is None:  # an error of a write does not name the file
+            raise WriteError(f"{path} cannot be written: {reason(error)}") from error
+        raise

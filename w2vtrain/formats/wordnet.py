@@ -82,10 +82,10 @@ class WordNet:
         lemma = word.lower().encode(errors="replace")
         if lemma in CLOSED:
             return None
-        found = [sense for pos in POS for form in self._lemmas(lemma, pos) if (sense := self._senses[pos].get(form))]
-        if not found:
+        senses = [sense for pos in POS for form in self._lemmas(lemma, pos) if (sense := self._senses[pos].get(form))]
+        if not senses:
             return None
-        above: Synset | None = max(found, key=lambda sense: sense.tagged).synset  # the first of several
+        above: Synset | None = max(senses, key=lambda sense: sense.tagged).synset  # the first of several
         chain: list[Synset] = []
         while above is not None and above not in chain and len(chain) < DEEPEST:
             chain.append(above)

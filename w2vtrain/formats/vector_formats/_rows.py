@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
-from w2vtrain.formats.vector_formats.contract import Sniff, Vectors
+from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Vectors
 from w2vtrain.system.compression import EXPANSION
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.reading import justified, open_input
@@ -40,11 +40,15 @@ class Collector:
 
     name: the file's name, for messages; capacity: the number of rows if it is known and trusted, so that the matrix is
     allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
-    bounds the memory that words and vectors may take: see `_take`.
+    bounds the memory that words and vectors may take: see `_take`; coding: if given, words are read as gensim does:
+    any bytes that it decodes are a word, and of rows with the same word, only the first is kept, but all count.
     """
 
-    def __init__(self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None, size: int) -> None:
-        self.name, self.dim, self.lenient, self.limit = name, dim, lenient, limit
+    def __init__(
+        self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None, size: int,
+        coding: Coding | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.dim, self.lenient, self.limit, self.coding = name, dim, lenient, limit, coding
         self.step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // dim))  # rows to parse at a time
         self.words: list[str] = []
         self.skipped = 0
@@ -77,7 +81,8 @@ class Collector:
 
     def missing(self, rows: int) -> int:
         """Return how many more rows to read: at most `rows`, and 0 if the limit is reached."""
-        return rows if self.limit is None else min(rows, self.limit - len(self.words))
+        used = len(self.words) + (self.skipped if self.coding else 0)
+        return rows if self.limit is None else min(rows, self.limit - used)
 
     def refuse(self, place: str, problem: str, kind: type[DataError] = DataError) -> None:
         """Raise an error of class `kind` or, when reading leniently, count one row as skipped."""
@@ -94,8 +99,10 @@ class Collector:
             problem = self._add_word(name) if finite[i] else "a value is not a finite number"
             if problem is None:
                 keep.append(i)
-            else:
+            elif problem:
                 self.refuse(place(i), problem)
+            else:
+                self.skipped += 1
         if len(keep) < len(block):
             block = block[keep]
         self._take(sum(map(sys.getsizeof, self.words[start:])) + PER_WORD * (len(self.words) - start))
@@ -106,16 +113,20 @@ class Collector:
             self._matrix[start : len(self.words)] = block
 
     def _add_word(self, name: bytes) -> str | None:
-        if not name:
+        """Return None if the word was added, what is wrong with it, or "" if it is left out."""
+        if self.coding:
+            word = self.coding.word(name, self.name)
+        elif not name:
             return "the word is empty"
-        if ASCII_SPACE.search(name):
+        elif ASCII_SPACE.search(name):
             return f"the word {name[:60]!r} contains white space"
-        try:
-            word = name.decode()
-        except UnicodeDecodeError:
-            return f"the word {name[:60]!r} is not UTF-8"
+        else:
+            try:
+                word = name.decode()
+            except UnicodeDecodeError:
+                return f"the word {name[:60]!r} is not UTF-8"
         if word in self._seen:
-            return f"the word {word[:60]!r} occurs a second time"
+            return "" if self.coding else f"the word {word[:60]!r} occurs a second time"
         self._seen.add(word)
         self.words.append(word)
         return None
@@ -134,38 +145,47 @@ class Collector:
 
 
 def read_rows(
-    path: str | Path, found: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
 ) -> Vectors:
     """Read a file of rows with the parser `parse`, as described in `vectors.read_vectors`.
 
     smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
     """
-    dim = check_promise(path, found, lenient, smallest)
-    # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
-    capacity = None if lenient or found.compression else found.rows
-    rows = Collector(str(path), dim, capacity, lenient, limit, found.size)
-    with open_input(path) as (file, compression):
-        file.read(found.start)
-        parse(file, rows, None if lenient else found.rows, found.start)
+    rows = collect_rows(path, sniffed, lenient, limit, parse, smallest)
     words, matrix = rows.result()
-    if not lenient and found.rows is not None and len(words) != min(found.rows, limit or found.rows):
-        raise TruncatedFile(f"{path}: the header promises {found.rows:,} vectors, the file has {len(words):,}")
+    if not lenient and sniffed.rows is not None and len(words) != min(sniffed.rows, limit or sniffed.rows):
+        raise TruncatedFile(f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words):,}")
     if not words:
         raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
-    return Vectors(words, matrix, found.kind, found.rows is not None, compression, rows.skipped)
+    return Vectors(words, matrix, sniffed.kind, sniffed.rows is not None, sniffed.compression, rows.skipped)
 
 
-def check_promise(path: str | Path, found: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
+def collect_rows(
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int],
+    coding: Coding | None = None,
+) -> Collector:  # fmt: skip
+    """Return the rows of a file, as for `read_rows`; with a `coding`, it may have more than the header promises."""
+    dim = check_promise(path, sniffed, lenient, smallest)
+    # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
+    capacity = None if lenient or sniffed.compression else sniffed.rows
+    rows = Collector(str(path), dim, capacity, lenient, limit, sniffed.size, coding)
+    with open_input(path) as (file, _):
+        file.read(sniffed.start)
+        parse(file, rows, None if lenient or coding else sniffed.rows, sniffed.start)
+    return rows
+
+
+def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
     """Return d; raise DataError if a file of this size, compressed or not, cannot contain the promised rows."""
-    rows, dim = found.rows, found.dim
+    rows, dim = sniffed.rows, sniffed.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
         raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
     if rows is not None and not lenient:
-        needed, most = rows * smallest(dim), justified(found.size) if found.compression else found.size
-        if needed > most - found.start + 1:
+        needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
+        if needed > most - sniffed.start + 1:
             but = f"the file has {most:,}: it is cut off or its header is wrong"
-            if found.compression:
-                but = f"{found.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
+            if sniffed.compression:
+                but = f"{sniffed.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(
                 f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, but"
                 f" {but}"

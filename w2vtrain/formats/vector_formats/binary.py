@@ -17,16 +17,16 @@ from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorForma
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
     """Claim data with a header that is not followed by text."""
-    found = promise_of(head, whole)
-    if found is None:
+    header = promise_of(head, whole)
+    if header is None:
         return None
-    promise, is_text = found
+    promise, is_text = header
     return None if is_text else promise
 
 
-def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read a file. The shortest row has one byte for the word, a space and 4 bytes per value."""
-    return read_rows(path, found, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
+    return read_rows(path, sniffed, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
 
 
 def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:

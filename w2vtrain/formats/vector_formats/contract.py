@@ -79,14 +79,29 @@ class Sniff(NamedTuple):
     note: str = ""
 
 
+class Coding(NamedTuple):
+    """An encoding of words, and what to do with bytes that it cannot decode, as for `bytes.decode`."""
+
+    encoding: str = "utf-8"
+    errors: str = "strict"
+
+    def word(self, data: bytes, path: str | Path) -> str:
+        """Return the decoded word; raise UnicodeDecodeError with a reason that says what to do."""
+        try:
+            return data.decode(*self)
+        except UnicodeDecodeError as error:
+            error.reason += f", in a word of {path}: pass its encoding, or unicode_errors='replace' or 'ignore'"
+            raise
+
+
 @dataclass(frozen=True)
 class VectorReader:
     """A format that can be read.
 
     name: its name. sniff(head, whole): returns a Promise if data that start with the bytes `head` are of this format,
     valid or not, else None; `whole` means that `head` is all of the data. Formats with a signature are tried before
-    text, which has none. read(path, found, lenient, limit): does what `vectors.read_vectors` describes, for a file that
-    `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
+    text, which has none. read(path, sniffed, lenient, limit): does what `vectors.read_vectors` describes, for a file
+    that `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
     """
 
     name: str

@@ -24,8 +24,8 @@ TEXT_AT_ONCE = 1 << 24
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
     """Claim data that start with a header followed by text, or with a row of a word and two or more numbers (GloVe)."""
-    if found := promise_of(head, whole):
-        promise, is_text = found
+    if header := promise_of(head, whole):
+        promise, is_text = header
         return promise if is_text else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     row, newline, _ = head[start:].partition(b"\n")
@@ -35,9 +35,9 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     return None
 
 
-def read(path: str | Path, found: Sniff, lenient: bool, limit: int | None) -> Vectors:
+def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read a file. The shortest row has one byte for the word, a space and a digit per value, and a line end."""
-    return read_rows(path, found, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
+    return read_rows(path, sniffed, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
 
 
 def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:

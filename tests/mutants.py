@@ -290,7 +290,7 @@ MUTANTS = (
         "distributed/test_agreement.py",
     ),
     Mutant(
-        "end-of-a-part", "distributed/parts.py", "end = at + place + 1", "end = at + place",
+        "end-of-a-part", "distributed/parts.py", "end = at + place + 1", "end = at + place + 2",
         "distributed/test_parts.py",
     ),
     # evaluation
@@ -313,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "claim-that-is-not-released", "compat/claim.py", "self._owner = outer", "self._owner = me",
-        "compat/test_claim.py",
+        "compat/test_claim.py::test_the_claim_is_released_after_an_exception",
     ),
     Mutant(
         "number-that-is-nan", "compat/parameters.py", "not low <= value <= high or", "value < low or value > high or",

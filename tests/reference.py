@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.evaluation import objective_checks
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.training import trainer
@@ -110,40 +111,14 @@ def softplus(x):
     return max(x, 0) + math.log1p(math.exp(-abs(x)))
 
 
-def slopes(loss, array, step=1e-5):
+def slopes(loss, array):
     """Return dL/d(array) by central differences: call loss() with each element changed in place."""
-    found = np.zeros(array.shape)
-    for place in np.ndindex(array.shape):
-        kept = array[place]
-        array[place] = kept + step
-        up = loss()
-        array[place] = kept - step
-        found[place] = (up - loss()) / (2 * step)
-        array[place] = kept
-    return found
+    return objective_checks.slope(loss, array, np.arange(array.size)).reshape(array.shape)
 
 
-def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6, work=begun):
-    """Check in float64 that a step of a block objective adds -lr times the gradient of the loss that it returns.
-
-    work() returns the workspace for a step. Return the change of each parameter, divided by the rate, by name.
-    """
-
-    def step(lr=0.0):
-        return objective.step(H, targets, lr, work())
-
-    before = {name: array.copy() for name, array in objective.parameters().items()}
-    _, dh = step()
-    np.testing.assert_allclose(dh, -slopes(lambda: step()[0], H), atol=tolerance)
-    expected = {name: -slopes(lambda: step()[0], array) for name, array in objective.parameters().items()}
-    for name, array in objective.parameters().items():
-        np.testing.assert_array_equal(array, before[name], err_msg=f"{name} changed at rate 0")
-    _, again = step(rate)
-    np.testing.assert_array_equal(again, dh)
-    learned = {name: (array - before[name]) / rate for name, array in objective.parameters().items()}
-    for name, change in learned.items():
-        np.testing.assert_allclose(change, expected[name], atol=tolerance, err_msg=name)
-    return learned
+def check_steps(objective, H, targets, work=begun):
+    """Check in float64 that steps of a block objective follow the gradient of the loss that they return."""
+    assert not [finding for finding in objective_checks.steps(objective, H, targets, work) if not finding.holds]
 
 
 def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
@@ -153,17 +128,6 @@ def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
     np.testing.assert_allclose(dH, other_dH, atol=tolerance)
     for mine, theirs in zip(a.parameters().values(), b.parameters().values(), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=tolerance)
-
-
-def check_float32(wide, narrow, H, targets, work=begun):
-    """Check that a block objective learns the same in float32 as in float64, from the same rows."""
-    narrow.output[:] = wide.output
-    loss, dH = wide.step(H, targets, 0.05, work())
-    other, other_dH = narrow.step(H.astype(np.float32), targets, 0.05, work())
-    assert other_dH.dtype == np.float32
-    assert other == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(other_dH, dH, atol=1e-5)
-    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
 
 
 def huffman_lengths(counts):

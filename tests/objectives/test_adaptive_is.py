@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import Stream, begun, check_block_gradients, check_float32, hidden_vectors, problem_of
+from reference import Stream, begun, hidden_vectors, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
-from w2vtrain.errors import ConfigError
 from w2vtrain.probability.mixture import Scratch, draw_proposal
 from w2vtrain.probability.ngrams import count_bigrams
 
@@ -224,15 +223,6 @@ def test_the_mixture_weight_stays_off_0_and_1(word, end):
     assert objective.estimator.proposal.mixture[int(np.log2(COUNTS[2]))] == pytest.approx(1 - end)
 
 
-@pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
-def test_update_is_the_gradient_of_the_loss(rng, options):
-    objective, H = built(**options), hidden(rng)
-    objective.step(H, TARGETS, 0.0, in_text())
-    assert (objective.estimator.proposal.mixture == 0.5).all()
-    assert objective.counts.sum() == 0, "at rate 0, nothing is learned or counted"
-    check_block_gradients(objective, H, TARGETS, tolerance=1e-8, work=in_text)
-
-
 def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
     """The bias falls with the number of draws m, and is within the sampling error at large m."""
     exact = objectives.objective_class("softmax").build(problem_of(COUNTS, dim=5, bias=True, init=0.7, dtype=float))
@@ -296,26 +286,3 @@ def test_words_are_drawn_by_frequency_if_there_is_no_text(rng):
     assert sum(draws) == objective.draws[0]
     assert not any(parts)
     assert (objective.estimator.proposal.mixture == 0.5).all()
-
-
-def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
-    wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
-    check_float32(wide, narrow, H, TARGETS, in_text)
-    assert wide.step(H, TARGETS, 0.0, in_text(1))[0] != wide.step(H, TARGETS, 0.0, in_text(2))[0]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"samples": 0},
-        {"ess": -1.0},
-        {"ess": 4097.0},
-        {"cap": 31},
-        {"ns_exponent": float("nan")},
-        {"mixture_rate": 1.5},
-    ],
-)
-def test_options_out_of_range_are_rejected(options):
-    (name,) = options
-    with pytest.raises(ConfigError, match=f"option {name} of objective adaptive-is"):
-        built(**options)

@@ -9,7 +9,6 @@ from reference import Stream, problem_of, twin_of
 from scipy import stats
 
 from w2vtrain import objectives
-from w2vtrain.errors import ConfigError
 
 SIZE = 11
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -109,17 +108,3 @@ def test_two_words_and_a_text_without_pairs():
     objective = built([0, -1, 1, -1], np.array([3, 1]), negative=4, bigrams=2)
     rows, _, shifts, _ = drawn(objective, [0, 1], 1, 3)
     np.testing.assert_allclose(np.exp(shifts), np.where(rows == 0, 3.0, 1.0), rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"bigrams": 25}, "bigrams of objective bigram-nce: 25 is not between -1 and 24"),
-        ({"bigrams": -2}, "bigrams of objective bigram-nce: -2 is not between -1 and 24"),
-        ({"negative": 0}, "negative of objective bigram-nce: 0 is not between 1 and 1000"),
-        ({"ns_exponent": float("nan")}, "ns_exponent of objective bigram-nce: nan is not between -2 and 2"),
-    ],
-)
-def test_options_out_of_range_are_rejected(text, options, words):
-    with pytest.raises(ConfigError, match=words):
-        built(text, **options)

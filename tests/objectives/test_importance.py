@@ -7,8 +7,6 @@ import pytest
 from reference import (
     Stream,
     begun,
-    check_block_gradients,
-    check_float32,
     check_same_step,
     hidden_vectors,
     problem_of,
@@ -93,14 +91,6 @@ def test_step_matches_the_naive_twin(rng, proposal, exponent, ess):
     assert (objective.examples[0], objective.fallbacks[0]) == (len(H), len(waiting))
 
 
-@pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
-def test_update_is_the_gradient_of_the_loss(rng, options):
-    objective, H = built(**options), hidden(rng)
-    objective.step(H, TARGETS, 0.0, begun())
-    assert objective.counts.sum() == 0, "at rate 0, nothing is counted"
-    check_block_gradients(objective, H, TARGETS, tolerance=1e-8)
-
-
 def test_examples_that_reach_the_cap_use_the_exact_sum(rng):
     objective, other, H = built(samples=10, ess=20.0, cap=20), built("softmax"), hidden(rng)
     for _ in range(2):
@@ -154,30 +144,6 @@ def test_draws_follow_the_proposal(options):
     assert words.min() >= 0
     assert stats.chisquare(np.bincount(words, minlength=len(q)), q * len(words)).pvalue > 1e-4
     np.testing.assert_allclose(np.exp(objective.estimator.log_noise), q, rtol=1e-12)
-
-
-def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
-    wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
-    check_float32(wide, narrow, H, TARGETS)
-    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"samples": -1},
-        {"samples": 2_000_000},
-        {"ess": -0.5},
-        {"ess": 8193.0},
-        {"cap": 2047},
-        {"ess": float("nan")},
-        {"ns_exponent": 3.0},
-    ],
-)
-def test_options_out_of_range_are_rejected(options):
-    (name,) = options
-    with pytest.raises(ConfigError, match=f"option {name} of objective is"):
-        built(**options)
 
 
 @pytest.mark.parametrize(

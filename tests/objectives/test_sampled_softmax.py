@@ -5,8 +5,6 @@ import pytest
 from reference import (
     Stream,
     begun,
-    check_block_gradients,
-    check_float32,
     check_same_step,
     hidden_vectors,
     problem_of,
@@ -14,7 +12,6 @@ from reference import (
 from scipy import stats
 
 from w2vtrain import objectives
-from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import draw_words
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -69,18 +66,6 @@ def test_step_is_the_corrected_softmax_over_the_target_and_the_drawn_words(rng, 
     np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
 
 
-@pytest.mark.parametrize("samples", [1, 6, 0])
-def test_update_is_the_gradient_of_the_loss(rng, samples):
-    check_block_gradients(built(samples=samples), hidden(rng), TARGETS, tolerance=1e-8)
-
-
-def test_zero_samples_equals_the_softmax(rng):
-    """With samples=0, all words are candidates."""
-    objective, other, H = built(samples=0), built("softmax"), hidden(rng)
-    for _ in range(2):
-        check_same_step(objective, other, H, TARGETS)
-
-
 def test_loss_approaches_that_of_the_softmax_with_very_many_draws(rng):
     objective, other, H = built(samples=2000), built("softmax"), hidden(rng)
     assert objective.step(H, TARGETS, 0.0, begun())[0] == pytest.approx(other.step(H, TARGETS, 0.0, begun())[0])
@@ -118,21 +103,8 @@ def test_by_default_1024_words_are_drawn_by_their_counts():
     np.testing.assert_allclose(np.exp(objective.log_expected), 1 - (1 - q) ** 1024, rtol=1e-6)
 
 
-def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
-    wide, narrow, H = built(samples=6), built(samples=6, dtype=np.float32), hidden(rng)
-    check_float32(wide, narrow, H, TARGETS)
-    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
-
-
 def test_a_vocabulary_of_one_word_has_zero_loss():
     objective = built(counts=np.array([3]))
     loss, dH = objective.step(np.ones((2, WIDTH)), np.zeros(2, np.int32), 0.1, begun())
     assert loss == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(dH, 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("options", [{"samples": -1}, {"samples": 2_000_000}, {"ns_exponent": -0.1}])
-def test_options_out_of_range_are_rejected(options):
-    (name,) = options
-    with pytest.raises(ConfigError, match=f"option {name} of objective sampled-softmax"):
-        built(**options)

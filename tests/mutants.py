@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "ids-after-the-sentence-end", "text/encoded.py", "part += part >= place", "part += part > place",
-        "training/test_predictor.py::test_sentence_end_is_inserted_in_vocabulary_order",
+        "training/test_predictor.py::test_sentence_end_counts_sentences_and_shifts_later_ids",
     ),
     # probability
     Mutant(
@@ -206,7 +206,7 @@ MUTANTS = (
     # architectures
     Mutant(
         "gradient-of-mean", "architectures/cbow_corrected.py", "step / float32(window.n)", "step",
-        "architectures/test_checks.py",
+        "engines/test_examples.py::test_rows_and_arrays_learn_the_same_as_in_the_twin",
     ),
     Mutant(
         "positions-before-the-target", "architectures/vlbl.py", "left - 1 - i if i < left", "i if i < left",
@@ -312,8 +312,8 @@ MUTANTS = (
         "compat/test_word2vec.py::test_predicted_words_follow_the_softmax_of_the_output_vectors",
     ),
     Mutant(
-        "claim-that-is-not-released", "compat/claim.py", "self._owner = outer", "self._owner = me",
-        "compat/test_claim.py::test_the_claim_is_released_after_an_exception",
+        "copy-of-a-claimed-model", "compat/claim.py", '{**vars(self), "is_training": False, "_owner": None}',
+        "{**vars(self)}", "compat/test_claim.py::test_a_copy_that_a_callback_makes_can_be_trained",
     ),
     Mutant(
         "number-that-is-nan", "compat/parameters.py", "not low <= value <= high or", "value < low or value > high or",
@@ -338,7 +338,8 @@ MUTANTS = (
         "test_parsers.py",
     ),
     Mutant(
-        "parameters-of-class-methods", "registry.py", "names = names[1:]", "names = names[:]", "test_registry.py",
+        "problems-of-a-class", "registry.py", "{'; '.join(found)}", "{found[0]}",
+        "test_registry.py::test_all_problems_of_a_class_are_reported_at_once",
     ),
     Mutant(
         "exit-code-of-missing-input", "errors.py", 'opened or read. Exit code 66."""\n\n    exit_code = 66',

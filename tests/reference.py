@@ -15,6 +15,7 @@ import pytest
 from w2vtrain.evaluation import objective_checks
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import draw_words
 from w2vtrain.training import trainer
 
 MASK = 2**64 - 1
@@ -44,6 +45,13 @@ def begun(chunk=0, previous=None):
     return work
 
 
+def drawn_words(table, count, stream=None):
+    """Return the words that a step draws from an alias table: the first of a chunk, or the next of a stream."""
+    words = np.empty(count, np.int32)
+    draw_words(begun().stream() if stream is None else stream, *table, words)
+    return words.tolist()
+
+
 def hidden_vectors(rng, size, width, lengths=1.0):
     """Return H (size, width): normal, times lengths (size,). The last column is 1, for biases."""
     H = rng.normal(size=(size, width)) * np.reshape(lengths, (-1, 1))
@@ -69,11 +77,6 @@ class Stream:
         for part in (seed, epoch, chunk):
             state = cls.mix(state + part + 0x9E3779B97F4A7C15 & MASK)
         return cls(state)
-
-    @classmethod
-    def of_step(cls, work):
-        """Return the stream that a step with this workspace draws from."""
-        return cls(int(work.rng.integers(1 << 64, dtype=np.uint64)))
 
     def draw(self):
         self.state = self.state + 0x9E3779B97F4A7C15 & MASK

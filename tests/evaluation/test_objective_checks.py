@@ -116,6 +116,7 @@ def test_what_an_objective_converges_to_is_judged_by_its_optimum(failures):
     ("name", "options"),
     [
         ("adaptive-is", {"samples": 8}),
+        ("char-softmax", {"cell": "lstm"}),
         ("cnn-softmax", {"samples": 6}),
         ("hs", {"tree": "balanced"}),
         ("infrequent-norm", {"likelihood": "full"}),

@@ -206,11 +206,11 @@ MUTANTS = (
     # architectures
     Mutant(
         "gradient-of-mean", "architectures/cbow_corrected.py", "step / float32(window.n)", "step",
-        "engines/test_examples.py::test_rows_and_arrays_learn_the_same_as_in_the_twin",
+        "engines/test_examples.py::test_rows_and_arrays_learn_the_same_as_in_the_reference",
     ),
     Mutant(
         "positions-before-the-target", "architectures/vlbl.py", "left - 1 - i if i < left", "i if i < left",
-        "engines/test_examples.py::test_hidden_vectors_equal_those_of_the_twin",
+        "engines/test_examples.py::test_hidden_vectors_equal_those_of_the_reference",
     ),
     Mutant(
         "pace-of-wide-sums", "architectures/cbow_sum.py", "min(1.0, FEW / n)", "max(1.0, FEW / n)",

@@ -1,4 +1,4 @@
-"""Naive, readable versions ("twins") of what the package computes fast: losses, trees, samplers, windows.
+"""Reference implementations of what the package computes fast: losses, trees, samplers, windows.
 
 Tests compare the package with them. They compute in float64, one step at a time.
 """
@@ -148,13 +148,13 @@ def huffman_lengths(counts):
     return lengths
 
 
-def twin_of(kind, name):
-    """Return the naive twin of an objective or an architecture: class Twin in tests/twins/<kind>/<name>.py."""
-    path = Path(__file__).parent / "twins" / kind / f"{name.replace('-', '_')}.py"
-    spec = importlib.util.spec_from_file_location(f"twin_{kind}_{path.stem}", path)
+def implementation_of(kind, name):
+    """Return the class Reference of an objective or an architecture, from tests/references/<kind>/<name>.py."""
+    path = Path(__file__).parent / "references" / kind / f"{name.replace('-', '_')}.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{kind}_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Twin
+    return module.Reference
 
 
 def logistic_loss(scores, found):
@@ -167,23 +167,24 @@ def logistic_loss(scores, found):
     return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
 
-def line_of(h, rows, found, twin, words):
+def line_of(h, rows, found, objective, words):
     """Return the loss of one hidden vector, made from these context words, against the candidates."""
-    return float(twin.loss(rows[[r for r, _, _ in found]] @ h, found, words))
+    return float(objective.loss(rows[[r for r, _, _ in found]] @ h, found, words))
 
 
-def slopes_of_line(h, rows, found, twin, words, step=1e-5):
+def slopes_of_line(h, rows, found, objective, words, step=1e-5):
     """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, index), by central differences."""
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
-    by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
+    above, below = (objective.loss(scores + move, found, words) for move in (moves, -moves))
+    by_score = (above - below) / (2 * step)
     learned = {}
-    for name, array in twin.learned.items():
-        for place in set(getattr(twin, "places", list)(words)):
+    for name, array in objective.learned.items():
+        for place in set(getattr(objective, "places", list)(words)):
             kept, values = array[place], []
             for move in (step, -step):
                 array[place] = kept + move
-                values.append(float(twin.loss(scores, found, words)))
+                values.append(float(objective.loss(scores, found, words)))
             array[place] = kept
             learned[name, place] = (values[0] - values[1]) / (2 * step)
     return by_score, learned
@@ -201,7 +202,7 @@ def with_bias(h, bias):
     return np.append(h, 1.0) if bias else h
 
 
-def learn_window(architecture, twin, window, found, rows, output, lr, bias=False):
+def learn_window(architecture, objective, window, found, rows, output, lr, bias=False):
     """Train on a window (context words, how many come before the target), from old values. Return (loss, examples)."""
     context, left = window
     if hasattr(architecture, "pace"):
@@ -211,8 +212,8 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
     numbered = parts(architecture, context, left)
     for number, words in numbered:
         h = with_bias(architecture.hidden(old_rows, context, left, number), bias)
-        loss += line_of(h, old, found, twin, words)
-        by_score, learned = slopes_of_line(h, old, found, twin, words)
+        loss += line_of(h, old, found, objective, words)
+        by_score, learned = slopes_of_line(h, old, found, objective, words)
         changes.append((number, h, by_score, learned))
     for number, h, by_score, learned in changes:
         dh = np.zeros(len(h))
@@ -221,7 +222,7 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
             output[row] -= lr * slope * h
         architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
         for (name, place), slope in learned.items():
-            twin.learned[name][place] -= lr * slope
+            objective.learned[name][place] -= lr * slope
     return loss, len(numbered)
 
 
@@ -232,35 +233,35 @@ class Ahead:
     windows do not shrink, `contexts` draws nothing, and all candidates are drawn at the start, in order.
     """
 
-    def __init__(self, stream, twin, kept, windows):
-        self.stream, self.twin = stream, twin
+    def __init__(self, stream, objective, kept, windows):
+        self.stream, self.objective = stream, objective
         ended = windows.end >= 0
         targets = kept + [windows.end] * ended
         previous = [windows.end if ended and windows.pads else -1, *targets]
         both = list(zip(targets, previous, strict=False))
         self.coming = iter([*both[1:], None])
-        self.found = [twin.candidates(target, stream, before) for target, before in both[:1]]
+        self.found = [objective.candidates(target, stream, before) for target, before in both[:1]]
         if not windows.shrink:
-            self.found += [twin.candidates(target, stream, before) for target, before in both[1:]]
+            self.found += [objective.candidates(target, stream, before) for target, before in both[1:]]
 
     def below(self, n):
         if (coming := next(self.coming)) is not None:
             target, before = coming
-            self.found.append(self.twin.candidates(target, self.stream, before))
+            self.found.append(self.objective.candidates(target, self.stream, before))
         return self.stream.below(n)
 
 
-def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream, bias=False):
+def train(architecture, objective, sentences, keep, windows, rows, output, lr, stream, bias=False):
     """Train on one chunk, with the same draws in the same order as the window engine. Return (loss, examples)."""
     loss = count = 0
-    if hasattr(twin, "begin"):
-        twin.begin(stream)
+    if hasattr(objective, "begin"):
+        objective.begin(stream)
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        ahead = Ahead(stream, twin, kept, windows)
+        ahead = Ahead(stream, objective, kept, windows)
         for _, context, left, _ in contexts(kept, windows, ahead):
             found = ahead.found.pop(0)
-            part = learn_window(architecture, twin, (context, left), found, rows, output, lr, bias)
+            part = learn_window(architecture, objective, (context, left), found, rows, output, lr, bias)
             loss, count = loss + part[0], count + part[1]
     return loss, count
 

@@ -98,7 +98,7 @@ def test_a_module_that_is_no_objective_is_reported_in_one_line(w2vtrain_here, fo
 
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory):
-    """Return a copy of the repository with the modules and twins of both guides added, as the guides say."""
+    """Return a copy of the repository with the modules and references of both guides added, as the guides say."""
     copy = tmp_path_factory.mktemp("inside")
     for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples"):
         if (ROOT / name).exists():

@@ -137,7 +137,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     parts = [engine.w_in[:, :DIM], objective.output, *learned.values()]
     starts = [array.astype(np.float64) for array in parts]
     theta = [array.copy() for array in starts]
-    twin = reference.twin_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
+    ref = reference.implementation_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
     order, rates = np.array([4, 0, 6, 1]), lr - lr / 2 * np.array([0.0, 0.3, 0.6, 0.9])
     received.clear()
     loss, count = engine.learn(order, rates, 2, 0)
@@ -146,10 +146,10 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
         stream = reference.Stream.of_chunk(3, 2, int(chunk))
         keep = keep_thresholds(COUNTS, 0.05)
         state = stream.state
-        found = reference.examples(sentences[chunk], keep, windows, twin, stream)
+        found = reference.examples(sentences[chunk], keep, windows, ref, stream)
         expected += [(chunk, target, previous) for target, *_, previous in found]
         stream.state = state
-        part = naive_chunk(twin, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
+        part = naive_chunk(ref, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
         naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
     assert count == naive_count > 20
     assert received == expected, "the objective must get the chunk and the word before each target"

@@ -1,4 +1,4 @@
-"""Importance sampling from a mixture with bigrams, adaptive or not: naive twin, draws, bias and mixture weights."""
+"""Importance sampling from a mixture with bigrams, adaptive or not: its steps, draws, bias and mixture weights."""
 
 from collections import Counter
 from functools import partial
@@ -133,7 +133,7 @@ def test_draws_follow_the_mixture_distribution(share, previous):
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_step_matches_the_naive_twin(rng, exponent):
+def test_step_matches_the_reference_implementation(rng, exponent):
     objective, H = built(ns_exponent=exponent, mixture_rate=0.1, **SOME), hidden(rng)
     mixture = objective.estimator.proposal.mixture
     mixture[:] = np.linspace(0.2, 0.8, len(mixture))
@@ -156,7 +156,7 @@ def test_step_matches_the_naive_twin(rng, exponent):
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_is_with_bigrams_matches_the_naive_twin_and_its_mixture_does_not_change(rng, exponent):
+def test_is_with_bigrams_matches_the_reference_implementation_and_its_mixture_does_not_change(rng, exponent):
     objective, H = fixed(ns_exponent=exponent, **SOME), hidden(rng)
     mixture = objective.estimator.proposal.mixture.copy()
     loss, dH, d_output, draws, waiting, _ = naive(objective, H, TARGETS, PREVIOUS, exponent)

@@ -1,11 +1,11 @@
-"""Noise-contrastive estimation with bigram noise: its draws and shifts against a naive twin, and its ties to nce."""
+"""Noise-contrastive estimation with bigram noise: its draws, its shifts, and its ties to nce."""
 
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from reference import Stream, problem_of, twin_of
+from reference import Stream, implementation_of, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
@@ -41,17 +41,17 @@ def drawn(objective, sentence, position, state):
 
 @pytest.mark.parametrize("options", [{}, {"negative": 1, "bigrams": 0}, {"negative": 7, "bigrams": 6}])
 @pytest.mark.parametrize("previous", [0, 4, 10, LONELY, None])
-def test_candidates_agree_with_the_naive_twin(text, options, previous):
+def test_candidates_agree_with_the_reference_implementation(text, options, previous):
     objective = built(text, **options)
-    twin = twin_of("objectives", "bigram-nce")(objective)
-    assert twin.followers(-1 if previous is None else previous) == Counter(
+    ref = implementation_of("objectives", "bigram-nce")(objective)
+    assert ref.followers(-1 if previous is None else previous) == Counter(
         after for word, after in pairwise(text.tolist()) if word == previous and after >= 0
     )
     for target in range(0, SIZE, 3):
         sentence = [target] if previous is None else [5, previous, target]
         rows, labels, shifts, state = drawn(objective, sentence, len(sentence) - 1, 77 + target)
         stream = Stream(77 + target)
-        expected = twin.candidates(target, stream, -1 if previous is None else previous)
+        expected = ref.candidates(target, stream, -1 if previous is None else previous)
         assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == [(row, label) for row, label, _ in expected]
         np.testing.assert_allclose(shifts, [shift for _, _, shift in expected], atol=1e-5)
         assert state == stream.state

@@ -90,7 +90,7 @@ def table_naively(objective, words, H):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
 @pytest.mark.parametrize(("cell", "bias"), [("gru", False), ("gru", True), ("lstm", True)])
-def test_loss_and_scores_match_the_naive_twin(rng, cell, bias, dtype, tolerance):
+def test_loss_and_scores_match_the_reference_implementation(rng, cell, bias, dtype, tolerance):
     objective = built(rng, bias=bias, dtype=dtype, cell=cell)
     H, targets = block(rng, DIM + bias, dtype)
     table = table_naively(objective, WORDS, H.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Importance sampling, compared with a naive twin in float64; its draws, weights and bias."""
+"""Importance sampling, compared with a reference implementation in float64; its draws, weights and bias."""
 
 import math
 
@@ -76,7 +76,7 @@ def effective(output, h, drawn, q):
     ("proposal", "exponent", "ess"),
     [("unigram", 0.5, 6.2), ("unigram", 1.0, 6.2), ("log-uniform", 1.0, 6.2), ("uniform", 1.0, 5.5)],
 )
-def test_step_matches_the_naive_twin(rng, proposal, exponent, ess):
+def test_step_matches_the_reference_implementation(rng, proposal, exponent, ess):
     objective, H = built(proposal=proposal, ns_exponent=exponent, **{**SOME, "ess": ess}), hidden(rng)
     loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, proposal_of(proposal, exponent))
     assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"

@@ -80,7 +80,7 @@ def test_hashes_depend_only_on_the_order_of_coordinates(rng):
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_step_matches_the_naive_twin(rng, dtype, limit):
+def test_step_matches_the_reference_implementation(rng, dtype, limit):
     objective = built(dtype, limit=limit)
     H, targets = block(rng, dtype=dtype)
     targets[3] = targets[4]

@@ -52,10 +52,10 @@ VARIANTS = {
 CASES = [(name, options) for name, variants in VARIANTS.items() for options in variants]
 
 
-def test_every_window_objective_has_a_naive_twin():
-    """tests/training/test_predictor.py compares each objective with its twin's loss, in both kinds of step."""
+def test_every_window_objective_has_a_reference_implementation():
+    """tests/training/test_predictor.py compares each objective with its reference's loss, in both kinds of step."""
     for name in WINDOWS:
-        assert reference.twin_of("objectives", name), name
+        assert reference.implementation_of("objectives", name), name
 
 
 def test_nce_equals_neg_with_uniform_noise_and_k_equal_to_the_vocabulary_size(rng):

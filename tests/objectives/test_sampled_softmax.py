@@ -1,4 +1,4 @@
-"""Sampled softmax, compared with a naive twin in float64, with the full softmax and with `target`."""
+"""Sampled softmax, compared with a reference implementation in float64, with the full softmax and with `target`."""
 
 import numpy as np
 import pytest

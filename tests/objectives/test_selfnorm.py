@@ -47,7 +47,7 @@ def naive_step(output, H, targets, lr, slopes, full, bound):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_selfnorm_matches_the_naive_twin(rng, dtype):
+def test_selfnorm_matches_the_reference_implementation(rng, dtype):
     objective = SelfNorm.build(problem(dtype), penalty=0.7)
     H, targets = block(rng, dtype=dtype)
     expected = naive_step(objective.output.astype(float), H.astype(float), targets, 0.1, np.full(9, 1.4), True, 1)

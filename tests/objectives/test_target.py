@@ -1,4 +1,4 @@
-"""Softmax over the words of one part of the corpus, compared with a naive twin; how the corpus is cut into parts."""
+"""Softmax over the words of one part of the corpus, and how the corpus is cut into parts."""
 
 from functools import partial
 from itertools import pairwise
@@ -55,7 +55,7 @@ def test_consecutive_chunks_form_parts_of_at_most_size_distinct_words():
     st.integers(2, SIZE),
     st.sampled_from([-1, 0]),
 )
-def test_parts_match_those_of_the_naive_twin(chunks, size, end):
+def test_parts_match_those_of_the_reference_implementation(chunks, size, end):
     tokens = [w for chunk in chunks for w in [*chunk, -1]]
     starts = np.cumsum([0] + [len(chunk) + 1 for chunk in chunks])
     objective = built(tokens=tokens, starts=starts, end=end, size=size)

@@ -103,11 +103,10 @@ def test_the_bias_of_importance_sampling_is_that_of_theory_and_falls_with_the_nu
     assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
 
 
-@pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_the_bias_of_sampled_softmax_falls_to_nothing_as_the_draws_cover_the_vocabulary(exponent):
+def test_the_bias_of_sampled_softmax_falls_to_nothing_as_the_draws_cover_the_vocabulary():
     sizes = []
     for m in (16, 64, 256, 20_000):
-        found = found_by("sampled-softmax", m, 300 if m > 256 else ROUNDS, ns_exponent=exponent)
+        found = found_by("sampled-softmax", m, 300 if m > 256 else ROUNDS, ns_exponent=0.5)
         sizes.append(np.abs(found.mean(axis=0) - exact(P, TARGET)).sum())
     assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
     assert np.abs(found - exact(P, TARGET)).max() < 1e-9

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from w2vtrain.evaluation import objective_checks
+from w2vtrain.evaluation import objective_steps
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words
@@ -116,12 +116,12 @@ def softplus(x):
 
 def slopes(loss, array):
     """Return dL/d(array) by central differences: call loss() with each element changed in place."""
-    return objective_checks.slope(loss, array, np.arange(array.size)).reshape(array.shape)
+    return objective_steps.slope(loss, array, np.arange(array.size)).reshape(array.shape)
 
 
 def check_steps(objective, H, targets, work=begun):
     """Check in float64 that steps of a block objective follow the gradient of the loss that they return."""
-    assert not [finding for finding in objective_checks.steps(objective, H, targets, work) if not finding.holds]
+    assert not [finding for finding in objective_steps.steps(objective, H, targets, work) if not finding.holds]
 
 
 def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):

@@ -10,7 +10,8 @@ from reference import problem_of
 from w2vtrain import objectives
 from w2vtrain.evaluation import objective_checks
 from w2vtrain.evaluation.known_language import distance, language
-from w2vtrain.evaluation.objective_checks import Finding, check, computes, learns
+from w2vtrain.evaluation.objective_checks import check, learns
+from w2vtrain.evaluation.objective_steps import Finding, computes
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, noise_distribution
 
 PACKAGE = Path(objectives.__file__).parent

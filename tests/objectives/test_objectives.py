@@ -14,7 +14,7 @@ from reference import begun, problem_of
 from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation import objective_checks
+from w2vtrain.evaluation import objective_checks, objective_steps
 from w2vtrain.objectives.contract import ARCHITECTURES, Candidates, Window
 from w2vtrain.probability.sampling import noise_distribution
 
@@ -177,7 +177,7 @@ def test_every_objective_passes_the_checks_of_objectives_check(name, bias, monke
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_objectives_compute_the_right_things_with_other_options_too(name, options, bias):
-    findings = list(objective_checks.computes(name, objectives.checked_options(name, options), bias))
+    findings = list(objective_steps.computes(name, objectives.checked_options(name, options), bias))
     assert len(findings) >= 6
     assert not [finding for finding in findings if not finding.holds]
 
@@ -190,7 +190,7 @@ def test_objectives_compute_the_right_things_with_other_options_too(name, option
 def test_chunks_draw_different_words(name, options):
     problem = problem_of(COUNTS, init=0.7)
     objective = objectives.objective_class(name).build(problem, **options)
-    H, targets, _ = objective_checks.block_of(problem)
+    H, targets, _ = objective_steps.block_of(problem)
     losses = {
         objective.step(H.astype(np.float32), targets, 0.0, begun(k, np.array([-1, 2, 0, 9, 4])))[0] for k in (1, 2)
     }

@@ -5,7 +5,7 @@ import pytest
 from reference import begun, check_steps, hidden_vectors, problem_of
 from scipy.special import log_softmax, logsumexp
 
-from w2vtrain.evaluation.objective_checks import gradients_of
+from w2vtrain.evaluation.objective_steps import gradients_of
 from w2vtrain.objectives.infrequent_norm import InfrequentNorm
 from w2vtrain.objectives.selfnorm import SelfNorm
 

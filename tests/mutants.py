@@ -422,7 +422,8 @@ def verdict(mutant: Mutant, broken: set[str]) -> str:
         code, text = pytest(["-x", *mutant.ids()], copy, mutant.folder)
     if code == 0:
         return "SURVIVED"
-    found = re.search(r"^(?:FAILED|ERROR) (.*)", text, re.M)
+    # An error without the name of a test is a module that could not be imported, which shows nothing about the tests.
+    found = re.search(r"^(?:FAILED|ERROR) (\S+::.*|time limit)", text, re.M)
     return f"killed by {found[1].partition(' - ')[0]}" if found else f"BROKEN: pytest ends with {code}: {text[-400:]}"
 
 

@@ -9,7 +9,7 @@ PARALLEL := -n 2 --dist worksteal
 unexport PYTHONWARNINGS
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all emulated lint docs reference format bench objectives faults lock audit clean
+.PHONY: help install demo test test-all emulated lint docs reference format bench objectives faults mutants lock audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -96,6 +96,9 @@ objectives: install ## Measure all of docs/objectives.md, in hours: PTB=FOLDER E
 
 faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS="--fasttext-python PYTHON"
 	$(BIN)/python tests/faults.py $(FAULTS)
+
+mutants: install ## Show that the tests notice each of a table of bugs, in 30 minutes: MUTANTS="NAMES OR FOLDERS"
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # One lock file serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them.
 lock: ## Rewrite requirements.lock from pyproject.toml; LOCK=--upgrade selects the newest versions

@@ -1,4 +1,4 @@
-"""Naive, readable versions ("twins") of what the package computes fast: losses, trees, samplers, windows.
+"""Reference implementations of what the package computes fast: losses, trees, samplers, windows.
 
 Tests compare the package with them. They compute in float64, one step at a time.
 """
@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.evaluation import objective_steps
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import draw_words
 from w2vtrain.training import trainer
 
 MASK = 2**64 - 1
@@ -43,6 +45,13 @@ def begun(chunk=0, previous=None):
     return work
 
 
+def drawn_words(table, count, stream=None):
+    """Return the words that a step draws from an alias table: the first of a chunk, or the next of a stream."""
+    words = np.empty(count, np.int32)
+    draw_words(begun().stream() if stream is None else stream, *table, words)
+    return words.tolist()
+
+
 def hidden_vectors(rng, size, width, lengths=1.0):
     """Return H (size, width): normal, times lengths (size,). The last column is 1, for biases."""
     H = rng.normal(size=(size, width)) * np.reshape(lengths, (-1, 1))
@@ -68,11 +77,6 @@ class Stream:
         for part in (seed, epoch, chunk):
             state = cls.mix(state + part + 0x9E3779B97F4A7C15 & MASK)
         return cls(state)
-
-    @classmethod
-    def of_step(cls, work):
-        """Return the stream that a step with this workspace draws from."""
-        return cls(int(work.rng.integers(1 << 64, dtype=np.uint64)))
 
     def draw(self):
         self.state = self.state + 0x9E3779B97F4A7C15 & MASK
@@ -110,40 +114,14 @@ def softplus(x):
     return max(x, 0) + math.log1p(math.exp(-abs(x)))
 
 
-def slopes(loss, array, step=1e-5):
+def slopes(loss, array):
     """Return dL/d(array) by central differences: call loss() with each element changed in place."""
-    found = np.zeros(array.shape)
-    for place in np.ndindex(array.shape):
-        kept = array[place]
-        array[place] = kept + step
-        up = loss()
-        array[place] = kept - step
-        found[place] = (up - loss()) / (2 * step)
-        array[place] = kept
-    return found
+    return objective_steps.slope(loss, array, np.arange(array.size)).reshape(array.shape)
 
 
-def check_block_gradients(objective, H, targets, rate=1e-3, tolerance=1e-6, work=begun):
-    """Check in float64 that a step of a block objective adds -lr times the gradient of the loss that it returns.
-
-    work() returns the workspace for a step. Return the change of each parameter, divided by the rate, by name.
-    """
-
-    def step(lr=0.0):
-        return objective.step(H, targets, lr, work())
-
-    before = {name: array.copy() for name, array in objective.parameters().items()}
-    _, dh = step()
-    np.testing.assert_allclose(dh, -slopes(lambda: step()[0], H), atol=tolerance)
-    expected = {name: -slopes(lambda: step()[0], array) for name, array in objective.parameters().items()}
-    for name, array in objective.parameters().items():
-        np.testing.assert_array_equal(array, before[name], err_msg=f"{name} changed at rate 0")
-    _, again = step(rate)
-    np.testing.assert_array_equal(again, dh)
-    learned = {name: (array - before[name]) / rate for name, array in objective.parameters().items()}
-    for name, change in learned.items():
-        np.testing.assert_allclose(change, expected[name], atol=tolerance, err_msg=name)
-    return learned
+def check_steps(objective, H, targets, work=begun):
+    """Check in float64 that steps of a block objective follow the gradient of the loss that they return."""
+    assert not [finding for finding in objective_steps.steps(objective, H, targets, work) if not finding.holds]
 
 
 def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
@@ -153,17 +131,6 @@ def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
     np.testing.assert_allclose(dH, other_dH, atol=tolerance)
     for mine, theirs in zip(a.parameters().values(), b.parameters().values(), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=tolerance)
-
-
-def check_float32(wide, narrow, H, targets, work=begun):
-    """Check that a block objective learns the same in float32 as in float64, from the same rows."""
-    narrow.output[:] = wide.output
-    loss, dH = wide.step(H, targets, 0.05, work())
-    other, other_dH = narrow.step(H.astype(np.float32), targets, 0.05, work())
-    assert other_dH.dtype == np.float32
-    assert other == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(other_dH, dH, atol=1e-5)
-    np.testing.assert_allclose(narrow.output, wide.output, atol=1e-5)
 
 
 def huffman_lengths(counts):
@@ -181,13 +148,13 @@ def huffman_lengths(counts):
     return lengths
 
 
-def twin_of(kind, name):
-    """Return the naive twin of an objective or an architecture: class Twin in tests/twins/<kind>/<name>.py."""
-    path = Path(__file__).parent / "twins" / kind / f"{name.replace('-', '_')}.py"
-    spec = importlib.util.spec_from_file_location(f"twin_{kind}_{path.stem}", path)
+def implementation_of(kind, name):
+    """Return the class Reference of an objective or an architecture, from tests/references/<kind>/<name>.py."""
+    path = Path(__file__).parent / "references" / kind / f"{name.replace('-', '_')}.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{kind}_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Twin
+    return module.Reference
 
 
 def logistic_loss(scores, found):
@@ -200,23 +167,24 @@ def logistic_loss(scores, found):
     return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
 
-def line_of(h, rows, found, twin, words):
+def line_of(h, rows, found, objective, words):
     """Return the loss of one hidden vector, made from these context words, against the candidates."""
-    return float(twin.loss(rows[[r for r, _, _ in found]] @ h, found, words))
+    return float(objective.loss(rows[[r for r, _, _ in found]] @ h, found, words))
 
 
-def slopes_of_line(h, rows, found, twin, words, step=1e-5):
+def slopes_of_line(h, rows, found, objective, words, step=1e-5):
     """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, index), by central differences."""
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
-    by_score = (twin.loss(scores + moves, found, words) - twin.loss(scores - moves, found, words)) / (2 * step)
+    above, below = (objective.loss(scores + move, found, words) for move in (moves, -moves))
+    by_score = (above - below) / (2 * step)
     learned = {}
-    for name, array in twin.learned.items():
-        for place in set(getattr(twin, "places", list)(words)):
+    for name, array in objective.learned.items():
+        for place in set(getattr(objective, "places", list)(words)):
             kept, values = array[place], []
             for move in (step, -step):
                 array[place] = kept + move
-                values.append(float(twin.loss(scores, found, words)))
+                values.append(float(objective.loss(scores, found, words)))
             array[place] = kept
             learned[name, place] = (values[0] - values[1]) / (2 * step)
     return by_score, learned
@@ -234,7 +202,7 @@ def with_bias(h, bias):
     return np.append(h, 1.0) if bias else h
 
 
-def learn_window(architecture, twin, window, found, rows, output, lr, bias=False):
+def learn_window(architecture, objective, window, found, rows, output, lr, bias=False):
     """Train on a window (context words, how many come before the target), from old values. Return (loss, examples)."""
     context, left = window
     if hasattr(architecture, "pace"):
@@ -244,8 +212,8 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
     numbered = parts(architecture, context, left)
     for number, words in numbered:
         h = with_bias(architecture.hidden(old_rows, context, left, number), bias)
-        loss += line_of(h, old, found, twin, words)
-        by_score, learned = slopes_of_line(h, old, found, twin, words)
+        loss += line_of(h, old, found, objective, words)
+        by_score, learned = slopes_of_line(h, old, found, objective, words)
         changes.append((number, h, by_score, learned))
     for number, h, by_score, learned in changes:
         dh = np.zeros(len(h))
@@ -254,7 +222,7 @@ def learn_window(architecture, twin, window, found, rows, output, lr, bias=False
             output[row] -= lr * slope * h
         architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
         for (name, place), slope in learned.items():
-            twin.learned[name][place] -= lr * slope
+            objective.learned[name][place] -= lr * slope
     return loss, len(numbered)
 
 
@@ -265,35 +233,35 @@ class Ahead:
     windows do not shrink, `contexts` draws nothing, and all candidates are drawn at the start, in order.
     """
 
-    def __init__(self, stream, twin, kept, windows):
-        self.stream, self.twin = stream, twin
+    def __init__(self, stream, objective, kept, windows):
+        self.stream, self.objective = stream, objective
         ended = windows.end >= 0
         targets = kept + [windows.end] * ended
         previous = [windows.end if ended and windows.pads else -1, *targets]
         both = list(zip(targets, previous, strict=False))
         self.coming = iter([*both[1:], None])
-        self.found = [twin.candidates(target, stream, before) for target, before in both[:1]]
+        self.found = [objective.candidates(target, stream, before) for target, before in both[:1]]
         if not windows.shrink:
-            self.found += [twin.candidates(target, stream, before) for target, before in both[1:]]
+            self.found += [objective.candidates(target, stream, before) for target, before in both[1:]]
 
     def below(self, n):
         if (coming := next(self.coming)) is not None:
             target, before = coming
-            self.found.append(self.twin.candidates(target, self.stream, before))
+            self.found.append(self.objective.candidates(target, self.stream, before))
         return self.stream.below(n)
 
 
-def train(architecture, twin, sentences, keep, windows, rows, output, lr, stream, bias=False):
+def train(architecture, objective, sentences, keep, windows, rows, output, lr, stream, bias=False):
     """Train on one chunk, with the same draws in the same order as the window engine. Return (loss, examples)."""
     loss = count = 0
-    if hasattr(twin, "begin"):
-        twin.begin(stream)
+    if hasattr(objective, "begin"):
+        objective.begin(stream)
     for words in sentences:
         kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        ahead = Ahead(stream, twin, kept, windows)
+        ahead = Ahead(stream, objective, kept, windows)
         for _, context, left, _ in contexts(kept, windows, ahead):
             found = ahead.found.pop(0)
-            part = learn_window(architecture, twin, (context, left), found, rows, output, lr, bias)
+            part = learn_window(architecture, objective, (context, left), found, rows, output, lr, bias)
             loss, count = loss + part[0], count + part[1]
     return loss, count
 

@@ -6,7 +6,7 @@ from pages import SIDED, changed
 from w2vtrain import architectures
 from w2vtrain.evaluation import architecture_checks
 from w2vtrain.evaluation.architecture_checks import check
-from w2vtrain.evaluation.objective_checks import Finding
+from w2vtrain.evaluation.objective_steps import Finding
 
 IN_PLACE = """    @staticmethod
     def in_place() -> bool:

@@ -77,7 +77,7 @@ ARCHITECTURE = Shared
 '''
 
 
-class Twin:
+class Reference:
     pairs = True
 
     def __init__(self, letters):
@@ -106,7 +106,7 @@ def test_the_window_engine_agrees_with_the_naive_trainer_on_shared_rows(rng, nam
     assert rows == SIZE + 3
     lines = [rng.integers(0, SIZE, rng.integers(1, 9)).tolist() for _ in range(10)]
     tokens, counts = np.concatenate([[*line, -1] for line in lines]).astype(np.int32), np.arange(60, 60 - SIZE, -1)
-    fast, twin = (objective_class(objective).build(problem_of(counts, dim=DIM)) for _ in "ab")
+    fast, ref = (objective_class(objective).build(problem_of(counts, dim=DIM)) for _ in "ab")
     outputs = fast.output_rows(SIZE)
     w_in, w_out = padded_rows(rows, DIM), padded_rows(outputs + 1, DIM)
     w_in[:, :DIM], w_out[:outputs, :DIM] = rng.normal(size=(rows, DIM)), rng.normal(size=(outputs, DIM))
@@ -118,7 +118,7 @@ def test_the_window_engine_agrees_with_the_naive_trainer_on_shared_rows(rng, nam
         architecture, fast, Windows(3), tokens, bounds, one, np.array([1e-4]), Matrices(w_in, w_out), DIM, keep, 0.0, 5,
         2, scratch,
     )  # fmt: skip
-    naive = Twin(architecture.letters), reference.twin_of("objectives", objective)(twin)
+    naive = Reference(architecture.letters), reference.implementation_of("objectives", objective)(ref)
     stream = reference.Stream.of_chunk(5, 2, 0)
     expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-4, stream)
     assert examples == expected[1] > 0

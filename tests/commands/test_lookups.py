@@ -1,4 +1,4 @@
-"""The commands `similarity` and `vector`; `neighbors` and `analogy` are in test_cli.py."""
+"""The commands `similarity` and `vector`, and which words `analogy` adds; `neighbors` is in test_cli.py."""
 
 import io
 import json
@@ -78,3 +78,11 @@ def test_vector_prints_no_line_for_an_unknown_word_and_names_it(run):
     code, out, err = run("vector", "v.bin", stdin="nobody\nking\n")
     assert (code, out) == (0, "king 1.0 2.0 3.0\n")
     assert "line 1: 'nobody'" in err
+
+
+def test_analogy_adds_the_first_and_the_third_word_and_subtracts_the_second(tmp_path, w2vtrain_here):
+    words = ["king", "man", "woman", "queen", "knight"]
+    matrix = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1], [1, -1, 0.5]], np.float32)
+    write_vectors(tmp_path / "v.bin", words, matrix)
+    code, out, _ = w2vtrain_here(["analogy", "v.bin", "king", "man", "woman", "-n", "1"], tmp_path)
+    assert (code, out.split()[:-1]) == (0, ["king", "man", "woman", "queen"])

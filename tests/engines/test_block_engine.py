@@ -1,4 +1,4 @@
-"""The block engine compared with a naive trainer, and the gradients, scores and learning of all block objectives."""
+"""The block engine compared with a naive trainer, and how all block objectives learn with it."""
 
 import itertools
 import threading
@@ -12,12 +12,10 @@ from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Schedule, Text
 from w2vtrain.engines.step import Windows
 from w2vtrain.errors import Diverged
-from w2vtrain.formats.describe import describe
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.probability.sampling import keep_thresholds
@@ -29,34 +27,8 @@ LINES = [[0, 3, 12, 3], [1, 2, 0, 5, 11], [4, 2, 9, 9, 1, 10], [0, 6, 1, 7, 8, 2
 TOKENS = np.concatenate([[*line, -1] for line in LINES]).astype(np.int32)
 STARTS = np.array([0, 11, len(TOKENS)])
 BLOCKS = [name for name in objectives.objectives() if objectives.engine_of(name) == "blocks"]
-# Options that make an objective take other code paths than its defaults do.
-VARIANTS = {
-    "adaptive-is": [{"samples": 4, "ess": 3.0, "cap": 16}],
-    "blackout": [{"samples": 5}],
-    "class-softmax": [{"count": 6}],
-    "char-softmax": [{"cell": "lstm"}],
-    "cnn-softmax": [{"samples": 0, "correction": 0, "widths": "2", "filters": 5, "highway": 1}],
-    "adaptive-softmax": [{"cutoffs": "3,8", "factor": 2.0}],
-    "block-neg": [{"samples": 4, "negative": 2}],
-    "block-nce": [{"samples": 5, "negative": 9}],
-    "dsoftmax": [{"bands": "50:50,30:30,20:20"}, {"bands": "100:100"}],
-    "infrequent-norm": [{"likelihood": "full", "gamma": 0.4}],
-    "is": [
-        {"samples": 6, "ess": 5.0, "cap": 24},
-        {"proposal": "bigram", "samples": 4, "ess": 3.0, "cap": 16},
-        {"proposal": "log-uniform", "samples": 6, "ess": 5.0, "cap": 24},
-    ],
-    "sampled-softmax": [{"samples": 5}, {"samples": 0}],
-    "target": [{"size": 2}],
-}
 # Smaller networks, for tests.
 SMALL = {"char-softmax": {"units": 12, "char_dim": 5}, "cnn-softmax": {"char_dim": 5, "filters": 24, "correction": 3}}
-CASES = [
-    pytest.param(name, {**SMALL.get(name, {}), **options}, id=f"{name}-{k}")
-    for name in BLOCKS
-    for k, options in enumerate([{}, *VARIANTS.get(name, [])])
-]
-REGISTRY = pytest.mark.parametrize(("name", "options"), CASES)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -92,119 +64,6 @@ def begun(previous, seed=1, chunk=1):
     work.begin(seed, 0, chunk)
     work.previous = previous
     return work
-
-
-def slopes(loss, array, indices):
-    found = []
-    for index in indices:
-        kept, values = array[index], []
-        for step in (1e-5, -1e-5):
-            array[index] = kept + step
-            values.append(loss())
-        array[index] = kept
-        found.append((values[0] - values[1]) / 2e-5)
-    return np.array(found)
-
-
-def learned(objective, H, targets, previous):
-    """Return -dL/dparameter by name: from the objective's `gradients` or, without them, from a step at rate 1."""
-    if objective.gradients is not None:
-        found = objective.gradients(H, targets, begun(previous))[2]
-        for name, array in objective.parameters().items():
-            if isinstance(found[name], tuple):
-                full = np.zeros_like(array)
-                np.add.at(full, found[name][0], found[name][1])
-                found[name] = full
-        return found
-    before = {name: array.copy() for name, array in objective.parameters().items()}
-    objective.step(H, targets, 1.0, begun(previous))
-    return {name: array - before[name] for name, array in objective.parameters().items()}
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@REGISTRY
-def test_a_step_follows_the_gradient_of_the_loss(rng, name, options, bias):
-    """Compare with finite differences in float64, for every learned array and for H, with the same samples."""
-    objective, problem, _ = built(name, options, bias)
-    H, targets, previous = block(rng, problem.width, bias)
-    copy = built(name, options, bias)[0]
-
-    def loss():
-        return copy.step(H, targets, 0.0, begun(previous))[0]
-
-    indices = list(itertools.product(range(len(H)), range(problem.width)))
-    dH = objective.step(H, targets, 0.0, begun(previous))[1]
-    expected = -slopes(loss, H, indices).reshape(H.shape)
-    assert np.abs(expected).max() > 0.05
-    np.testing.assert_allclose(dH, expected, atol=1e-6, rtol=1e-5)
-    found = learned(objective, H, targets, previous)
-    for array_name, array in copy.parameters().items():
-        strongest = np.argsort(-np.abs(found[array_name]), axis=None)[:15]
-        some = np.unique([*strongest, *rng.integers(0, array.size, 25)])
-        indices = [np.unravel_index(k, array.shape) for k in some]
-        expected = -slopes(loss, array, indices)
-        got = np.array([found[array_name][index] for index in indices])
-        np.testing.assert_allclose(got, expected, atol=1e-6, rtol=1e-5, err_msg=array_name)
-        assert np.abs(expected).max() > 1e-4, f"{array_name} learns nothing"
-
-
-@REGISTRY
-def test_rate_zero_changes_nothing_and_the_same_seed_gives_the_same_result(rng, name, options):
-    """At rate 0, all arrays of the model file keep their bytes, even counts of examples. Uses float32 and no biases."""
-    runs = []
-    for rate, seed in ((0.0, 1), (0.05, 1), (0.05, 1)):
-        objective, problem, _ = built(name, options, False, np.float32)
-        before = {key: array.tobytes() for key, array in (objective.arrays() | objective.parameters()).items()}
-        results = []
-        for k in range(3):
-            H, targets, previous = block(np.random.default_rng(k), problem.width, False, np.float32)
-            loss, dH = objective.step(H, targets, rate, begun(previous, seed, chunk=k % 2))
-            assert dH.dtype == np.float32
-            assert dH.shape == H.shape
-            assert isinstance(loss, float)
-            results.append((loss, dH.tobytes()))
-        after = {key: array.tobytes() for key, array in (objective.arrays() | objective.parameters()).items()}
-        assert (before == after) is (rate == 0)
-        runs.append((results, after))
-    assert runs[1] == runs[2]
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@REGISTRY
-def test_a_saved_model_scores_as_the_objective_did(rng, tmp_path, name, options, bias):
-    """Check that probabilities sum to 1, that scores minus log Z are exact, and that saving a model changes nothing."""
-    objective, problem, full = built(name, options, bias, np.float32)
-    H, targets, previous = block(rng, problem.width, bias, np.float32)
-    for k in range(5):
-        objective.step(H, targets, 0.05, begun(previous, chunk=k % 2))
-    output, arrays = objective.output, dict(objective.arrays())
-    if bias:
-        arrays["bias"] = output[:, DIM]
-    rows = rng.normal(size=(SIZE, DIM)).astype(np.float32)
-    model = Model(list(problem.words), COUNTS, rows, output[:, :DIM], arrays, {"objective": name}, {})
-    save_model(tmp_path / "model", model)
-    loaded = load_model(tmp_path / "model")
-    about = describe(tmp_path / "model")
-    assert (about["output_rows"], about["arrays"].keys()) == (len(output), arrays.keys())
-    joined = np.concatenate([loaded.output, loaded.arrays["bias"][:, None]], axis=1) if bias else loaded.output
-    plain = problem_of(COUNTS, dim=DIM, bias=bias)
-    scorer = objectives.objective_class(name).scorer(plain, full, joined, loaded.arrays)
-    log_probs = scorer.log_probs(H).astype(np.float64)
-    assert log_probs.shape == (len(H), SIZE)
-    np.testing.assert_allclose(np.exp(log_probs).sum(axis=1), 1, atol=1e-5)
-    assert log_probs.std() > 0.1
-    raw, log_z = scorer.scores(H, targets)
-    lines = np.arange(len(H))
-    np.testing.assert_allclose(raw - log_z, log_probs[lines, targets], atol=1e-4)
-    cheap = scorer.log_prob(H, targets)
-    assert cheap.shape == (len(H),)
-    assert np.isfinite(cheap).all()
-    before = objectives.objective_class(name).scorer(plain, full, output, objective.arrays())
-    np.testing.assert_array_equal(before.log_probs(H), log_probs.astype(np.float32))
-    if len(output) and name != "class-softmax":  # its softmax is not over all words
-        s = H.astype(np.float64) @ output.astype(np.float64).T
-        s -= np.log(np.exp(s).sum(axis=1, keepdims=True))
-        np.testing.assert_allclose(log_probs, s, atol=1e-4)
 
 
 # The engine.
@@ -277,7 +136,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     parts = [engine.w_in[:, :DIM], objective.output, *learned.values()]
     starts = [array.astype(np.float64) for array in parts]
     theta = [array.copy() for array in starts]
-    twin = reference.twin_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
+    ref = reference.implementation_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
     order, rates = np.array([4, 0, 6, 1]), lr - lr / 2 * np.array([0.0, 0.3, 0.6, 0.9])
     received.clear()
     loss, count = engine.learn(order, rates, 2, 0)
@@ -286,10 +145,10 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
         stream = reference.Stream.of_chunk(3, 2, int(chunk))
         keep = keep_thresholds(COUNTS, 0.05)
         state = stream.state
-        found = reference.examples(sentences[chunk], keep, windows, twin, stream)
+        found = reference.examples(sentences[chunk], keep, windows, ref, stream)
         expected += [(chunk, target, previous) for target, *_, previous in found]
         stream.state = state
-        part = naive_chunk(twin, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
+        part = naive_chunk(ref, sentences[chunk], keep, windows, *theta[:2], bias, rate, block_size, stream)
         naive_loss, naive_count = naive_loss + part[0], naive_count + part[1]
     assert count == naive_count > 20
     assert received == expected, "the objective must get the chunk and the word before each target"
@@ -347,12 +206,10 @@ def toy(rng, name, architecture, problem_options=None, **settings):
     return epochs, engine, topic
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_every_objective_learns_a_toy_corpus(rng, name, threads):
+def test_every_objective_learns_a_toy_corpus_on_two_threads(rng, name):
     """The loss is lower in the last epoch than in the first, and words of the same topic get similar vectors."""
-    made = {"init": 0.05, "bias": threads == 1}
-    epochs, engine, topic = toy(rng, name, "cbow-corrected", made, threads=threads, alpha=0.05, epochs=4)
+    epochs, engine, topic = toy(rng, name, "cbow-corrected", {"init": 0.05}, threads=2, alpha=0.05, epochs=4)
     losses = [epoch.loss for epoch in epochs]
     assert losses[-1] < losses[0] - 0.05, losses
     assert len({epoch.examples for epoch in epochs}) == 1
@@ -364,7 +221,7 @@ def test_every_objective_learns_a_toy_corpus(rng, name, threads):
     assert (topic[similar.argmax(axis=1)] == topic).mean() > 0.6
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", ["softmax", "adaptive-is", "cnn-softmax"])
 def test_one_thread_and_the_same_seed_give_the_same_bytes(name):
     def bytes_of(seed):
         made = {"bias": True, "seed": seed}
@@ -424,6 +281,9 @@ def test_nan_in_an_objectives_own_arrays_is_reported_as_divergence(rng):
 SAME = [
     ("selfnorm", {"penalty": 0.0}, "softmax"),
     ("infrequent-norm", {"likelihood": "full", "gamma": 1.0, "penalty": 1.0}, "selfnorm"),
+    ("infrequent-norm", {"likelihood": "full", "penalty": 0.0}, "softmax"),
+    ("is", {"samples": 10, "ess": 20.0, "cap": 20}, "softmax"),  # no example has enough draws
+    ("lsh", {"hashes": 0}, "softmax"),  # all rows are in one bucket
     ("class-softmax", {"count": 1}, "softmax"),
     ("adaptive-softmax", {}, "softmax"),  # so few words need no cluster
     ("dsoftmax", {"bands": "100:100"}, "softmax"),

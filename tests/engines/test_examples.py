@@ -22,7 +22,7 @@ KEEPS = {"all": np.full(SIZE, 2**32 - 1, np.uint32), "some": np.linspace(0, 2**3
 
 NAMES = list(architectures())
 ARCHITECTURES = {name: architecture_class(name).build(Layout(4, DIM, DIM), {}) for name in NAMES}
-TWINS = {name: reference.twin_of("architectures", name) for name in NAMES}
+REFERENCES = {name: reference.implementation_of("architectures", name) for name in NAMES}
 
 SENTENCES = st.lists(st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=9), min_size=1, max_size=5)
 
@@ -56,8 +56,8 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
     ends = [0, *(np.flatnonzero(tokens < 0) + 1).tolist()]
     a, b = sorted((data.draw(st.integers(0, len(sentences))), data.draw(st.integers(0, len(sentences)))))
     (found,) = gather(tokens, ends[a], ends[b], KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK)
-    twin = reference.Stream.of_chunk(*stream)
-    expected = reference.examples(sentences[a:b], KEEPS[keep], windows, TWINS[name](4, {}), twin)
+    ref = reference.Stream.of_chunk(*stream)
+    expected = reference.examples(sentences[a:b], KEEPS[keep], windows, REFERENCES[name](4, {}), ref)
     assert listed(found) == expected
     if name == "skipgram":
         assert found.words(slice(1, None)).tolist() == [context[k] for _, context, _, k, _ in expected[1:]]
@@ -74,8 +74,8 @@ def test_wide_windows_give_the_same_examples_in_parts_of_bounded_size(sentences,
         for part in gather(tokens, 0, len(tokens), KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK):
             assert len(part.contexts) <= bound
             found += listed(part)
-    twin = reference.Stream.of_chunk(*stream)
-    assert found == reference.examples(sentences, KEEPS[keep], windows, TWINS[name](4, {}), twin)
+    ref = reference.Stream.of_chunk(*stream)
+    assert found == reference.examples(sentences, KEEPS[keep], windows, REFERENCES[name](4, {}), ref)
 
 
 def test_a_text_may_end_without_a_sentence_end():
@@ -103,7 +103,7 @@ def test_left_contexts_contain_no_later_words():
 
 
 def case(rng, name, bias, lines=9):
-    """Return an input layer over padded rows, examples with repeated words, and their windows in the twin's form."""
+    """Return an input layer over padded rows, examples with repeated words, and their windows for the reference."""
     rows = padded_rows(SIZE, DIM + bias)
     rows[:, :DIM] = rng.normal(size=(SIZE, DIM))
     rows[:, DIM : DIM + bias] = 1
@@ -124,22 +124,22 @@ def case(rng, name, bias, lines=9):
     return InputLayer(architecture, rows, DIM, bias), examples, windows
 
 
-def twin_of(layer, name, dtype=np.float64):
-    """Return the naive twin with the layer's arrays."""
+def implementation_of(layer, name, dtype=np.float64):
+    """Return the reference implementation with the layer's arrays."""
     arrays = {key: array[:, :DIM].astype(dtype) for key, array in layer.architecture.learned().items()}
-    return TWINS[name](3, arrays)
+    return REFERENCES[name](3, arrays)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_hidden_vectors_equal_those_of_the_twin(rng, name, bias):
+def test_hidden_vectors_equal_those_of_the_reference(rng, name, bias):
     layer, examples, windows = case(rng, name, bias)
-    twin = twin_of(layer, name)
+    ref = implementation_of(layer, name)
     for first, count in ((0, 9), (4, 3), (8, 1), (3, 0)):
         H = np.full((count, DIM + bias), np.nan, np.float32)
         layer.hidden(examples, first, H)
         expected = [
-            reference.with_bias(twin.hidden(layer.rows[:, :DIM].astype(float), *windows[first + b]), bias)
+            reference.with_bias(ref.hidden(layer.rows[:, :DIM].astype(float), *windows[first + b]), bias)
             for b in range(count)
         ]
         np.testing.assert_allclose(H, np.reshape(expected, H.shape), rtol=1e-5, atol=1e-6)
@@ -160,19 +160,19 @@ def test_hidden_vectors_can_be_computed_from_rows_without_padding(rng, name):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_and_arrays_learn_the_same_as_in_the_twin(rng, name, bias):
+def test_rows_and_arrays_learn_the_same_as_in_the_reference(rng, name, bias):
     """The step is large, so that an array that learns from a changed value of another differs."""
     layer, examples, windows = case(rng, name, bias)
-    twin, rows = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
+    ref, rows = implementation_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
     first, lr, dH = 2, 0.5, rng.normal(size=(5, DIM + bias)).astype(np.float32)
-    before, arrays = rows.copy(), {key: array.copy() for key, array in twin.arrays.items()}
+    before, arrays = rows.copy(), {key: array.copy() for key, array in ref.arrays.items()}
     layer.learn(examples, first, dH, lr)
     for b in range(5):
-        twin.learn(rows, *windows[first + b], dH[b, :DIM].astype(float), lr)
+        ref.learn(rows, *windows[first + b], dH[b, :DIM].astype(float), lr)
     np.testing.assert_allclose(layer.rows[:, :DIM] - before, rows - before, rtol=1e-5, atol=1e-5)
     assert np.abs(rows - before).max() > 0.1
     for key, array in layer.architecture.learned().items():
-        change = twin.arrays[key] - arrays[key]
+        change = ref.arrays[key] - arrays[key]
         np.testing.assert_allclose(array[:, :DIM] - arrays[key], change, rtol=1e-5, atol=1e-5)
         assert np.abs(change).max() > 0.01
     if bias:
@@ -180,21 +180,21 @@ def test_rows_and_arrays_learn_the_same_as_in_the_twin(rng, name, bias):
     assert not layer.rows[:, DIM + bias :].any()
 
 
-def loss_of(twin, rows, dh, window):
-    return -dh @ twin.hidden(rows, *window)
+def loss_of(ref, rows, dh, window):
+    return -dh @ ref.hidden(rows, *window)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_twin_learns_by_the_gradient_of_its_hidden_vector(rng, name):
+def test_a_reference_learns_by_the_gradient_of_its_hidden_vector(rng, name):
     """Compare with finite differences of L = -dh·h in float64, times the factors by which papers scale gradients."""
     layer, _, windows = case(rng, name, False)
     for context, left, number in windows:
-        twin, rows, dh = twin_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)
-        arrays, factors = {"rows": rows, **twin.arrays}, getattr(twin, "factors", {})
-        loss = partial(loss_of, twin, rows, dh, (context, left, number))
+        ref, rows, dh = implementation_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)
+        arrays, factors = {"rows": rows, **ref.arrays}, getattr(ref, "factors", {})
+        loss = partial(loss_of, ref, rows, dh, (context, left, number))
         expected = {key: -reference.slopes(loss, array) for key, array in arrays.items()}
         before = {key: array.copy() for key, array in arrays.items()}
-        twin.learn(rows, context, left, number, dh, 1e-3)
+        ref.learn(rows, context, left, number, dh, 1e-3)
         for key, array in arrays.items():
             factor = factors[key](context) if key in factors else 1
             np.testing.assert_allclose((array - before[key]) / 1e-3, factor * expected[key], atol=1e-2)

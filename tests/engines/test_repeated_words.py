@@ -24,7 +24,7 @@ TILES = [slice(0, 6), slice(6, 9)]  # of a target and 8 noise words
 
 
 def trained(rng, model, lr=LR):
-    """Train on one window, and return the arrays before and after, the twins, and the candidates as the twin has them.
+    """Train on one window. Return the arrays before and after, the reference implementations, and their candidates.
 
     arrays: input and output rows, and what the architecture learns, by name, without padding.
     """
@@ -48,17 +48,20 @@ def trained(rng, model, lr=LR):
     window = Window(scratch.context, len(CONTEXT), LEFT)
     train_window(architecture, objective, Matrices(w_in, w_out), window, Candidates(*found, 9), lr, scratch)
     naive = {name: before[name].copy() for name in learned}
-    twins = reference.twin_of("architectures", model)(WINDOW, naive), reference.twin_of("objectives", "neg")(objective)
+    references = (
+        reference.implementation_of("architectures", model)(WINDOW, naive),
+        reference.implementation_of("objectives", "neg")(objective),
+    )
     listed = list(zip(*(part[:9].tolist() for part in found), strict=True))
-    return SimpleNamespace(before=before, after=arrays, twins=twins, found=listed, naive=naive)
+    return SimpleNamespace(before=before, after=arrays, references=references, found=listed, naive=naive)
 
 
 def clean(run, lr=LR):
     """Return all arrays after the window if every update uses the values from before it."""
     arrays = {name: array.copy() for name, array in run.before.items()}
     run.naive.update({name: arrays[name] for name in run.naive})
-    run.twins[0].arrays = {name: arrays[name] for name in run.naive}
-    reference.learn_window(*run.twins, (CONTEXT, LEFT), run.found, arrays["input"], arrays["output"], lr)
+    run.references[0].arrays = {name: arrays[name] for name in run.naive}
+    reference.learn_window(*run.references, (CONTEXT, LEFT), run.found, arrays["input"], arrays["output"], lr)
     return arrays
 
 
@@ -66,7 +69,7 @@ def pair_by_pair(run):
     """Return the arrays if each context word is trained on after the one before it, as in word2vec.c."""
     arrays = {name: array.copy() for name, array in run.before.items()}
     for word in CONTEXT:
-        reference.learn_window(*run.twins, ([word], 1), run.found, arrays["input"], arrays["output"], LR)
+        reference.learn_window(*run.references, ([word], 1), run.found, arrays["input"], arrays["output"], LR)
     return arrays
 
 
@@ -75,7 +78,7 @@ def tile_by_tile(run):
     rows, output = run.before["input"].copy(), run.before["output"].copy()
     old = output.copy()
     candidates = np.array([row for row, _, _ in run.found])
-    g = [-LR * reference.slopes_of_line(rows[w], old, run.found, run.twins[1], [w])[0] for w in CONTEXT]
+    g = [-LR * reference.slopes_of_line(rows[w], old, run.found, run.references[1], [w])[0] for w in CONTEXT]
     for tile in TILES:
         for word, coefficients in zip(CONTEXT, g, strict=True):
             h = rows[word].copy()
@@ -87,7 +90,7 @@ def tile_by_tile(run):
 def test_in_skipgram_an_output_row_learns_from_input_rows_that_the_window_has_already_changed(rng):
     """Scores come from the old values, and the input row gets the sum of its updates."""
     run = trained(rng, "skipgram")
-    assert len({row for row, _, _ in run.found}) == 9, "merged candidates would need a more complex twin"
+    assert len({row for row, _, _ in run.found}) == 9, "merged candidates would need a more complex reference"
     for name, expected in tile_by_tile(run).items():
         np.testing.assert_allclose(run.after[name], expected, atol=1e-7)
     np.testing.assert_allclose(run.after["input"], clean(run)["input"], atol=1e-7)
@@ -115,7 +118,7 @@ def test_in_cbow_all_updates_use_the_old_values(rng, model):
 
 def test_in_vlbl_only_the_second_position_of_a_repeated_word_learns_from_the_changed_row(rng):
     run = trained(rng, "vlbl")
-    for name, expected in clean(run).items():  # the twin's `learn` takes the context words in order, too
+    for name, expected in clean(run).items():  # the reference's `learn` takes the context words in order, too
         np.testing.assert_allclose(run.after[name], expected, atol=1e-7, err_msg=name)
     weights, row = run.before["context_weights"], run.before["input"][3]
     changes = run.after["context_weights"] - weights

@@ -52,11 +52,11 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
     ],
 )
 def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, shrink, window):
-    """Compare every row of both matrices after a chunk. The twin updates from old values, so the rate is small."""
+    """Compare every row of both matrices after a chunk. The reference updates from old values, so the rate is small."""
     model, make = architecture
     lines, tokens, counts = corpus(rng)
     fast = objective_class(name).build(problem_of(counts), **options)
-    twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts), **options))
+    ref = reference.implementation_of("objectives", name)(objective_class(name).build(problem_of(counts), **options))
     rows = fast.output_rows(SIZE)
     w_in, w_out = matrices(rng, rows)
     slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
@@ -70,9 +70,9 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
         Matrices(w_in, w_out), DIM, keep, 0.0, seed, epoch, scratch,
     )  # fmt: skip
     stream = reference.Stream.of_chunk(seed, epoch, 0)
-    naive_architecture = reference.twin_of("architectures", model)(window, {})
+    naive_architecture = reference.implementation_of("architectures", model)(window, {})
     windows = Windows(window, shrink)
-    naive = reference.train(naive_architecture, twin, lines, keep, windows, slow_in, slow_out, lr, stream)
+    naive = reference.train(naive_architecture, ref, lines, keep, windows, slow_in, slow_out, lr, stream)
     assert examples == naive[1] > 0
     assert loss == pytest.approx(naive[0], rel=1e-4)
     for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
@@ -83,7 +83,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
     assert not w_in[:, DIM:].any(), "the padding of the input rows must not change"
     assert not w_out[:, DIM:].any(), "the padding of the output rows must not change"
     if name == "nce" and options.get("learn_z"):
-        log_z = twin.learned["log_z"]
+        log_z = ref.learned["log_z"]
         np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
         assert log_z.any()
 
@@ -94,7 +94,7 @@ def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_tra
     words, together = rng.choice(SIZE, 131).tolist(), words_at_once(131)
     tokens, counts = np.array([*words, -1], np.int32), np.sort(np.bincount(words, minlength=SIZE) + 1)[::-1].copy()
     fast = objective_class(name).build(problem_of(counts))
-    twin = reference.twin_of("objectives", name)(objective_class(name).build(problem_of(counts)))
+    ref = reference.implementation_of("objectives", name)(objective_class(name).build(problem_of(counts)))
     rows, lr = fast.output_rows(SIZE), 1e-5
     w_in, w_out = matrices(rng, rows)
     slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
@@ -105,8 +105,11 @@ def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_tra
         Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2,
         make_scratch(w_in, w_out, 0, 1, Extent(len(words), fast.candidate_limit, len(words), together)),
     )  # fmt: skip
-    stream, naive = reference.Stream.of_chunk(5, 2, 0), reference.twin_of("architectures", "skipgram")(len(words), {})
-    expected = reference.train(naive, twin, [words], keep, windows, slow_in, slow_out, lr, stream)
+    stream, naive = (
+        reference.Stream.of_chunk(5, 2, 0),
+        reference.implementation_of("architectures", "skipgram")(len(words), {}),
+    )
+    expected = reference.train(naive, ref, [words], keep, windows, slow_in, slow_out, lr, stream)
     assert examples == expected[1] == len(words) * (len(words) - 1)
     assert loss == pytest.approx(expected[0], rel=1e-3)
     for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
@@ -141,9 +144,12 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
         0,
         scratch,
     )
-    twins = reference.twin_of("architectures", model)(5, {}), reference.twin_of("objectives", "neg")(objective)
+    references = (
+        reference.implementation_of("architectures", model)(5, {}),
+        reference.implementation_of("objectives", "neg")(objective),
+    )
     stream = reference.Stream.of_chunk(1, 0, 0)
-    reference.train(*twins, lines, keep, Windows(), slow_in, slow_out, 1e-6, stream)
+    reference.train(*references, lines, keep, Windows(), slow_in, slow_out, 1e-6, stream)
     for fast, slow, before in ((w_in, slow_in, start[0]), (w_out, slow_out, start[1])):
         change = np.abs(slow - before).max()
         np.testing.assert_allclose(fast[:3, :DIM] - before, slow - before, atol=0.02 * change)

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import SMOOTHED, changed
+from pages import RANKING, SMOOTHED, changed
 from reference import problem_of
 
 from w2vtrain import objectives
 from w2vtrain.evaluation import objective_checks
 from w2vtrain.evaluation.known_language import distance, language
-from w2vtrain.evaluation.objective_checks import Finding, check, learns
+from w2vtrain.evaluation.objective_checks import check, learns
+from w2vtrain.evaluation.objective_steps import Finding, computes
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, noise_distribution
 
 PACKAGE = Path(objectives.__file__).parent
@@ -66,6 +67,41 @@ def failures(tmp_path, monkeypatch):
     return checked
 
 
+GRADIENT = "coefficients are the negative gradient of the loss"
+UPDATE = "the update of output is the negative gradient of the loss"
+SUM = "add_product(self.output, g, H, lr)"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (RANKING, []),
+        (changed(RANKING, ("logits[i, 0] = lr * total", "logits[i, 0] = 1.001 * lr * total")), [GRADIENT]),
+        (changed(source("nce"), ("targets + self.negative", "targets + 2 * self.negative")),
+            ["rows are candidates about as often as `draws` says"]),
+        (changed(source("neg"), ("word = draw_alias(rng, self.accept, self.alias)", "word = 16")),
+            ["candidates are rows of the output matrix"]),
+        (SMOOTHED, []),
+        (changed(SMOOTHED, (SUM, "add_product(self.output, g, H, 1.001 * lr)")), [UPDATE]),
+        (changed(SMOOTHED, (SUM, SUM + "\n        self.output += 1e-9")), ["a learning rate of 0 changes nothing"]),
+        (changed(SMOOTHED, ("dH = g @ self.output", "dH = 1.001 * (g @ self.output)")),
+            ["dH is the negative gradient of the loss"]),
+        (changed(SMOOTHED, ("g @ self.output", "(g @ self.output).astype(np.float64)")),
+            ["a step in float32 agrees with one in float64"]),
+        (changed(SMOOTHED, ("scores).sum())", "scores).sum()) + work.rng.random() * (lr > 0) + np.random.random()")),
+            ["the same random stream gives the same loss"]),
+    ],
+)  # fmt: skip
+def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_path, code, expected):
+    path = tmp_path / "mine.py"
+    path.write_text(code, encoding="utf-8")
+    objectives.allow_code(str(path))
+    findings = computes(str(path), objectives.option_defaults(str(path)), False)
+    failed = [finding.what for finding in findings if not finding.holds]
+    assert failed[: len(expected)] == expected
+    assert bool(failed) == bool(expected)
+
+
 LEARNS = ["skipgram learns the known probabilities of a text"]
 SUMS = ["probabilities from log_prob sum to 1 after training"]
 
@@ -116,6 +152,7 @@ def test_what_an_objective_converges_to_is_judged_by_its_optimum(failures):
     ("name", "options"),
     [
         ("adaptive-is", {"samples": 8}),
+        ("char-softmax", {"cell": "lstm"}),
         ("cnn-softmax", {"samples": 6}),
         ("hs", {"tree": "balanced"}),
         ("infrequent-norm", {"likelihood": "full"}),

@@ -304,7 +304,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"-1 2\nthe 1 2\n", "file:1: the header promises -1 vectors"),
         (b"2 2\nthe 1 2\nof 3\n", "file:3: 1 values after the word, expected 2"),
         (b"2 2\nNew York 1 2\nof 3 4\n", "file:2: 3 values after the word, expected 2"),
-        (b"2 2\nthe 1 2\nthe 3 4\n", "file:3: the word 'the' occurs a second time"),
+        (b"3 2\nthe 1 2\nof 5 6\nthe 3 4\n", "file:4: the word 'the' occurs a second time"),
         (b"2 2\nthe 1 2\nof 3 nan\n", "file:3: a value is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 4,5\n", "file:3: '4,5' is not a number"),
         (b"2 2\nthe 1 2\n 3 4\n", "file:3: the word is empty"),

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from reference import check_steps
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
@@ -89,7 +90,7 @@ def table_naively(objective, words, H):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
 @pytest.mark.parametrize(("cell", "bias"), [("gru", False), ("gru", True), ("lstm", True)])
-def test_loss_and_scores_match_the_naive_twin(rng, cell, bias, dtype, tolerance):
+def test_loss_and_scores_match_the_reference_implementation(rng, cell, bias, dtype, tolerance):
     objective = built(rng, bias=bias, dtype=dtype, cell=cell)
     H, targets = block(rng, DIM + bias, dtype)
     table = table_naively(objective, WORDS, H.astype(np.float64))
@@ -105,25 +106,12 @@ def test_loss_and_scores_match_the_naive_twin(rng, cell, bias, dtype, tolerance)
 
 
 @CELLS
-@pytest.mark.parametrize("layer", [*LAYERS, "H"])
-def test_gradients_of_every_layer_match_finite_differences(rng, cell, layer):
-    """Every element is compared with a central difference of the returned loss."""
-    objective, work = built(rng, cell=cell), Workspace()
+def test_updates_follow_the_gradient_for_words_of_every_kind(rng, cell):
+    objective = built(rng, cell=cell)
     H, targets = block(rng, DIM + 1)
     targets[0] = 9  # the empty word has one letter: its end
-    _, dH, slopes = objective.gradients(H, targets, work)
-    assert set(slopes) == set(objective.parameters()) == set(LAYERS)
-    array, got = (H, dH) if layer == "H" else (objective.parameters()[layer], slopes[layer])
-    got, expected = got.copy(), np.zeros(array.shape)
-    for place in np.ndindex(array.shape):
-        kept, both = array[place], []
-        for shift in (1e-5, -1e-5):
-            array[place] = kept + shift
-            both.append(objective.step(H, targets, 0.0, work)[0])
-        array[place] = kept
-        expected[place] = (both[1] - both[0]) / 2e-5
-    assert np.abs(expected).max() > 1e-2
-    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
+    assert set(objective.parameters()) == set(LAYERS)
+    check_steps(objective, H, targets)
 
 
 @CELLS
@@ -222,25 +210,6 @@ def test_a_step_follows_adagrad_and_rate_0_changes_nothing(rng):
     objective.step(H, targets, 0.1, Workspace())
     for name in objective.parameters():
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2 + again[name] ** 2)
-
-
-@CELLS
-def test_training_learns_the_word_of_each_context(rng, cell):
-    """Each context has one word; the loss per word falls from that of random letters to nearly 0."""
-    problem = Problem(WORDS[:4] + WORDS[5:], COUNTS[:-1], DIM, dtype=np.float32)
-    objective, work = CharSoftmax.build(problem, units=32, cell=cell), Workspace()
-    contexts = rng.normal(size=(SIZE - 1, DIM)).astype(np.float32)
-    losses = []
-    for rate in np.linspace(0.05, 0.001, 500):
-        targets = rng.integers(0, SIZE - 1, 64).astype(np.int32)
-        loss, dH = objective.step(contexts[targets], targets, rate, work)
-        np.add.at(contexts, targets, np.float32(rate) * dH)
-        losses.append(loss / 64)
-    assert losses[0] > 10
-    assert np.mean(losses[-20:]) < 0.2
-    everything = np.arange(SIZE - 1, dtype=np.int32)
-    raw, log_z = objective.scores(contexts, everything)
-    assert np.exp(raw - log_z).min() > 0.8
 
 
 @pytest.mark.parametrize("options", [{"cell": "gru", "units": 7}, {"cell": "lstm", "units": 7}])
@@ -351,15 +320,6 @@ def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
     H, targets = block(rng, DIM + 1, np.float32)
     H[4, 0] = np.nan
     assert np.isnan(objective.step(H, targets, 0.0, Workspace())[0])
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("units", 0), ("units", 5000), ("char_dim", 0), ("char_dim", 5000), ("net_rate", -1.0), ("net_rate", np.nan)],
-)
-def test_options_out_of_range_are_rejected(option, value):
-    with pytest.raises(ConfigError, match=f"option {option} of objective char-softmax: .* is not between"):
-        CharSoftmax.build(Problem(WORDS, COUNTS, DIM), **{option: value})
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,20 @@
-"""Importance sampling, compared with a naive twin in float64; its draws, weights and bias."""
+"""Importance sampling, compared with a reference implementation in float64; its draws, weights and bias."""
 
 import math
 
 import numpy as np
 import pytest
 from reference import (
-    Stream,
     begun,
-    check_block_gradients,
-    check_float32,
     check_same_step,
+    drawn_words,
     hidden_vectors,
     problem_of,
 )
-from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.sampling import draw_words
+from w2vtrain.probability.sampling import alias_probabilities
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
@@ -48,11 +45,11 @@ def proposal_of(name, exponent=1.0):
 def naive(objective, H, targets, q):
     """Return loss, -dL/dH, -dL/d output, draws and fallbacks of a block, one example and one draw at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
-    stream = Stream.of_step(begun())
+    stream = begun().stream()
     drawn = [[] for _ in H]
     waiting = list(range(len(H)))
     while waiting and len(drawn[waiting[0]]) < objective.estimator.batches * objective.estimator.samples:
-        batch = [stream.alias(*objective.estimator.table) for _ in range(objective.estimator.samples)]
+        batch = drawn_words(objective.estimator.table, objective.estimator.samples, stream)
         for b in waiting:
             drawn[b] += batch
         waiting = [b for b in waiting if effective(output, H[b], drawn[b], q) < objective.estimator.ess]
@@ -79,7 +76,7 @@ def effective(output, h, drawn, q):
     ("proposal", "exponent", "ess"),
     [("unigram", 0.5, 6.2), ("unigram", 1.0, 6.2), ("log-uniform", 1.0, 6.2), ("uniform", 1.0, 5.5)],
 )
-def test_step_matches_the_naive_twin(rng, proposal, exponent, ess):
+def test_step_matches_the_reference_implementation(rng, proposal, exponent, ess):
     objective, H = built(proposal=proposal, ns_exponent=exponent, **{**SOME, "ess": ess}), hidden(rng)
     loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, proposal_of(proposal, exponent))
     assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
@@ -91,14 +88,6 @@ def test_step_matches_the_naive_twin(rng, proposal, exponent, ess):
     np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
     assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
     assert (objective.examples[0], objective.fallbacks[0]) == (len(H), len(waiting))
-
-
-@pytest.mark.parametrize("options", [SOME, {"samples": 5, "ess": 0.0, "cap": 5}])
-def test_update_is_the_gradient_of_the_loss(rng, options):
-    objective, H = built(**options), hidden(rng)
-    objective.step(H, TARGETS, 0.0, begun())
-    assert objective.counts.sum() == 0, "at rate 0, nothing is counted"
-    check_block_gradients(objective, H, TARGETS, tolerance=1e-8)
 
 
 def test_examples_that_reach_the_cap_use_the_exact_sum(rng):
@@ -119,26 +108,9 @@ def test_all_draws_have_equal_weight_if_q_equals_p():
     loss, _ = objective.step(h, target, 1.0, begun())
     assert loss == pytest.approx(-np.log(COUNTS[4] / COUNTS.sum()), rel=1e-12)
     assert objective.fallbacks[0] == 0
-    stream = Stream.of_step(begun())
-    words = [stream.alias(*objective.estimator.table) for _ in range(m)]
+    words = drawn_words(objective.estimator.table, m)
     expected = (np.arange(len(COUNTS)) == 4) - np.bincount(words, minlength=len(COUNTS)) / m
     np.testing.assert_allclose((objective.output - old)[:, -1], expected, atol=1e-12)
-
-
-def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
-    """The bias falls with the number of draws m, and is within the sampling error at large m."""
-    H = np.repeat(hidden(rng)[4:5], 2, axis=0)
-    targets, exact = np.array([3, 3], np.int32), built("softmax")
-    expected = exact.step(H, targets, 0.0, begun())[1][0]
-    biases = []
-    for m, rounds in ((2, 4000), (8, 4000), (32, 4000), (1000, 500)):
-        objective = built(samples=m, ess=0.0, cap=m)
-        work = begun()
-        found = np.array([objective.step(H, targets, 0.0, work)[1][0] for _ in range(rounds)])
-        error = found.std(axis=0) / np.sqrt(rounds)
-        biases.append(np.abs(found.mean(axis=0) - expected).max())
-    assert biases[0] > 2 * biases[1] > 4 * biases[2] > 8 * biases[3]
-    assert (np.abs(found.mean(axis=0) - expected) < 4.5 * error + 1e-3).all()
 
 
 @pytest.mark.parametrize(
@@ -146,38 +118,11 @@ def test_bias_of_the_gradient_vanishes_as_the_number_of_draws_grows(rng):
     [{}, {"ns_exponent": 0.0}, {"proposal": "unigram"}, {"proposal": "log-uniform"}, {"proposal": "uniform"}],
 )
 def test_draws_follow_the_proposal(options):
-    """A million draws pass a chi-square test, and none is outside the vocabulary. The default is the unigrams."""
+    """The default is the unigrams."""
     objective = built(**options)
-    words = np.empty(1_000_000, np.int32)
-    draw_words(np.array([5], np.uint64), *objective.estimator.table, words)
     q = proposal_of(options.get("proposal", "unigram"), options.get("ns_exponent", 1.0))
-    assert words.min() >= 0
-    assert stats.chisquare(np.bincount(words, minlength=len(q)), q * len(words)).pvalue > 1e-4
+    np.testing.assert_allclose(alias_probabilities(*objective.estimator.table), q, atol=1e-8)
     np.testing.assert_allclose(np.exp(objective.estimator.log_noise), q, rtol=1e-12)
-
-
-def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng):
-    wide, narrow, H = built(**SOME), built(dtype=np.float32, **SOME), hidden(rng)
-    check_float32(wide, narrow, H, TARGETS)
-    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"samples": -1},
-        {"samples": 2_000_000},
-        {"ess": -0.5},
-        {"ess": 8193.0},
-        {"cap": 2047},
-        {"ess": float("nan")},
-        {"ns_exponent": 3.0},
-    ],
-)
-def test_options_out_of_range_are_rejected(options):
-    (name,) = options
-    with pytest.raises(ConfigError, match=f"option {name} of objective is"):
-        built(**options)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ Figures are compared with their expected values from theory, within 5 standard e
 """
 
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -90,15 +89,6 @@ def test_bias_and_error_of_importance_sampling_are_those_of_theory(name, options
     assert error > least_error(P, M) - 5 * doubt
 
 
-def test_the_closer_the_proposal_is_to_the_model_the_smaller_the_error():
-    """All have more error than words drawn from the model with the same number of draws."""
-    errors = [squared_error(drawn_from_p(P, TARGET, M, ROUNDS), exact(P, TARGET))]
-    for name in ("unigram", "log-uniform", "uniform"):
-        errors.append(squared_error(found_by("is", M, proposal=name), exact(P, TARGET)))
-    for (better, doubt), (worse, other) in pairwise(errors):
-        assert worse - better > 5 * np.hypot(doubt, other)
-
-
 def test_the_bias_of_importance_sampling_is_that_of_theory_and_falls_with_the_number_of_draws():
     """Its component along the bias that theory gives is 1 with many draws; with few, terms of order 1/m² matter."""
     sizes = []
@@ -113,11 +103,10 @@ def test_the_bias_of_importance_sampling_is_that_of_theory_and_falls_with_the_nu
     assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
 
 
-@pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_the_bias_of_sampled_softmax_falls_to_nothing_as_the_draws_cover_the_vocabulary(exponent):
+def test_the_bias_of_sampled_softmax_falls_to_nothing_as_the_draws_cover_the_vocabulary():
     sizes = []
     for m in (16, 64, 256, 20_000):
-        found = found_by("sampled-softmax", m, 300 if m > 256 else ROUNDS, ns_exponent=exponent)
+        found = found_by("sampled-softmax", m, 300 if m > 256 else ROUNDS, ns_exponent=0.5)
         sizes.append(np.abs(found.mean(axis=0) - exact(P, TARGET)).sum())
     assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
     assert np.abs(found - exact(P, TARGET)).max() < 1e-9

@@ -5,11 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from reference import (
-    Stream,
     begun,
-    check_block_gradients,
-    check_float32,
     check_same_step,
+    drawn_words,
     hidden_vectors,
     problem_of,
     sigmoid,
@@ -17,11 +15,10 @@ from reference import (
 )
 
 from w2vtrain import objectives
-from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import block_neg as shared_noise
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.probability.sampling import draw_words, noise_distribution
+from w2vtrain.probability.sampling import alias_probabilities, noise_distribution
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
@@ -39,10 +36,9 @@ def hidden(rng):
     return hidden_vectors(rng, len(TARGETS), WIDTH)
 
 
-def draws_of(objective, chunk=0):
+def draws_of(objective):
     """Return the words that the first block of a chunk draws."""
-    stream = Stream.of_step(begun(chunk))
-    return [stream.alias(objective.accept, objective.alias) for _ in range(objective.samples)]
+    return drawn_words((objective.accept, objective.alias), objective.samples)
 
 
 def naive(name, output, H, targets, drawn, k, exponent):
@@ -78,12 +74,6 @@ def test_step_agrees_with_the_naive_loop(rng, name, k, exponent):
     assert got == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(got_dH, dH, atol=1e-12)
     np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
-
-
-@NAMED
-@pytest.mark.parametrize("options", [{"samples": 1}, {"samples": 6, "negative": 2}, {"samples": 200, "negative": 0}])
-def test_update_is_the_gradient_of_the_loss(rng, name, options):
-    check_block_gradients(built(name, **options), hidden(rng), TARGETS, tolerance=1e-7)
 
 
 @NAMED
@@ -194,19 +184,9 @@ def test_block_nce_starts_at_log_frequencies_and_needs_no_normalization(rng):
 
 @NAMED
 def test_noise_words_follow_the_noise_distribution(name):
-    objective, words = built(name), np.empty(1_000_000, np.int32)
-    draw_words(np.array([11], np.uint64), objective.accept, objective.alias, words)
-    power = COUNTS ** (1.0 if name == "block-nce" else 0.75)
-    expected = power / power.sum() * len(words)
-    chi2 = ((np.bincount(words, minlength=len(COUNTS)) - expected) ** 2 / expected).sum()
-    assert chi2 < 10 + 5 * np.sqrt(20)
-
-
-@NAMED
-def test_float32_agrees_with_float64_and_chunks_draw_different_words(rng, name):
-    wide, narrow, H = built(name, samples=6), built(name, samples=6, dtype=np.float32), hidden(rng)
-    check_float32(wide, narrow, H, TARGETS)
-    assert wide.step(H, TARGETS, 0.0, begun(1))[0] != wide.step(H, TARGETS, 0.0, begun(2))[0]
+    objective, power = built(name), COUNTS ** (1.0 if name == "block-nce" else 0.75)
+    found = alias_probabilities(objective.accept, objective.alias)
+    np.testing.assert_allclose(found, power / power.sum(), atol=1e-8)
 
 
 @NAMED
@@ -240,11 +220,3 @@ def test_logistic_is_exact_where_exp_would_overflow(dtype):
     np.testing.assert_allclose(
         x, [[0, 0, *(1 / (1 + np.exp(-t)) for t in (-30.0, -1.0, 0.0, 1.0, 30.0)), 1]], rtol=1e-5
     )
-
-
-@NAMED
-@pytest.mark.parametrize("options", [{"samples": 0}, {"samples": 2_000_000}, {"negative": -1}, {"ns_exponent": 2.1}])
-def test_options_out_of_range_are_rejected(name, options):
-    (option,) = options
-    with pytest.raises(ConfigError, match=f"option {option} of objective {name}"):
-        built(name, **options)

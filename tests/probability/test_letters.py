@@ -17,7 +17,7 @@ def spelled_naively(words, longest=LONGEST):
 
 @pytest.mark.parametrize("words", [["the", "a", "né", "日本", "the", "x" * 40], ["a"], ["</s>", "<unk>", "N"], [""]])
 @pytest.mark.parametrize("longest", [LONGEST, 2])
-def test_spell_agrees_with_its_naive_twin(words, longest):
+def test_spell_agrees_with_its_reference_implementation(words, longest):
     letters, lengths, size = spell(words, longest)
     expected = spelled_naively(words, longest)
     assert (letters.tolist(), lengths.tolist(), size) == expected

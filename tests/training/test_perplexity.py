@@ -92,7 +92,7 @@ def learned_z(model):
     if log_z is None:
         return lambda words: 0.0
     parts = SimpleNamespace(log_z=log_z, learn_z=True, hashed=options["z_table"] > 0)
-    return reference.twin_of("objectives", "nce")(parts).log_z
+    return reference.implementation_of("objectives", "nce")(parts).log_z
 
 
 def naive(model, path):
@@ -105,7 +105,7 @@ def naive(model, path):
     known = [[index[w] for w in line.split() if w in index] for line in path.read_text().split("\n")]
     keep = np.full(len(index), 2**32 - 1)
     arrays = {k: model.arrays[k].astype(float) for k in model.arrays if k == "context_weights"}
-    architecture = reference.twin_of("architectures", s["architecture"])(s["window"], arrays)
+    architecture = reference.implementation_of("architectures", s["architecture"])(s["window"], arrays)
     found = reference.examples([k for k in known if k], keep, windows, architecture, reference.Stream())
     output = model.output.astype(float)
     if s["bias"]:
@@ -201,8 +201,8 @@ def pairs_of(layer, windows, text, first=0, last=None):
     sentences = np.split(text.tokens[first:last], np.flatnonzero(text.tokens[first:last] < 0))
     sentences = [[int(word) for word in line if word >= 0] for line in sentences]
     keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
-    twin = reference.twin_of("architectures", "skipgram")(windows.size, {})
-    found = reference.examples([line for line in sentences if line], keep, windows, twin, reference.Stream())
+    ref = reference.implementation_of("architectures", "skipgram")(windows.size, {})
+    found = reference.examples([line for line in sentences if line], keep, windows, ref, reference.Stream())
     H = layer.rows[[context[number] for _, context, _, number, _ in found], : layer.dim]
     return np.column_stack([H, *[np.ones(len(H), H.dtype)] * layer.bias]), np.array([t for t, *_ in found], np.int32)
 

@@ -80,7 +80,7 @@ def slope(loss, array, cell):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, left, bias):
-    """Rows, biases and the architecture's arrays change by -lr times the slope (times the twin's factor, if any)."""
+    """Rows, biases and the architecture's arrays change by -lr times the slope (times a factor of the reference)."""
     pairs, in_place = architecture_class(model).pairs(), architecture_class(model).in_place()
     if pairs and (not in_place or (bias and name == "hs")):
         context = context[:1]  # learned in turn, so not the gradient at the old values
@@ -100,9 +100,9 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
     scratch.context[: len(context)] = context
     if options.get("learn_z"):
         objective.log_z[:] = rng.normal(size=len(objective.log_z)) * 0.3
-    twin = reference.twin_of("objectives", name)(objective)
+    ref = reference.implementation_of("objectives", name)(objective)
     architecture = built_architecture(model, bias, learned)
-    make_naive = reference.twin_of("architectures", model)
+    make_naive = reference.implementation_of("architectures", model)
     factors = getattr(make_naive(WINDOW, {}), "factors", {})
 
     def loss(a, o, c):
@@ -110,7 +110,7 @@ def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, 
         total = 0.0
         for number, words in reference.parts(naive, context, left):
             h = reference.with_bias(naive.hidden(a[:, :DIM], context, left, number), bias)
-            total += reference.line_of(h, o[:, : DIM + bias], found, twin, words)
+            total += reference.line_of(h, o[:, : DIM + bias], found, ref, words)
         return total
 
     a, o, c, lr = w_in.copy(), w_out.copy(), {key: array.copy() for key, array in learned.items()}, 1e-5
@@ -150,11 +150,11 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
     """Compare all arrays after a chunk, for every context side, with and without sentence ends; cases compile once."""
     lines = [rng.integers(0, SIZE, rng.integers(1, 12)).tolist() for _ in range(10)]
     tokens = np.concatenate([[*line, -1] for line in lines]).astype(np.int32)
-    fast, twin = (
+    fast, ref = (
         objectives.objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias, tokens=tokens), **options)
         for _ in "ab"
     )
-    twin = reference.twin_of("objectives", name)(twin)
+    ref = reference.implementation_of("objectives", name)(ref)
     keep, rows = keep_thresholds(COUNTS, 0.05), fast.output_rows(SIZE)
     for left, right, shrink, end, pads in [
         (True, False, False, 4, WINDOW),
@@ -176,12 +176,12 @@ def test_kernel_agrees_with_the_naive_trainer(rng, name, options, model, bias):
             Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2, scratch,
         )  # fmt: skip
         stream = reference.Stream.of_chunk(5, 2, 0)
-        naive = reference.twin_of("architectures", model)(WINDOW, {key: slow[key] for key in learned})
+        naive = reference.implementation_of("architectures", model)(WINDOW, {key: slow[key] for key in learned})
         matrices = slow["input"], slow["output"]
-        expected = reference.train(naive, twin, lines, keep, windows, *matrices, lr, stream, bias)
+        expected = reference.train(naive, ref, lines, keep, windows, *matrices, lr, stream, bias)
         assert examples == expected[1] > 0, windows
         in_turn = architecture_class(model).pairs() and not architecture_class(model).in_place()
-        tolerance = 1e-3 if in_turn else 1e-4  # the twin computes all examples of a window from the old values
+        tolerance = 1e-3 if in_turn else 1e-4  # the reference computes all examples of a window from the old values
         assert loss == pytest.approx(expected[0], rel=tolerance), windows
         for what, new in after.items():
             change = np.abs(slow[what] - starts[what]).max()
@@ -211,10 +211,10 @@ def test_skipgram_biases_learn_the_same_in_every_tile(rng):
     stream = reference.Stream.of_chunk(5, 2, 0)
     for _ in range(2):
         stream.draw()
-    twin = reference.twin_of("objectives", "nce")(objective)
-    twin.candidates(3, stream)
+    ref = reference.implementation_of("objectives", "nce")(objective)
+    ref.candidates(3, stream)
     h, expected = np.append(rows[3, :DIM].astype(np.float64), 1), out.copy()
-    for r, y, s in twin.candidates(7, stream):
+    for r, y, s in ref.candidates(7, stream):
         expected[r] += lr * (y - reference.sigmoid(out[r] @ h - s)) * h
     np.testing.assert_allclose(w_out[:SIZE, DIM] - out[:, DIM], expected[:, DIM] - out[:, DIM], atol=2e-6)
 

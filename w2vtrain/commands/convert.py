@@ -80,7 +80,7 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
     from w2vtrain.embeddings.model import load_model
-    from w2vtrain.formats.model_file import MODEL
+    from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import read_vectors

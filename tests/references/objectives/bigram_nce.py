@@ -4,7 +4,7 @@ import numpy as np
 from reference import logistic_loss
 
 
-class Twin:
+class Reference:
     def __init__(self, objective):
         self.objective, self.learned = objective, {}
 

@@ -1,13 +1,13 @@
 """Naive hierarchical softmax plus negative sampling: the rows of the nodes come first, then those of the words."""
 
 import numpy as np
-from reference import twin_of
+from reference import implementation_of
 
 
-class Twin:
+class Reference:
     def __init__(self, objective):
-        self.tree = twin_of("objectives", "hs")(objective.tree)
-        self.noise = twin_of("objectives", "neg")(objective.noise)
+        self.tree = implementation_of("objectives", "hs")(objective.tree)
+        self.noise = implementation_of("objectives", "neg")(objective.noise)
         self.nodes, self.learned = len(objective.noise.accept) - 1, {}
 
     def begin(self, stream):

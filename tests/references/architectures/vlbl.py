@@ -5,7 +5,7 @@ n > 10 words learn at 10 / n of the rate.
 """
 
 
-class Twin:
+class Reference:
     pairs = False
 
     def __init__(self, window, arrays):

@@ -1,7 +1,7 @@
 """Skip-gram, naively: each context word makes an example, and its row is the hidden vector."""
 
 
-class Twin:
+class Reference:
     """A reference implementation of an architecture in float64, which tests compare with the compiled one.
 
     pairs: true if each context word makes an example. arrays: what the architecture learns besides rows, by name.

@@ -4,7 +4,7 @@ import numpy as np
 from reference import Stream, logistic_loss, pooled
 
 
-class Twin:
+class Reference:
     def __init__(self, objective):
         self.objective, self.pool = objective, []
         self.learned = {"log_z": objective.log_z.astype(np.float64).copy()} if objective.learn_z else {}

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Twin:
+class Reference:
     pairs = False
 
     def __init__(self, window, arrays):

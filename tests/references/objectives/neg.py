@@ -3,7 +3,7 @@
 from reference import logistic_loss, pooled
 
 
-class Twin:
+class Reference:
     """The candidates (row, label, shift) of a target, in the order drawn from the stream, and the loss of their scores.
 
     previous: the word before the target, -1 for none. learned: the arrays that the loss depends on; none here. places

@@ -3,7 +3,7 @@
 from reference import logistic_loss
 
 
-class Twin:
+class Reference:
     def __init__(self, objective):
         self.objective, self.learned = objective, {}
 

@@ -6,7 +6,7 @@ If windows may have more than 50 words on each side, those of n > 10 words learn
 import numpy as np
 
 
-class Twin:
+class Reference:
     pairs = False
 
     def __init__(self, window, arrays):

@@ -1,0 +1,454 @@
+"""Break the package in many ways, one at a time, and check that the suite notices each: `make mutants`.
+
+    python tests/mutants.py [NAME OR FOLDER ...]
+
+A mutant is a plausible bug: a check that was forgotten, a sign, the last block left out. Each is applied to a copy of
+the tracked files, and the tests that its entry names run on that copy; first, they must pass without it. The exit code
+is 1 if any mutant survives or cannot be applied. pytest does not collect this file, and CI does not run it.
+
+To port an entry after its code has moved: set `file` to the new place, and copy into `old` as little of the new text as
+occurs there exactly once; `new` is the same bug in that text. If the tests have moved, name the new ones: any test that
+fails because of the bug will do, the cheapest is best. Delete an entry only if the code that it breaks is gone.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")
+"""Folders whose sources are part of the name of every kernel in the cache: see w2vtrain/kernels/jit.py."""
+TIMEOUT_SECONDS = 600.0
+"""A mutant whose tests take longer counts as killed."""
+FIRST = "import sys\nsys.path.insert(0, {!r})\n"
+"""The sitecustomize.py of a copy: of all folders with the package, Python searches the copy first, in every process."""
+VERSION = "import w2vtrain; print(w2vtrain.__file__)"
+
+
+class Mutant(NamedTuple):
+    """A bug: `old` in w2vtrain/FILE becomes `new`. tests: the tests that notice it, relative to tests/."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of the package, or the name of a module that is in none."""
+        return Path(self.file).with_suffix("").parts[0]
+
+    def ids(self) -> list[str]:
+        """Return the tests as arguments for pytest."""
+        return [f"tests/{test}" for test in self.tests.split()]
+
+    def problem(self) -> str | None:
+        """Return why this mutant cannot be applied, or None."""
+        path = ROOT / "w2vtrain" / self.file
+        if not path.exists():
+            return f"there is no w2vtrain/{self.file}"
+        count = path.read_text(encoding="utf-8").count(self.old)
+        return None if count == 1 else f"{self.old!r} occurs {count} times in w2vtrain/{self.file}"
+
+    def apply(self, copy: Path) -> None:
+        """Break a copy of the project."""
+        path = copy / "w2vtrain" / self.file
+        path.write_text(path.read_text(encoding="utf-8").replace(self.old, self.new), encoding="utf-8")
+
+
+MUTANTS = (
+    # system
+    Mutant(
+        "sync-of-written-file", "system/files.py", "raw.sync()", "raw.flush()",
+        "system/test_files.py::test_data_and_folder_are_synced_before_and_after_the_rename",
+    ),
+    Mutant(
+        "mode-of-replaced-file", "system/files.py", "stat.S_IMODE(old.st_mode)", "0o644",
+        "system/test_files.py::test_an_existing_file_needs_force_and_keeps_its_mode",
+    ),
+    Mutant(
+        "limit-of-expansion", "system/reading.py", "given > justified(source.size, least)",
+        "given > justified(len(piece), least)", "system/test_reading.py",
+    ),
+    Mutant(
+        "end-of-compressed-data", "system/compression.py", "    if decoder is not None:\n",
+        "    if decoder is not None and not offset:\n",
+        "system/test_compression.py::test_all_readers_report_the_same_damage_with_the_same_message",
+    ),
+    Mutant(
+        "file-that-all-can-write", "system/trust.py", "about.st_mode & stat.S_IWOTH", "about.st_mode & stat.S_IXOTH",
+        "training/test_foreign_runs.py::test_files_that_everyone_can_write_to_are_refused",
+    ),
+    Mutant(
+        "silence-of-one-thread", "system/parallel.py", "thread = min(heard, key", "thread = max(heard, key",
+        "system/test_parallel.py::test_a_silent_thread_is_named_even_if_others_report",
+    ),
+    # kernels
+    Mutant(
+        "sum-of-columns-beyond-vectors", "kernels/rows.py", "    add_column = adder(scale)",
+        "    add_column = adder(ir.Constant(scale.type, 1.0))", "kernels/test_rows.py",
+    ),
+    Mutant(
+        "sign-of-synchronization", "kernels/hot_rows.py", "part.own[r, c] - part.start[r, c]",
+        "part.start[r, c] - part.own[r, c]", "kernels/test_hot_rows.py",
+    ),
+    Mutant(
+        "last-of-shifted-range", "kernels/indices.py", "builder.icmp_unsigned(\"<\"", "builder.icmp_unsigned(\"<=\"",
+        "kernels/test_indices.py",
+    ),
+    Mutant(
+        "largest-logit-beyond-vectors", "kernels/softmax.py", "        if logits[row, j] > top:",
+        "        if logits[row, j] < top:", "kernels/test_softmax.py probability/test_dense.py",
+    ),
+    Mutant(
+        "digest-of-machine-code", "kernels/jit.py", "if hashlib.sha256(data).digest() != digest:", "if not digest:",
+        "kernels/test_jit.py::test_damaged_cache_file_is_ignored_and_the_kernel_compiled_again",
+    ),
+    # formats
+    Mutant(
+        "last-block-of-rows", "formats/safetensors.py", "for start in range(0, len(array), step):",
+        "for start in range(0, max(1, len(array) - step + 1), step):",
+        "formats/test_vectors.py::test_vectors_in_many_blocks_are_read_back_unchanged",
+    ),
+    Mutant(
+        "mean-row", "formats/transforms.py", "mean /= len(matrix)\n    for rows in row_blocks(matrix):\n        matrix",
+        "mean /= len(matrix) - 1\n    for rows in row_blocks(matrix):\n        matrix",
+        "formats/test_transforms.py::test_centering_subtracts_the_mean",
+    ),
+    Mutant(
+        "promised-rows", "formats/vector_formats/_rows.py", "if rows is not None and not lenient:",
+        "if rows is not None and lenient:", "formats/test_vectors.py formats/test_attacks.py",
+    ),
+    Mutant(
+        "repeated-word-in-vectors", "formats/vector_formats/_rows.py", "        if word in self._seen:",
+        "        if word in self.words[-1:]:", "formats/test_vectors.py",
+    ),
+    # embeddings
+    Mutant(
+        "ranks-of-ties", "embeddings/similarity.py", "(last - (counts - 1) / 2)", "(last - counts + 1.0)",
+        "embeddings/test_similarity.py",
+    ),
+    Mutant(
+        "direction-of-analogy", "embeddings/analogies.py", "unit[b] - unit[a] + unit[c]", "unit[a] - unit[b] + unit[c]",
+        "embeddings/test_analogies.py",
+    ),
+    Mutant(
+        "rows-of-later-blocks", "embeddings/neighbors.py", "better + first]", "better]", "embeddings/test_neighbors.py",
+    ),
+    Mutant(
+        "answers-besides-the-query", "embeddings/queries.py", "best = largest(cosines, topn + len(rows))",
+        "best = largest(cosines, topn)", "embeddings/test_keyed_vectors_queries.py",
+    ),
+    # text
+    Mutant(
+        "words-of-the-least-count", "text/vocab.py", "counts >= max(1, min_count)", "counts > max(1, min_count)",
+        "text/test_vocab.py",
+    ),
+    Mutant(
+        "sentence-across-blocks", "text/encoded.py", "if lone and not self._open:", "if lone:", "text/test_encoded.py",
+    ),
+    Mutant(
+        "ids-after-the-sentence-end", "text/encoded.py", "part += part >= place", "part += part > place",
+        "training/test_predictor.py::test_sentence_end_counts_sentences_and_shifts_later_ids",
+    ),
+    # probability
+    Mutant(
+        "subsampling", "probability/sampling.py", "(np.sqrt(share) + 1) / share", "np.sqrt(share) / share",
+        "probability/test_sampling.py::test_subsampling_agrees_with_the_formula_of_word2vec_c",
+    ),
+    Mutant(
+        "ties-of-huffman", "probability/trees.py", "weight[leaf] < weight[inner]", "weight[leaf] <= weight[inner]",
+        "probability/test_trees.py::test_huffman_codes_agree_with_word2vec_c",
+    ),
+    Mutant(
+        "half-of-a-pool", "probability/pools.py", "uint64(len(words) - 1)", "uint64(len(words) - 2)",
+        "probability/test_pools.py::test_all_words_of_a_pool_are_drawn_equally_often",
+    ),
+    Mutant(
+        "penalty-beyond-its-bound", "probability/dense.py", "reached**2 / (2 *", "reached**2 / (",
+        "objectives/test_selfnorm.py",
+    ),
+    # objectives
+    Mutant(
+        "noise-that-is-the-target", "objectives/neg.py", "if word != target:", "if word >= 0:",
+        "objectives/test_objectives.py::test_noise_words_exclude_the_target_with_neg_but_not_with_nce",
+    ),
+    Mutant(
+        "number-of-noise-words", "objectives/nce.py", "np.log(negative * noise)", "np.log(noise)",
+        "objectives/test_objectives.py::test_every_objective_passes_the_checks_of_objectives_check[nce-False]",
+    ),
+    Mutant(
+        "turns-of-the-saved-tree", "objectives/hs.py", "(1 - (self.path & 1))", "(self.path & 1)",
+        "objectives/test_objectives.py::test_every_objective_passes_the_checks_of_objectives_check[hs-False]",
+    ),
+    Mutant(
+        "gradient-of-bias-in-bands", "objectives/dsoftmax.py", "dH[:, H.shape[1] - self.bias :] +=",
+        "dH[:, H.shape[1] - self.bias :] =", "objectives/test_dsoftmax.py",
+    ),
+    Mutant(
+        "draws-of-one-word", "objectives/blackout.py", "1 / np.maximum(times, 1)", "1 / np.maximum(times * 0, 1)",
+        "objectives/test_blackout.py",
+    ),
+    Mutant(
+        "effective-sample-size", "objectives/is.py", "inverse[few] * self.ess > 1", "inverse[few] * self.ess < 1",
+        "objectives/test_importance.py",
+    ),
+    # architectures
+    Mutant(
+        "gradient-of-mean", "architectures/cbow_corrected.py", "step / float32(window.n)", "step",
+        "engines/test_examples.py::test_rows_and_arrays_learn_the_same_as_in_the_reference",
+    ),
+    Mutant(
+        "positions-before-the-target", "architectures/vlbl.py", "left - 1 - i if i < left", "i if i < left",
+        "engines/test_examples.py::test_hidden_vectors_equal_those_of_the_reference",
+    ),
+    Mutant(
+        "pace-of-wide-sums", "architectures/cbow_sum.py", "min(1.0, FEW / n)", "max(1.0, FEW / n)",
+        "training/test_wide_windows.py::test_long_sums_learn_at_a_lower_rate_in_wide_windows",
+    ),
+    # engines
+    Mutant(
+        "last-context-word", "engines/windows.py", "min(length - 1, position + reach)",
+        "min(length - 2, position + reach)",
+        "engines/test_window_engine.py::test_gather_context_copies_the_words_within_reach_on_each_side",
+    ),
+    Mutant(
+        "last-synchronization", "engines/window_engine.py", "% scratch.sync_every == 0 or k == len(order) - 1",
+        "% scratch.sync_every == 0",
+        "kernels/test_hot_rows.py::test_either_of_two_threads_learns_the_same_as_a_single_thread",
+    ),
+    Mutant(
+        "decay-of-biases", "engines/block_engine.py", "array.shape[1] - self.problem.bias", "array.shape[1]",
+        "training/test_predictor.py::test_weight_decay_shrinks_every_row_but_no_bias",
+    ),
+    Mutant(
+        "record-of-the-last-epoch", "engines/schedule.py", "[*records[:-1:2], records[-1]]", "[*records[:-1:2]]",
+        "training/test_run_record.py::test_epoch_records_are_bounded_and_keep_the_first_and_the_last",
+    ),
+    # training
+    Mutant(
+        "checkpoints-kept", "training/checkpoint.py", "KEPT = 2", "KEPT = 1",
+        "training/test_checkpoint.py::test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest",
+    ),
+    Mutant(
+        "sync-of-checkpoint-folder", "training/checkpoint.py", "        sync_folder(folder)\n    except",
+        "        pass\n    except", "training/test_disks.py::test_a_saved_checkpoint_survives_a_power_loss",
+    ),
+    Mutant(
+        "digest-of-checkpoint", "training/checkpoint.py", '_digest(state) != manifest.get("sha256")',
+        "not _digest(state)", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
+    ),
+    Mutant(
+        "checkpoint-that-is-a-link", "training/checkpoint.py", " if not entry.is_symlink()]", "]",
+        "training/test_foreign_runs.py::test_checkpoints_that_are_symbolic_links_are_ignored",
+    ),
+    Mutant(
+        "equal-perplexity", "training/early_stopping.py", "found.perplexity < self.lowest",
+        "found.perplexity <= self.lowest",
+        "training/test_early_stopping.py::test_patience_counts_the_epochs_since_the_best_one",
+    ),
+    Mutant(
+        "rate-of-a-chunk", "training/trainer.py", "np.cumsum(words) - words)", "np.cumsum(words))",
+        "training/test_trainer.py::test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run",
+    ),
+    Mutant(
+        "full-windows-in-scoring", "training/perplexity.py", "windows._replace(shrink=False)", "windows",
+        "training/test_perplexity.py::test_perplexity_agrees_with_the_naive_loop",
+    ),
+    # distributed
+    Mutant(
+        "longest-interval", "distributed/pace.py", "min(2 * self.chunks, self.longest)", "2 * self.chunks",
+        "distributed/test_pace.py",
+    ),
+    Mutant(
+        "rounding-to-a-byte", "distributed/quantization.py", "np.rint(", "np.floor(",
+        "distributed/test_quantization.py",
+    ),
+    Mutant(
+        "sum-of-own-rows", "distributed/quantized_sum.py", "own[...] = 0", "own[...] *= 1",
+        "distributed/test_quantization.py::test_sum_errs_by_at_most_half_a_step_per_rank_and_is_equal_on_all",
+    ),
+    Mutant(
+        "rows-that-are-due", "distributed/synchronization.py", "(number & -number)", "number",
+        "distributed/test_synchronization.py",
+    ),
+    Mutant(
+        "least-share", "distributed/replica.py", "1 / ranks, 1.0)", "0.0, 1.0)", "distributed/test_synchronization.py",
+    ),
+    Mutant(
+        "class-of-an-agreed-error", "distributed/agreement.py", 'known.get(about["class"]) or next(', "next(",
+        "distributed/test_agreement.py",
+    ),
+    Mutant(
+        "end-of-a-part", "distributed/parts.py", "end = at + place + 1", "end = at + place + 2",
+        "distributed/test_parts.py",
+    ),
+    # evaluation
+    Mutant(
+        "distance-of-cores", "evaluation/measure.py", "max(before, after) < FAR", "min(before, after) < FAR",
+        "evaluation/test_measure.py",
+    ),
+    Mutant(
+        "point-at-the-limit", "evaluation/tradeoff.py", "point.seconds <= limit", "point.seconds < limit",
+        "evaluation/test_tradeoff.py",
+    ),
+    Mutant(
+        "distance-from-the-optimum", "evaluation/objective_checks.py", "FAR = 0.015", "FAR = 15.0",
+        "evaluation/test_objective_checks.py::test_wrong_losses_of_a_window_objective_fail_only_what_it_learns",
+    ),
+    # compat
+    Mutant(
+        "mean-of-a-context", "compat/scoring.py", "hidden = hidden / len(rows)", "hidden = hidden * len(rows)",
+        "compat/test_word2vec.py::test_predicted_words_follow_the_softmax_of_the_output_vectors",
+    ),
+    Mutant(
+        "copy-of-a-claimed-model", "compat/claim.py", '{**vars(self), "is_training": False, "_owner": None}',
+        "{**vars(self)}", "compat/test_claim.py::test_a_copy_that_a_callback_makes_can_be_trained",
+    ),
+    Mutant(
+        "number-that-is-nan", "compat/parameters.py", "not low <= value <= high or", "value < low or value > high or",
+        "compat/test_word2vec.py::test_parameters_out_of_range_are_named",
+    ),
+    # commands
+    Mutant(
+        "exit-code-of-a-full-disk", "commands/shell.py", "return 74,", "return 71,", "system/test_terminal.py",
+    ),
+    Mutant(
+        "words-of-an-analogy", "commands/query.py", "[king, woman], [man]", "[king, man], [woman]",
+        "commands/test_lookups.py::test_analogy_adds_the_first_and_the_third_word_and_subtracts_the_second",
+    ),
+    # modules in no folder
+    Mutant(
+        "options-of-a-replaced-objective", "config.py", "            options = {}  # they belong",
+        "            pass  # they belong",
+        "test_config.py::test_options_are_dropped_if_a_later_source_names_another_objective",
+    ),
+    Mutant(
+        "largest-number", "parsers.py", "self.low <= number <= self.high", "self.low <= number < self.high",
+        "test_parsers.py",
+    ),
+    Mutant(
+        "problems-of-a-class", "registry.py", "{'; '.join(found)}", "{found[0]}",
+        "test_registry.py::test_all_problems_of_a_class_are_reported_at_once",
+    ),
+    Mutant(
+        "exit-code-of-missing-input", "errors.py", 'opened or read. Exit code 66."""\n\n    exit_code = 66',
+        'opened or read. Exit code 66."""\n\n    exit_code = 65',
+        "commands/test_cli.py::test_bad_or_missing_input_exits_with_65_or_66",
+    ),
+)  # fmt: skip
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Copy the tracked files to a folder, in which a process that `environment` describes finds the package."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder).resolve()
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, copy / name)
+        (copy / "sitecustomize.py").write_text(FIRST.format(str(copy)), encoding="utf-8")
+        yield copy
+
+
+def environment(copy: Path, folder: str = "") -> dict[str, str]:
+    """Return the environment of a process that imports the copy; folder: that of the mutant.
+
+    The kernels of this checkout are used, unless the mutant is in the sources of kernels.
+    """
+    cache = ROOT / "w2vtrain/__pycache__"
+    own = {} if folder in COMPILED or not cache.exists() else {"NUMBA_CACHE_DIR": str(cache)}
+    return {**os.environ, **own, "PYTHONPATH": str(copy)}
+
+
+def pytest(arguments: list[str], copy: Path, folder: str = "") -> tuple[int, str]:
+    """Run pytest on a copy. Return its exit code, None if it took too long, and what it printed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments]
+    process = subprocess.Popen(
+        command, cwd=copy, env=environment(copy, folder), text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        text, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        text, _ = process.communicate()
+        return 1, f"{text}\nFAILED time limit\n"
+    return process.returncode, text
+
+
+def check_import() -> None:
+    """End the program unless all ways to start Python import the copy, also where the package is installed."""
+    with copied() as copy:
+        package = copy / "w2vtrain/__init__.py"
+        package.write_text(package.read_text(encoding="utf-8") + "\nprint(__file__)\n", encoding="utf-8")
+        script = str(Path(sys.executable).with_name("w2vtrain"))
+        for command in ([sys.executable, "-m", "w2vtrain", "--version"], [script, "--version"]):
+            done = subprocess.run(command, cwd="/", env=environment(copy), capture_output=True, text=True, check=False)
+            if str(package) not in done.stdout:
+                sys.exit(f"{' '.join(command)} does not import the copy in {copy}: {done.stdout}{done.stderr}")
+
+
+def failing(mutants: list[Mutant]) -> set[str]:
+    """Run the tests of all mutants without any. Return those that fail; end the program if one does not exist."""
+    ids = list(dict.fromkeys(name for mutant in mutants for name in mutant.ids()))
+    with copied() as copy:
+        code, text = pytest(ids, copy)
+    if code not in (0, 1):
+        sys.exit(f"{text[-4000:]}\nThe tests of the mutants cannot be run: see above")
+    return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M))
+
+
+def verdict(mutant: Mutant, broken: set[str]) -> str:
+    """Apply a mutant to a copy, run its tests, and return the verdict."""
+    if problem := mutant.problem():
+        return f"BROKEN: {problem}"
+    if bad := [name for name in broken if name.startswith(tuple(mutant.ids()))]:
+        return f"BROKEN: without the mutant, {bad[0]} fails"
+    with copied() as copy:
+        mutant.apply(copy)
+        code, text = pytest(["-x", *mutant.ids()], copy, mutant.folder)
+    if code == 0:
+        return "SURVIVED"
+    # An error without the name of a test is a module that could not be imported, which shows nothing about the tests.
+    found = re.search(r"^(?:FAILED|ERROR) (\S+::.*|time limit)", text, re.M)
+    return f"killed by {found[1].partition(' - ')[0]}" if found else f"BROKEN: pytest ends with {code}: {text[-400:]}"
+
+
+def selected(names: list[str]) -> list[Mutant]:
+    """Return the mutants with these names, or in these folders; all if there are none."""
+    known = {name for mutant in MUTANTS for name in (mutant.name, mutant.folder)}
+    if unknown := set(names) - known:
+        sys.exit(f"no mutant or folder {', '.join(sorted(unknown))}: use any of {', '.join(sorted(known))}")
+    return [mutant for mutant in MUTANTS if not names or {mutant.name, mutant.folder} & set(names)]
+
+
+def main(names: list[str]) -> int:
+    """Try mutants, print one line per mutant, and return the exit code."""
+    mutants = selected(names)
+    check_import()
+    broken = failing(mutants)
+    verdicts = []
+    for mutant in mutants:
+        started = time.monotonic()
+        verdicts.append(verdict(mutant, broken))
+        print(f"{mutant.folder}/{mutant.name}: {verdicts[-1]} ({time.monotonic() - started:.0f} s)", flush=True)
+    killed = sum(text.startswith("killed") for text in verdicts)
+    print(f"{killed} of {len(mutants)} mutants killed, {verdicts.count('SURVIVED')} survived")
+    return int(killed < len(mutants))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

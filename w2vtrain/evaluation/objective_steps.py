@@ -1,0 +1,288 @@
+"""What an objective computes for one window or one block, compared with finite differences and with what it promises.
+
+Part of the suite in objective_checks.py: nothing here compiles or trains, so these checks take a fraction of a second.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.embeddings.model import Model, load_model, save_model
+from w2vtrain.evaluation.known_language import WORDS
+from w2vtrain.objectives import engine_of, objective_class
+from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, WindowObjective
+from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.problem import Problem
+
+STEP = 1e-5
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
+TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 15, 2, -1], np.int32)
+EXACT = 1e-5
+"""The difference from finite differences, relative to the largest, at which a gradient is wrong. Correct: 1e-6."""
+DRAWN = 1500
+"""Targets whose candidates are drawn."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check: what must hold, whether it does (None: not judged), and the figure that shows it."""
+
+    what: str
+    holds: bool | None
+    figure: str
+
+
+def computes(name: str, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
+    """Check what an objective computes for one window or block, without compiling or training: this is quick.
+
+    options: all of the objective's.
+    """
+    checks = _check_block if engine_of(name) == "blocks" else _check_window
+    yield from checks(objective_class(name), options, bias)
+
+
+def sample_problem(bias: bool, dtype: type, dim: int = 16) -> Problem:
+    """Return the problem of all checks: 16 words, and a text of three chunks."""
+    starts = np.array([0, 5, 12, 21])
+    return Problem(WORDS, COUNTS, dim, bias, 0.3, 3, dtype=dtype, tokens=TOKENS, starts=starts)
+
+
+def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:
+    """Return whether two arrays agree, relative to the largest expected value, and the difference as text."""
+    got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
+    scale = max(1e-3, float(np.abs(expected).max(initial=0.0)))
+    worst = float(np.abs(got - expected).max(initial=0.0)) / scale
+    return bool(worst < tolerance), f"off by {worst:.1e}"
+
+
+def slope(loss: Callable[[], float], array: np.ndarray, cells: Any) -> np.ndarray:
+    """Return dL/d array at the flat indices `cells`, by central differences of `loss`, which reads the array.
+
+    Raise ValueError if the array is not contiguous.
+    """
+    flat, slopes = array.reshape(-1), np.zeros(len(cells))
+    if not np.shares_memory(flat, array):
+        raise ValueError("the array must be contiguous")
+    for k, cell in enumerate(cells):
+        kept = flat[cell]
+        flat[cell] = kept + STEP
+        above = loss()
+        flat[cell] = kept - STEP
+        slopes[k] = (above - loss()) / (2 * STEP)
+        flat[cell] = kept
+    return slopes
+
+
+def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
+    problem = sample_problem(bias, np.float32)
+    objective = cls.build(problem, **options).for_threads(1)[0]
+    size, limit, n = len(COUNTS), objective.candidate_limit, 3
+    rows, labels = np.zeros(limit + 16, np.int32), np.zeros(limit + 16)
+    shifts, rng, sentence = np.zeros(limit + 16), np.array([7, 7], np.uint64), np.array([3, 2, 5, 1], np.int32)
+    with np.errstate(over="ignore"):  # the random stream wraps around
+        objective.begin(np.array([5, 5], np.uint64))
+        m = objective.candidates(sentence, 1, rng, rows, labels, shifts)
+        again, other = rows.copy(), np.array([7, 7], np.uint64)
+        objective.candidates(sentence, 1, other, again, labels, shifts)
+    inside = 0 < m <= limit and rows[:m].min() >= 0 and rows[:m].max() < objective.output_rows(size)
+    yield Finding("candidates are rows of the output matrix", bool(inside), f"{m} of at most {limit}")
+    same = bool((again[:m] == rows[:m]).all() and rng[0] == other[0])
+    yield Finding("the same random stream draws the same candidates", same, f"stream {int(rng[0]):x}")
+    if inside and cls.draws is not WindowObjective.draws:  # otherwise it does not say how often
+        yield _check_draws(objective)
+    start = np.random.default_rng(5).normal(size=(n, limit + 16))
+    window, found = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
+
+    def loss(logits: np.ndarray, lr: float) -> float:
+        with np.errstate(over="ignore"):  # hashes wrap around
+            return float(objective.errors(logits, window, found, lr))
+
+    changed = start.copy()
+    cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
+    expected = slope(lambda: loss(start.copy(), 0.0), start, cells)
+    loss(changed, 1.0)
+    holds, figure = _close(changed[:, :m].reshape(-1), -expected, EXACT)
+    yield Finding("coefficients are the negative gradient of the loss", holds, figure)
+    output = np.random.default_rng(6).normal(size=(objective.output_rows(size), problem.width)).astype(np.float32)
+    yield from _check_scorer(cls, problem, options, output, objective.arrays())
+
+
+def _check_draws(objective: Any) -> Finding:
+    """Compare the candidates of many targets with `draws`, which need not know that noise is drawn anew if it hits."""
+    rng, stream = np.random.default_rng(11), np.array([7, 7], np.uint64)
+    limit, P = objective.candidate_limit, COUNTS / COUNTS.sum()
+    rows, spare = np.zeros(limit + 16, np.int32), np.zeros((2, limit + 16))
+    expected = np.asarray(objective.draws(P), np.float64)
+    found = np.zeros(len(expected))
+    with np.errstate(over="ignore"):  # the random stream wraps around
+        for target in rng.choice(len(P), DRAWN, p=P).astype(np.int32):
+            objective.begin(stream)
+            stream[1] = stream[0]
+            m = objective.candidates(np.array([target, target], np.int32), 0, stream, rows, *spare)
+            np.add.at(found, rows[:m], 1)
+    found /= DRAWN
+    off = np.abs(found - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN) / DRAWN))
+    total = abs(found.sum() / expected.sum() - 1)
+    what = "rows are candidates about as often as `draws` says"
+    return Finding(
+        what, bool(off.max() < 1 and total < 0.1), f"{found.sum():.2f} per target, expected {expected.sum():.2f}"
+    )
+
+
+def block_of(problem: Problem) -> tuple[np.ndarray, np.ndarray, Callable[[], Workspace]]:
+    """Return a block for a step: hidden vectors (5, width), targets (5,), and a function that begins its chunk."""
+    H = np.random.default_rng(4).normal(size=(5, problem.width)) * 0.7
+    if problem.bias:
+        H[:, -1] = 1
+    targets, previous = np.array([2, 0, 9, 4, 2], np.int32), np.array([-1, 2, 0, 9, 4], np.int32)
+
+    def begun() -> Workspace:
+        fresh = Workspace()
+        fresh.begin(1, 0, 2)
+        fresh.previous = previous
+        return fresh
+
+    return H, targets, begun
+
+
+def _check_block(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
+    problem = sample_problem(bias, np.float64)
+    H, targets, begun = block_of(problem)
+    learning, wide, narrow = (
+        _with_values(cls.build(sample_problem(bias, dtype), **options))
+        for dtype in (np.float64, np.float64, np.float32)
+    )
+    yield from steps(learning, H, targets, begun)
+    yield _check_float32(wide, narrow, H, targets, begun)
+    yield from _check_scorer(cls, sample_problem(bias, np.float32), options, narrow.output, narrow.arrays())
+
+
+def _with_values(objective: Any) -> Any:
+    """Return an objective none of whose arrays is all zeros, which would hide errors in their factors."""
+    for array in objective.parameters().values():
+        if not array.any():
+            array += (0.2 * np.random.default_rng(8).normal(size=array.shape)).astype(array.dtype)
+    return objective
+
+
+def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Iterator[Finding]:
+    """Check that steps of a block objective in float64 follow the gradient of the loss that they return.
+
+    H (B, width), targets (B,): a block; begun: returns the Workspace of a chunk. The objective takes a step.
+    """
+
+    def loss() -> float:
+        return float(objective.step(H, targets, 0.0, begun())[0])
+
+    kept = {name: array.copy() for name, array in {**objective.arrays(), **objective.parameters()}.items()}
+    first, (second, dH) = loss(), objective.step(H, targets, 0.0, begun())
+    now = {**objective.arrays(), **objective.parameters()}
+    same = all(np.array_equal(now[name], array) for name, array in kept.items())
+    yield Finding("a learning rate of 0 changes nothing", same, f"{len(kept)} arrays")
+    yield Finding("the same random stream gives the same loss", first == second, f"{first:.6f}")
+    holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), EXACT)
+    yield Finding("dH is the negative gradient of the loss", holds, figure)
+    yield from _check_parameters(objective, H, targets, loss, begun)
+
+
+def _check_parameters(
+    objective: Any, H: np.ndarray, targets: np.ndarray, loss: Callable[[], float], begun: Callable[[], Workspace]
+) -> Iterator[Finding]:
+    """Compare each array's change per unit of learning rate, or `gradients`, with the negative gradient of the loss."""
+    arrays, everything = objective.parameters(), {**objective.arrays(), **objective.parameters()}
+    before, rng = {name: array.copy() for name, array in everything.items()}, np.random.default_rng(8)
+    got = gradients_of(objective, H, targets, begun)[2]
+    for name, array in everything.items():
+        array[...] = before[name]
+    for name, array in arrays.items():
+        change = got[name].reshape(-1)
+        cells = np.unique([*np.argsort(-np.abs(change))[:20], *rng.permutation(array.size)[:40]])
+        holds, figure = _close(change[cells], -slope(loss, array, cells), EXACT)
+        yield Finding(f"the update of {name} is the negative gradient of the loss", holds, figure)
+
+
+def gradients_of(
+    objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace], rate: float = 1e-7
+) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
+    """Return what `gradients` returns or, without it, a step: the changes are per unit of learning rate."""
+    arrays = objective.parameters()
+    if objective.gradients is not None:
+        loss, dH, found = objective.gradients(H, targets, begun())
+        return loss, dH, {name: _dense(found[name], array) for name, array in arrays.items()}
+    before = {name: array.copy() for name, array in arrays.items()}
+    loss, dH = objective.step(H, targets, rate, begun())
+    return loss, dH, {name: (array - before[name]) / rate for name, array in arrays.items()}
+
+
+def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
+    """Return a gradient with the shape of `array`; it may be given as (rows, the gradients of these rows)."""
+    if not isinstance(gradient, tuple):
+        return np.asarray(gradient)
+    full = np.zeros_like(array)
+    np.add.at(full, gradient[0], gradient[1])
+    return full
+
+
+def _check_float32(
+    wide: Any, narrow: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]
+) -> Finding:
+    """Compare a step in float32, which training uses, with one in float64."""
+    for name, array in wide.parameters().items():
+        narrow.parameters()[name][...] = array
+    with np.errstate(over="ignore"):
+        loss, dH, changes = gradients_of(wide, H, targets, begun, 0.05)
+        other, other_dH, others = gradients_of(narrow, H.astype(np.float32), targets, begun, 0.05)
+    pairs = [(other, loss), (other_dH, dH), *((others[name], change) for name, change in changes.items())]
+    found = sorted(_close(mine, theirs, 1e-4) for mine, theirs in pairs)
+    right = isinstance(other, float) and other_dH.dtype == np.float32 and other_dH.shape == H.shape
+    return Finding("a step in float32 agrees with one in float64", right and found[0][0], found[0][1])
+
+
+def _check_scorer(
+    cls: Any, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
+) -> Iterator[Finding]:
+    """Check the scorer of a trained model, before and after it is saved. output (rows, width), arrays: learned ones."""
+    H: np.ndarray = np.random.default_rng(9).normal(size=(6, problem.width)).astype(np.float32)
+    targets = np.array([0, 3, 15, 7, 7, 1], np.int32)
+    scorer = _scorer(cls, problem, options, output, arrays, targets)
+    log_probs = scorer.log_probs(H)
+    worst = float(np.abs(np.exp(log_probs.astype(np.float64)).sum(axis=1) - 1).max())
+    yield Finding("probabilities of all words sum to 1", worst < 1e-4, f"off by {worst:.1e}")
+    raw, log_z = scorer.scores(H, targets)
+    holds, figure = _close(raw - log_z, log_probs[np.arange(6), targets], 1e-4)
+    yield Finding("scores minus log Z are the log-probabilities", holds, figure)
+    finite = bool(np.isfinite(scorer.log_prob(H, targets)).all())
+    yield Finding("log_prob returns finite numbers", finite, f"{len(H)} targets")
+    again = _scorer(cls, problem, options, *_saved(problem, output, arrays), targets)
+    same = np.array_equal(again.log_probs(H), log_probs) and again.log_prob(H, targets).shape == (len(H),)
+    yield Finding("a saved model gives the same probabilities", same, f"{len(arrays)} arrays")
+
+
+def _scorer(
+    cls: Any, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: Any, targets: np.ndarray
+) -> Any:
+    """Return the scorer for examples whose contexts are the targets in reverse order."""
+    scorer = cls.scorer(problem, options, output, arrays)
+    SCORER.verify(type(scorer), "scorer")
+    if scorer.given is None:
+        return scorer
+    return scorer.given(Contexts(targets[::-1].copy(), np.arange(len(targets)), np.ones(len(targets), np.int32)))
+
+
+def _saved(
+    problem: Problem, output: np.ndarray, arrays: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the output rows and the arrays of a model that was saved and loaded again."""
+    rows, columns = np.zeros((len(problem.words), problem.dim), np.float32), output[:, : problem.dim]
+    bias = {"bias": output[:, problem.dim]} if problem.bias else {}
+    with tempfile.TemporaryDirectory() as folder:
+        model = Model(list(problem.words), problem.counts, rows, columns, {**arrays, **bias}, {}, {})
+        save_model(Path(folder) / "model", model)
+        loaded = load_model(Path(folder) / "model")
+    if not problem.bias:
+        return loaded.output, loaded.arrays
+    return np.concatenate([loaded.output, loaded.arrays["bias"][:, None]], axis=1), loaded.arrays

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.agreement import share, together
+from w2vtrain.distributed.agreement import broadcast_bytes, together
 from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
@@ -122,7 +122,7 @@ def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
 
 def test_a_rank_that_is_gone_is_not_told():
     class Gone(Alone):
-        def gather(self, data):
+        def allgather(self, data):
             raise AssertionError("called")
 
     def work():
@@ -144,5 +144,5 @@ def test_other_exceptions_end_the_rank_and_release_the_others():
         run_ranks(3, work)
 
 
-def test_share_returns_the_data_of_rank_0():
-    assert run_ranks(3, lambda team: share(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3
+def test_broadcast_bytes_returns_the_data_of_rank_0():
+    assert run_ranks(3, lambda team: broadcast_bytes(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3

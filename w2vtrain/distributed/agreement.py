@@ -63,7 +63,7 @@ class Phase:
         """Exchange messages with all ranks. Return whether all have finished. Raise the error of the first with one."""
         about = None if error is None else {"class": type(error).__name__, "code": error.exit_code, "text": str(error)}
         message = json_text({"done": done, "report": self._report, "error": about}).encode()
-        found = [json.loads(data) for data in self._team.gather(message)]
+        found = [json.loads(data) for data in self._team.allgather(message)]
         self._spoke = time.monotonic()
         failed = next((rank for rank, theirs in enumerate(found) if theirs["error"]), None)
         if failed is not None:
@@ -133,9 +133,9 @@ class Standby:
             self._agreed = error
 
 
-def share(team: Communicator, data: bytes) -> bytes:
+def broadcast_bytes(team: Communicator, data: bytes) -> bytes:
     """Return the data of rank 0. What the other ranks pass is ignored."""
-    return team.gather(data if team.rank == 0 else b"")[0]
+    return team.allgather(data if team.rank == 0 else b"")[0]
 
 
 def _rebuilt(about: dict[str, Any], where: str) -> W2VError:

@@ -19,26 +19,26 @@ class Communicator(Protocol):
     rank: int
     size: int
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
         """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `found` to what all sent to this one.
 
         rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; found: (size * m, width) uint8 for the m
         rows of this rank, in the order of the ranks that sent them.
         """
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in exchange_rows."""
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in alltoall_rows."""
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank, in the order of ranks. Their lengths may differ."""
 
     def broadcast(self, array: np.ndarray) -> None:
         """Replace a contiguous array by that of rank 0, in place. Type and shape are the same on all ranks."""
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
         """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
@@ -47,23 +47,23 @@ class Alone:
 
     rank, size = 0, 1
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Do nothing: there is one summand."""
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
         """Copy all rows."""
         found[...] = rows
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Do nothing: all rows are those of this process."""
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of this process."""
         return [data]
 
     def broadcast(self, array: np.ndarray) -> None:
         """Do nothing: this is rank 0."""
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
         """Return what this process sends to itself."""
         return list(parts)

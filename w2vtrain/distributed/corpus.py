@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Phase, share, together
+from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.division import Division, divided
 from w2vtrain.distributed.merging import chosen, dealt, types
@@ -109,7 +109,7 @@ class _Reading:
         """Return the statistics of the whole corpus. distinct: the number of distinct words."""
         total = np.array(astuple(mine), np.int64)
         assert total.size == len(fields(CorpusStats))
-        self.team.sum(total)
+        self.team.allreduce(total)
         return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files), types=distinct)
 
     def write(
@@ -121,7 +121,7 @@ class _Reading:
             with together(self.team) as phase, naming(self.folder):
                 spool = stack.enter_context(temporary(self.folder))
                 written[self.team.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, phase.report)
-            self.team.sum(written)
+            self.team.allreduce(written)
             entries, words, cuts = written.sum(axis=0).tolist()
             if not words:
                 raise no_known_words(self.corpus.name, stats.tokens)
@@ -141,4 +141,4 @@ def _sample(team: Communicator, corpus: Corpus) -> bytes:
             while len(reader.sample) < SAMPLE and next(reader, None) is not None:
                 pass
             sample = bytes(reader.sample)
-    return share(team, sample)
+    return broadcast_bytes(team, sample)

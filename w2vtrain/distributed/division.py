@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Phase, share, together
+from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, recognize
@@ -57,7 +57,7 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
             stretches = [[[file.path, *_range(file)] for file in files] for files in stretched(corpus.files, team.size)]
             about = {**_description(corpus), "stretches": stretches, "samples": samples}
             description = json_text(about).encode()
-    plan = json.loads(share(team, description))
+    plan = json.loads(broadcast_bytes(team, description))
     with together(team):
         _compare(corpus, plan, samples, team.rank)
     return Division([File(*file) for file in plan["stretches"][team.rank]], plan["identity"])

@@ -28,7 +28,7 @@ def dealt(team: Communicator, counted: Table) -> Table:
     checksums = (zlib.crc32(word) for words in slices for word in words)
     owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(team.size)
     mine = (np.flatnonzero(owners == rank) for rank in range(team.size))
-    return _sum(team.exchange([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
+    return _sum(team.alltoall([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
 
 
 def chosen(
@@ -41,10 +41,10 @@ def chosen(
     """
     counts = owned.counts[: owned.types]
     order = select(counts, owned.words, min_count, max_vocab)
-    total = _sum(team.gather(packed(owned.words(order), counts[order])))
+    total = _sum(team.allgather(packed(owned.words(order), counts[order])))
     order = select(total.counts[: total.types], total.words, 1, max_vocab)
     if order.size < 2:
-        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.gather(counts.tobytes())])
+        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.allgather(counts.tobytes())])
         require_words(every, order.size, min_count, name, text_bytes)
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
 
@@ -52,7 +52,7 @@ def chosen(
 def types(team: Communicator, owned: Table) -> int:
     """Return the number of distinct words of the whole corpus."""
     total: Int64 = np.array([owned.types], np.int64)
-    team.sum(total)
+    team.allreduce(total)
     return int(total[0])
 
 

@@ -65,22 +65,22 @@ class Mpi:
         """The name and version of the MPI library."""
         return str(self._mpi.Get_library_version()).splitlines()[0].strip("\0 ")
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
         """Send each rank its rows, and get those of this one from all."""
         own = np.diff(bounds) * rows.shape[1]
         theirs = np.full(self.size, own[self.rank])
         self._wait(lambda: self._world.Ialltoallv([rows, own], [found, theirs]))
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank to all."""
         sizes = np.diff(bounds) * rows.shape[1]
         self._wait(lambda: self._world.Iallgatherv(self._mpi.IN_PLACE, [rows, sizes]))
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         sizes, found = self._sizes(np.array([len(data)], np.int64))
         self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [found, sizes]))
@@ -90,7 +90,7 @@ class Mpi:
         """Copy the array of rank 0."""
         self._wait(lambda: self._world.Ibcast(array))
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
         own, theirs = np.array([len(part) for part in parts], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Ialltoall(own, theirs))

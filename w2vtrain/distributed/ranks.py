@@ -248,7 +248,7 @@ class Ranks(Team):
 
     def _gather(self, value: Any) -> list[Any]:
         """Return a JSON value of every rank."""
-        return [json.loads(data) for data in self.team.gather(json.dumps(value).encode())]
+        return [json.loads(data) for data in self.team.allgather(json.dumps(value).encode())]
 
 
 def _own_code(settings: Settings) -> dict[str, str]:

@@ -66,11 +66,11 @@ class Session:
         numbers[: len(NAMES)] = [getattr(report, name) for name in NAMES]
         by_rank = numbers[len(NAMES) :].reshape(2, self.team.size)
         by_rank[:, self.team.rank] = seconds
-        self.team.sum(numbers)
+        self.team.allreduce(numbers)
         found = Report(*numbers[: len(NAMES)].tolist())
         if found.failed:
             self.over = True
-            told = [json.loads(data) for data in self.team.gather(json.dumps(error).encode())]
+            told = [json.loads(data) for data in self.team.allgather(json.dumps(error).encode())]
             rank, (message, code) = next((rank, said) for rank, said in enumerate(told) if said)
             raise Left(f"rank {rank}: {message}" if rank else message, code)
         self.over = found.ended > 0

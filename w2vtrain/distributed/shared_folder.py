@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from w2vtrain.distributed.agreement import Phase, share, together
+from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
@@ -33,7 +33,7 @@ def check_shared(team: Communicator, folder: Path) -> Trusted:
     """
     with together(team):
         trusted = require_trust(folder, OutputError)
-    token = share(team, secrets.token_bytes(_TOKEN))
+    token = broadcast_bytes(team, secrets.token_bytes(_TOKEN))
     path = folder / f".shared-{token.hex()[:16]}"
     try:
         with together(team):

@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.distributed.agreement import Phase, share, together
+from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.merging import packed, unpacked
 from w2vtrain.distributed.shared_folder import not_shared, patiently
@@ -65,7 +65,7 @@ class SharedIds:
 
     def find(self) -> EncodedCorpus | None:
         """Return the corpus that an earlier run encoded, if all is complete and undamaged; without a sample."""
-        manifest = _valid(share(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
+        manifest = _valid(broadcast_bytes(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
         if manifest is None:
             return None
         try:
@@ -98,7 +98,7 @@ class SharedIds:
                 file.seek(4 * manifest.starts[rank])
                 checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, phase)
                 _sync(file)
-        self._team.sum(checksums)
+        self._team.allreduce(checksums)
         manifest = replace(manifest, checksums=checksums.tolist())
         with together(self._team) as phase:
             corpus = patiently(phase, lambda: self._loaded(manifest), self._folder)
@@ -148,7 +148,7 @@ class SharedIds:
                 checksum = -1 if corpus is None else _checksum(corpus.tokens[starts[part] : starts[part + 1]], phase)
                 wrong += checksum != manifest.checksums[part]
             wrong += corpus is None
-        self._team.sum(wrong)
+        self._team.allreduce(wrong)
         return not wrong[0]
 
     def _saved(self) -> bytes:

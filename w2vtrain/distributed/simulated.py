@@ -25,7 +25,7 @@ class Simulated:
         self.rank, self.size = rank, len(table)
         self._meeting, self._table, self._timeout = meeting, table, timeout
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Add up the arrays of all ranks, in the order of ranks."""
         parts = self._swap(array.copy())
         total = parts[0].copy()
@@ -33,16 +33,16 @@ class Simulated:
             total += part
         array[...] = total
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
         """Get the rows of this rank from all."""
         parts = self._swap(rows.copy())
         np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=found)
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank."""
         np.concatenate(self._swap(rows[bounds[self.rank] : bounds[self.rank + 1]].copy()), out=rows)
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         return self._swap(data)
 
@@ -50,7 +50,7 @@ class Simulated:
         """Copy the array of rank 0."""
         array[...] = self._swap(array.copy() if self.rank == 0 else None)[0]
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
         return [sent[self.rank] for sent in self._swap(list(parts))]
 

@@ -1,12 +1,15 @@
-"""The interface through which ranks exchange data, and the communicator of a rank that is alone.
+"""The interface through which ranks exchange data.
 
 mpi.py implements it with MPI, and simulated.py with threads of one process. Nothing here trains.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+
+from w2vtrain.system.json_text import json_text
 
 
 class Communicator(Protocol):
@@ -42,28 +45,11 @@ class Communicator(Protocol):
         """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
-class Alone:
-    """The communicator of a process that trains alone: every operation leaves the data as they are."""
+def broadcast_bytes(team: Communicator, data: bytes) -> bytes:
+    """Return the data of rank 0. What the other ranks pass is ignored."""
+    return team.allgather(data if team.rank == 0 else b"")[0]
 
-    rank, size = 0, 1
 
-    def allreduce(self, array: np.ndarray) -> None:
-        """Do nothing: there is one summand."""
-
-    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
-        """Copy all rows."""
-        found[...] = rows
-
-    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Do nothing: all rows are those of this process."""
-
-    def allgather(self, data: bytes) -> list[bytes]:
-        """Return the data of this process."""
-        return [data]
-
-    def broadcast(self, array: np.ndarray) -> None:
-        """Do nothing: this is rank 0."""
-
-    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Return what this process sends to itself."""
-        return list(parts)
+def allgather_json(team: Communicator, value: Any) -> list[Any]:
+    """Return a JSON value of every rank, in the order of ranks."""
+    return [json.loads(data) for data in team.allgather(json_text(value).encode())]

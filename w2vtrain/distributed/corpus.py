@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.division import Division, divided
 from w2vtrain.distributed.merging import chosen, dealt, types
 from w2vtrain.distributed.shared_folder import check_shared
@@ -75,7 +75,7 @@ class _Reading:
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
         """Count all words, choose the vocabulary unless it is given, and write the ids."""
         with ExitStack() as stack:
-            with together(self.team, self.heard) as phase:
+            with together(self.team, self.report_sums) as phase:
                 counted = stack.enter_context(self.count(int(settings.threads), phase))
             words = [word.encode() for word in counted.words]
             owned = dealt(self.team, word_table.listed(words, counted.counts))
@@ -88,7 +88,7 @@ class _Reading:
             del words, owned
             return self.write(counted, vocabulary, stats, settings, ids)
 
-    def heard(self, reports: list[Any]) -> None:
+    def report_sums(self, reports: list[Any]) -> None:
         """Report the sums of what all ranks have read: [bytes, tokens]."""
         if self.progress:
             bytes_read, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))

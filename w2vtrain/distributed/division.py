@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, recognize
 from w2vtrain.system.json_text import json_digest, json_text

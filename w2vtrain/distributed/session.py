@@ -4,14 +4,13 @@ Nothing here trains or exchanges weights. After every round, all ranks call `Ses
 calls `Session.leave`, which takes the place of its next `meet`; one that is done calls `Session.end`.
 """
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.errors import Disconnected, W2VError
 
 
@@ -70,8 +69,9 @@ class Session:
         found = Report(*numbers[: len(NAMES)].tolist())
         if found.failed:
             self.over = True
-            told = [json.loads(data) for data in self.team.allgather(json.dumps(error).encode())]
-            rank, (message, code) = next((rank, said) for rank, said in enumerate(told) if said)
+            rank, (message, code) = next(
+                (rank, theirs) for rank, theirs in enumerate(allgather_json(self.team, error)) if theirs
+            )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
         self.over = found.ended > 0
         self.together = not self.over

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.reading import read_small

@@ -12,8 +12,8 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.distributed.agreement import Phase, broadcast_bytes, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.merging import packed, unpacked
 from w2vtrain.distributed.shared_folder import not_shared, patiently
 from w2vtrain.errors import DataError, OutputError, WriteError, reason

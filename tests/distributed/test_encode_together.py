@@ -20,7 +20,7 @@ from ids import by_text
 from w2vtrain.config import Settings
 from w2vtrain.distributed import corpus as together
 from w2vtrain.distributed import shared_folder, shared_ids
-from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.merging import dealt, packed, unpacked
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError

@@ -17,7 +17,7 @@ from typing import Any
 from w2vtrain.config import Settings
 from w2vtrain.distributed.agreement import Standby, together
 from w2vtrain.distributed.communicator import Communicator, allgather_json
-from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.trainer import RankTraining, Traffic

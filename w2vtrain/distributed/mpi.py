@@ -69,11 +69,11 @@ class Mpi:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
-    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
         """Send each rank its rows, and get those of this one from all."""
         own = np.diff(bounds) * rows.shape[1]
         theirs = np.full(self.size, own[self.rank])
-        self._wait(lambda: self._world.Ialltoallv([rows, own], [found, theirs]))
+        self._wait(lambda: self._world.Ialltoallv([rows, own], [received, theirs]))
 
     def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank to all."""

@@ -33,10 +33,10 @@ class Simulated:
             total += part
         array[...] = total
 
-    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
         """Get the rows of this rank from all."""
         parts = self._swap(rows.copy())
-        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=found)
+        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=received)
 
     def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank."""

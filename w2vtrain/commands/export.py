@@ -25,7 +25,7 @@ from w2vtrain.permission import Named, placed, require
 from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
-from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.inputs import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
 from w2vtrain.training.predictor import architecture_of
 from w2vtrain.training.run_folder import kept_vocabulary, stored

@@ -26,9 +26,9 @@ class Communicator(Protocol):
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
     def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
-        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `received` to what all sent to this one.
+        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `received` to what all sent to it.
 
-        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; received: (size * m, width) uint8 for the m
+        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; received: (size * m, width) uint8 for m
         rows of this rank, in the order of the ranks that sent them.
         """
 

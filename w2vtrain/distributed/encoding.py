@@ -24,7 +24,7 @@ from w2vtrain.text.corpus import SAMPLE, Corpus
 from w2vtrain.text.counting import temporary
 from w2vtrain.text.encoded import CorpusStats, Counted, EncodedCorpus, OnRead, naming, no_known_words, read
 from w2vtrain.text.vocab import SENTENCE_END, Vocabulary, no_tokens
-from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.inputs import vocabulary_checksum
 
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads have work
 _MIN_BLOCK_BYTES = 1 << 16

@@ -33,7 +33,7 @@ def row_bytes(columns: int) -> int:
 def quantize(values: np.ndarray, integers: np.ndarray, scales: np.ndarray) -> None:
     """Quantize values (n, columns) float32, halves to the even integer. A row with NaN or infinity gets the scale NaN.
 
-    integers: (n, row_bytes) int8, of which the first SCALE_BYTES columns are skipped; scales: the same memory as float32.
+    integers: (n, row_bytes) int8, whose first SCALE_BYTES columns are skipped; scales: the same memory as float32.
     """
     for i in range(len(values)):
         top, odd = np.float32(0), np.float32(0)

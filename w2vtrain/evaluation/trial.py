@@ -71,7 +71,7 @@ def child(task: bytes) -> None:
 
 
 class Curve:
-    """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.probe.Probe.
+    """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.events.Probe.
 
     Without a time limit it scores nothing, because `fit` scores held-out text after each epoch. Before the first
     scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.
@@ -110,14 +110,14 @@ class Curve:
         """Return whether the next fraction has passed."""
         return bool(self.coming) and self.budget.cpu >= self.coming[0]
 
-    def visit(self, found: Predictor) -> None:
+    def visit(self, predictor: Predictor) -> None:
         """Estimate the time of scoring, or score the held-out text. Fractions that passed together make one point."""
         started = time.monotonic()
         if not self.estimated:
-            self.estimate(found)
+            self.estimate(predictor)
         if self.is_passed():
             self.coming = [moment for moment in self.coming if moment > self.budget.cpu]
-            self.add(self.score(found, Watch()).perplexity)
+            self.add(self.score(predictor, Watch()).perplexity)
         self.spent += time.monotonic() - started
 
     def score(self, found: Predictor, watch: Watch) -> PerplexityScore:

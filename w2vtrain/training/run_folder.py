@@ -40,7 +40,7 @@ from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.inputs import vocabulary_checksum
 from w2vtrain.training.journal import CONFIG, CORPUS, FREE, HEARTBEAT, VOCABULARY, Journal, OtherSchema, changes
 from w2vtrain.training.preflight import check_disk
 from w2vtrain.training.run import Arrays, Facts, Phase, Run

@@ -441,7 +441,7 @@ def test_a_full_disk_on_one_rank_stops_all_and_leaves_no_manifest(tmp_path, monk
 
 
 def test_a_rank_with_another_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared_folder, "PATIENCE", 0.2)
+    monkeypatch.setattr(shared_folder, "PATIENCE_SECONDS", 0.2)
     paths = write(tmp_path, [TEXT])
     for name in "012":
         (tmp_path / f"folder{name}").mkdir()

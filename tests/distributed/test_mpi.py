@@ -361,7 +361,7 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in launcher.LAUNCHED:
+    for name in launcher.SIZE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found
 

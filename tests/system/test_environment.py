@@ -30,7 +30,7 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder
 from w2vtrain.training import writer
 
-writer.SLOW = 0.2
+writer.SLOW_SECONDS = 0.2
 sync, due, slices = os.fsync, run_folder.RunFolder.due, itertools.count(1)
 warned, synced = threading.Event(), threading.Event()
 

@@ -384,7 +384,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     warnings = []
-    monkeypatch.setattr(early_stopping, "LONG_SCORING", 0.0)
+    monkeypatch.setattr(early_stopping, "LONG_SCORING_SECONDS", 0.0)
     score = early_stopping.score
 
     def slow(*about):

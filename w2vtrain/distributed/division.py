@@ -22,7 +22,7 @@ from w2vtrain.system.json_text import json_digest, json_text
 from w2vtrain.text.corpus import Corpus
 from w2vtrain.text.source import File
 
-BLOCK, BLOCKS = 1 << 20, 64
+BLOCK_BYTES, MAX_BLOCKS = 1 << 20, 64
 """Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole
 of a corpus of up to 64 MiB."""
 _READ_BYTES = 1 << 16  # read at a time in search of a newline
@@ -102,12 +102,12 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
 def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
     """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
     sizes = [file.size or 0 for file in files]
-    step = max(BLOCK, -(-sum(sizes) // BLOCKS))
+    step = max(BLOCK_BYTES, -(-sum(sizes) // MAX_BLOCKS))
     digests = {}
     for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
         before = end - size
-        first = ((before - BLOCK) // step + 1) * step  # of the first block that ends after `before`
-        blocks = [(max(at, before) - before, min(at + BLOCK, end) - before) for at in range(first, end, step)]
+        first = ((before - BLOCK_BYTES) // step + 1) * step  # of the first block that ends after `before`
+        blocks = [(max(at, before) - before, min(at + BLOCK_BYTES, end) - before) for at in range(first, end, step)]
         if blocks:
             digests[file.path] = _digest(file.path, blocks, phase)
     return digests

@@ -14,8 +14,8 @@ from w2vtrain.text import word_table
 from w2vtrain.text.vocab import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, Table
 
-_COUNT = np.dtype("<i8")
-_SLICE = 1 << 16  # words whose checksums are computed at a time
+_COUNT_DTYPE = np.dtype("<i8")
+_SLICE_WORDS = 1 << 16  # words whose checksums are computed at a time
 
 
 def dealt(team: Communicator, counted: Table) -> Table:
@@ -24,7 +24,7 @@ def dealt(team: Communicator, counted: Table) -> Table:
     counted: the words that this rank has counted. A word belongs to the rank that the CRC-32 of its UTF-8 bytes names.
     """
     every = np.arange(counted.types)
-    slices = (counted.words(every[first : first + _SLICE]) for first in range(0, every.size, _SLICE))
+    slices = (counted.words(every[first : first + _SLICE_WORDS]) for first in range(0, every.size, _SLICE_WORDS))
     checksums = (zlib.crc32(word) for words in slices for word in words)
     owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(team.size)
     mine = (np.flatnonzero(owners == rank) for rank in range(team.size))
@@ -65,7 +65,7 @@ def _sum(messages: Iterable[bytes]) -> Table:
 
 def packed(words: Sequence[bytes], counts: Int64) -> bytes:
     """Return n words without white space and their counts as bytes: n, the counts, and the words."""
-    return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT).tobytes(), b"\n".join(words)])
+    return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT_DTYPE).tobytes(), b"\n".join(words)])
 
 
 def unpacked(data: bytes) -> Table:
@@ -74,6 +74,6 @@ def unpacked(data: bytes) -> Table:
     Raise ValueError if the data are too short.
     """
     size = int.from_bytes(data[:8], "little")
-    counts = np.frombuffer(data, _COUNT, size, 8).astype(np.int64)
+    counts = np.frombuffer(data, _COUNT_DTYPE, size, 8).astype(np.int64)
     words = data[8 * (size + 1) :]
     return word_table.listed(words.split(b"\n") if words else [], counts)

@@ -19,12 +19,12 @@ import numpy as np
 from w2vtrain.distributed.launcher import processes_started
 from w2vtrain.errors import ConfigError, Disconnected
 
-EAGER, PATIENT = 0.001, 0.05
+EAGER_SECONDS, PATIENT_SECONDS = 0.001, 0.05
 """Seconds of waiting after which a rank offers its core to others between two questions to MPI, and after which it
 sleeps between them."""
-NAP = 0.0005
+NAP_SECONDS = 0.0005
 """Seconds of one such sleep."""
-LONGEST = 1.0
+MAX_GAP_SECONDS = 1.0
 """Seconds between two questions that count as waiting; a process that was suspended has longer gaps."""
 
 
@@ -135,14 +135,14 @@ class Mpi:
         waited, last = 0.0, time.monotonic()
         while not self._guarded(request.Test):
             now = time.monotonic()
-            waited, last = waited + min(now - last, LONGEST), now
+            waited, last = waited + min(now - last, MAX_GAP_SECONDS), now
             if waited > limit:
                 raise Disconnected(
                     f"another rank has ended or has not answered for {limit:g} s: the same command continues"
                     " from the last checkpoint"
                 )
-            if waited > EAGER:
-                time.sleep(NAP if waited > PATIENT else 0)
+            if waited > EAGER_SECONDS:
+                time.sleep(NAP_SECONDS if waited > PATIENT_SECONDS else 0)
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""

@@ -32,7 +32,7 @@ from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import FREE, HEARTBEAT
+from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -73,7 +73,7 @@ class Ranks(Team):
         with self._agreeing(), together(self.team):
             pass
         mine = {
-            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
+            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
             "request": {**request, "sync-words": self.words},
             "versions": {name: text for name, text in versions().items() if name != "platform"},
             "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},

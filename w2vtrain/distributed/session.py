@@ -34,7 +34,7 @@ class Report:
     elapsed: float = 0
 
 
-NAMES = tuple(field.name for field in fields(Report))
+REPORT_FIELDS = tuple(field.name for field in fields(Report))
 
 
 class Left(W2VError):
@@ -61,12 +61,12 @@ class Session:
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
         self.together = False
-        numbers = np.zeros(len(NAMES) + 2 * self.team.size)
-        numbers[: len(NAMES)] = [getattr(report, name) for name in NAMES]
-        by_rank = numbers[len(NAMES) :].reshape(2, self.team.size)
+        numbers = np.zeros(len(REPORT_FIELDS) + 2 * self.team.size)
+        numbers[: len(REPORT_FIELDS)] = [getattr(report, name) for name in REPORT_FIELDS]
+        by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.team.size)
         by_rank[:, self.team.rank] = seconds
         self.team.allreduce(numbers)
-        found = Report(*numbers[: len(NAMES)].tolist())
+        found = Report(*numbers[: len(REPORT_FIELDS)].tolist())
         if found.failed:
             self.over = True
             rank, (message, code) = next(

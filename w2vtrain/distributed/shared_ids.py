@@ -29,7 +29,7 @@ from w2vtrain.text.word_table import Int32, Int64
 MAX_NUMBER = 1 << 50
 """In a manifest: no corpus has as many bytes."""
 MAX_MANIFEST_BYTES = 1 << 20
-_PIECE = 1 << 20  # ids that are copied or checked at a time
+_PIECE_IDS = 1 << 20  # ids that are copied or checked at a time
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, phase
     """Copy ids to the current position of `file`. Return their checksum."""
     checksum = 0
     while size:
-        ids = np.empty(min(size, _PIECE), np.int32)
+        ids = np.empty(min(size, _PIECE_IDS), np.int32)
         ids = ids[: _read(spool, ids) // ids.itemsize]
         if place is not None:
             make_room(ids, place)
@@ -196,8 +196,8 @@ def _read(spool: IO[bytes], ids: Int32) -> int:
 
 def _checksum(ids: Int32, phase: Phase) -> int:
     checksum = 0
-    for first in range(0, ids.size, _PIECE):
-        checksum = zlib.crc32(ids[first : first + _PIECE].data, checksum)
+    for first in range(0, ids.size, _PIECE_IDS):
+        checksum = zlib.crc32(ids[first : first + _PIECE_IDS].data, checksum)
         phase.report()
     return checksum
 

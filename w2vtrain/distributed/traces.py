@@ -13,7 +13,7 @@ from w2vtrain.errors import DataError, W2VError
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, HEARTBEAT, LARGEST, Journal
+from w2vtrain.training.journal import CONFIG, HEARTBEAT, MAX_CONFIG_BYTES, Journal
 
 ENCODED = "ids.json"
 """Name of the file that shows that the corpus is encoded, in a folder below the run or cache folder."""
@@ -66,7 +66,7 @@ class Traces:
             if not stat.S_ISREG(self.record.stat().st_mode):
                 return None
             with self.record.open("rb") as file:
-                run = json_object(file.read(LARGEST), f"{self.record} is").get("run")
+                run = json_object(file.read(MAX_CONFIG_BYTES), f"{self.record} is").get("run")
             return run if isinstance(run, str) else ""
         return None
 

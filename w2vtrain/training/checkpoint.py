@@ -31,15 +31,15 @@ from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_pas
 from w2vtrain.training.journal import Journal, OtherSchema
 
 SCHEMA = 2
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
-NAME = re.compile(r"ckpt-(\d{6})")
+CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(
     r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
 )
-LARGEST_MANIFEST = 16 << 20
-ELSE = ", or remove this checkpoint to continue from the one before it"
+MAX_MANIFEST_BYTES = 16 << 20
+OR_REMOVE = ", or remove this checkpoint to continue from the one before it"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def save(
         raise WriteError(f"{final} cannot be written: {reason(error)}") from error
     finally:
         remove_tree(temporary)
-    for old in numbers(folder)[:-KEPT]:
+    for old in numbers(folder)[:-KEPT_CHECKPOINTS]:
         remove(folder, old)
     return final
 
@@ -115,7 +115,7 @@ def load(folder: Path) -> Checkpoint | None:
             continue
         except OSError as error:
             place = folder / f"ckpt-{number:06d}"
-            raise_if_passing(place, error, ELSE)
+            raise_if_passing(place, error, OR_REMOVE)
             skipped.append(f"{place}: {reason(error)}")
             continue
         return Checkpoint(number, arrays, about, skipped)
@@ -151,7 +151,7 @@ def numbers(folder: Path) -> list[int]:
     """Return the numbers of the existing checkpoints, oldest first. Raise ReadError if the folder does not answer."""
     with suppress(FileNotFoundError, NotADirectoryError), answering(folder):
         entries = [entry for entry in folder.iterdir() if not entry.is_symlink()]
-        return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
+        return sorted(int(match[1]) for entry in entries if (match := CHECKPOINT_NAME.fullmatch(entry.name)))
     return []
 
 
@@ -172,7 +172,7 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
             facts = json_object(box.metadata.get("about", "null"), f"{state}: its description of the run is")
             return {name: box.array(name) for name in box.names}, facts
     except InputMissing as error:  # although its checksum was right a moment ago
-        raise ReadError(f"{error}: try again{ELSE}") from error
+        raise ReadError(f"{error}: try again{OR_REMOVE}") from error
 
 
 def _manifest(folder: Path, number: int) -> _Manifest:
@@ -180,9 +180,9 @@ def _manifest(folder: Path, number: int) -> _Manifest:
     place = folder / f"ckpt-{number:06d}"
     path = place / MANIFEST
     try:
-        values = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
+        values = json_object(read_trusted(path, MAX_MANIFEST_BYTES, require_trust(place, DataError)), f"{path} is")
     except OSError as error:
-        raise_if_passing(path, error, ELSE)
+        raise_if_passing(path, error, OR_REMOVE)
         raise DataError(f"{path}: {reason(error)}") from error
     if values.get("schema") != SCHEMA:
         raise DataError(f"{place}: has schema {values.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
@@ -216,7 +216,7 @@ def remove(folder: Path, number: int) -> None:
 
 def has_parts(folder: Path) -> bool:
     """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
-    return any(NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+    return any(CHECKPOINT_NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
 
 
 def sweep(folder: Path) -> None:

@@ -19,7 +19,7 @@ from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.units import Watch
 
-LONG_SCORING = 10.0
+LONG_SCORING_SECONDS = 10.0
 """Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""
 
 
@@ -49,7 +49,7 @@ class EarlyStopping:
             return None
 
         def warn(seconds: float) -> None:
-            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING):
+            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING_SECONDS):
                 self.events.warning(
                     f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
                     f" {epoch.seconds:,.1f} s: use a shorter text for {spelled('heldout')}"

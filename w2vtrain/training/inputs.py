@@ -27,7 +27,7 @@ from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 
-CHUNK = 1000
+CHUNK_WORDS = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
 
@@ -119,7 +119,7 @@ def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: 
 
 def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
-    starts, longest = ids.chunks(CHUNK), settings.max_sentence
+    starts, longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > MODEST:
         longest = longest_sentence(ids.tokens, starts)
     return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)

@@ -26,13 +26,13 @@ REMEDY = "; remove the folder to start over"
 CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
 """Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
 SCHEMA = 2
-LARGEST = 16 << 20
+MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
-SEALED = ("run", "cwd", "request", "settings")
+SEALED_FIELDS = ("run", "cwd", "request", "settings")
 """Fields that the digest covers."""
-FREE = ("threads", "stall_timeout")
+FREE_SETTINGS = ("threads", "stall_timeout")
 """Settings that may change when a run is resumed."""
-DECIDING = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
+DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
 """Fields of the request that affect the result, in addition to the settings."""
 
 
@@ -82,7 +82,7 @@ class Journal:
         """
         path = folder / CONFIG
         try:
-            data = read_trusted(path, LARGEST, trusted)
+            data = read_trusted(path, MAX_CONFIG_BYTES, trusted)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -143,7 +143,7 @@ class Journal:
                 return False
             with Path(path).open("rb") as file:
                 if entry.get("log"):
-                    first = file.readline(LARGEST)
+                    first = file.readline(MAX_CONFIG_BYTES)
                     return not first or json.dumps(self.run).encode() in first
                 same = about.st_size == entry.get("bytes")
                 return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256")
@@ -175,13 +175,13 @@ class Journal:
 
 def digest(about: Mapping[str, Any]) -> str:
     """Return the digest of the fields that determine what a run does."""
-    return json_digest({name: about.get(name) for name in SEALED})
+    return json_digest({name: about.get(name) for name in SEALED_FIELDS})
 
 
 def changes(
     before: Mapping[str, Any],
     now: Mapping[str, Any],
-    free: Collection[str] = FREE,
+    free: Collection[str] = FREE_SETTINGS,
     parts: Collection[str] | None = None,
 ) -> list[str]:
     """Return the differences between two descriptions of a run, each like "alpha 0.05, not 0.1".
@@ -189,7 +189,7 @@ def changes(
     free: settings that may differ; parts: fields of the request to compare, by default those that affect the result.
     """
     found = []
-    for part, names in (("settings", now["settings"]), ("request", DECIDING if parts is None else parts)):
+    for part, names in (("settings", now["settings"]), ("request", DECIDING_FIELDS if parts is None else parts)):
         old, new = before.get(part), now.get(part)
         if not isinstance(old, dict) or not isinstance(new, dict):
             continue

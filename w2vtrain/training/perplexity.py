@@ -24,9 +24,9 @@ from w2vtrain.training.units import Check, Unit, Watch, run_units
 
 EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, that are scored together."""
-UNITS = 64
+MIN_UNITS = 64
 """A text with fewer chunks is divided into about this many units, so that threads end together."""
-SAMPLED = 16
+SAMPLES_PER_UNIT = 16
 """Sampled examples per unit, if log Z is computed for a sample only."""
 
 
@@ -118,7 +118,7 @@ class _Work:
         """Return the units in groups of similar cost."""
         chunks = range(len(self.text.words))
         blocks = -(-int(self.text.words.max(initial=1)) // EXAMPLES_PER_BLOCK)
-        parts = min(-(-UNITS // max(1, len(chunks))), blocks)
+        parts = min(-(-MIN_UNITS // max(1, len(chunks))), blocks)
         stretches = list(itertools.product(chunks, range(parts), [parts]))
         if not self.by_word and not self.sampled:
             return [[partial(self._exact, *stretch) for stretch in stretches]]
@@ -212,7 +212,7 @@ class _Work:
             quota = min(quota, most)
             for at in range(0, quota, EXAMPLES_PER_BLOCK):
                 size = min(EXAMPLES_PER_BLOCK, quota - at)
-                shares = -(-size // SAMPLED)
+                shares = -(-size // SAMPLES_PER_UNIT)
                 units += [partial(self._sample, chunk, at, size, slice(k, None, shares)) for k in range(shares)]
         return units
 

@@ -41,13 +41,22 @@ from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocab import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.inputs import vocabulary_checksum
-from w2vtrain.training.journal import CONFIG, CORPUS, FREE, HEARTBEAT, VOCABULARY, Journal, OtherSchema, changes
+from w2vtrain.training.journal import (
+    CONFIG,
+    CORPUS,
+    FREE_SETTINGS,
+    HEARTBEAT,
+    VOCABULARY,
+    Journal,
+    OtherSchema,
+    changes,
+)
 from w2vtrain.training.preflight import check_disk
 from w2vtrain.training.run import Arrays, Facts, Phase, Run
-from w2vtrain.training.writer import SLOW, Writer
+from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
-RETRY, LONGEST_RETRY = 5.0, 60.0
-"""Seconds between attempts to write results to a full disk: RETRY more each time, up to LONGEST_RETRY."""
+RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
+"""Between attempts to write results to a full disk: RETRY_SECONDS more each time, up to the maximum."""
 
 
 class RunFolder(Run):
@@ -90,7 +99,7 @@ class RunFolder(Run):
                 self.remove_shared()
                 self.finish()
             except Exception as error:
-                self.settle(SLOW)
+                self.settle(SLOW_SECONDS)
                 if isinstance(error, DataError) and self._journal:
                     self.remove_shared()
                 raise
@@ -308,7 +317,7 @@ class RunFolder(Run):
         with suppress(WriteError, OutputError):
             self.save()
         self.waits += 1
-        end = time.monotonic() + min(RETRY * self.waits, LONGEST_RETRY)
+        end = time.monotonic() + min(RETRY_SECONDS * self.waits, MAX_RETRY_SECONDS)
         while not self.stop_requested and time.monotonic() < end:
             time.sleep(0.1)
         return not self.stop_requested
@@ -394,7 +403,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     newest = checkpoint.described(folder)
     about = newest[1] if newest else {}
     request = about.get("request")
-    free, parts = (FREE, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
+    free, parts = (FREE_SETTINGS, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
     if newest and (changed := changes(about, journal.about, free, parts)):
         raise DataError(
             f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"

@@ -17,8 +17,8 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint
-from w2vtrain.training.inputs import CHUNK
-from w2vtrain.training.journal import CONFIG, LARGEST
+from w2vtrain.training.inputs import CHUNK_WORDS
+from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
 from w2vtrain.training.run_folder import kept_vocabulary, stored
 
 
@@ -75,7 +75,7 @@ def _progress(folder: Path, settings: Any) -> dict[str, Any]:
 def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
     """Return the epoch that a run is in, and its progress, from the words that it has trained on."""
     words = max(1, int(kept_vocabulary(folder).counts.sum()))  # of an epoch
-    done = (state.epoch + min(1.0, state.chunks * CHUNK / words)) / settings.epochs
+    done = (state.epoch + min(1.0, state.chunks * CHUNK_WORDS / words)) / settings.epochs
     spent = state.spent + state.seconds
     if settings.seconds:
         done = max(done, spent / settings.seconds)
@@ -99,7 +99,7 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         data = file.read(1)
         if data != b"{":
             return None
-        data += file.read(LARGEST)
+        data += file.read(MAX_CONFIG_BYTES)
     try:
         found = json_object(data, f"{path} is")
     except W2VError:

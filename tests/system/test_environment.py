@@ -272,7 +272,7 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
     run = RunFolder(tmp_path, every=0.0)
     run.pause(arrays, lambda: {"n": 1})
     run.save()
-    assert checkpoint.load(tmp_path).about == {"n": 1}
+    assert checkpoint.load(tmp_path).facts == {"n": 1}
     run.save()
     assert len(calls) == 2, "the same state is saved only once"
 

@@ -144,7 +144,7 @@ def number_of(folder):
     found = checkpoint.load(folder)
     if found is None:
         return 0
-    assert found.about == {"k": found.number}
+    assert found.facts == {"k": found.number}
     for name, array in arrays(found.number).items():
         np.testing.assert_array_equal(found.arrays[name], array)
     return found.number

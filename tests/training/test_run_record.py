@@ -347,7 +347,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
                 fit(Inputs(text, text), settings, run=stopped, events=events)
-            state = checkpoint.load(place).about
+            state = checkpoint.load(place).facts
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with checkpoint.locked(place):
@@ -370,7 +370,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 
     def scored(*about):
         held.settle()
-        seen.append(checkpoint.load(place).about["state"]["epoch"])
+        seen.append(checkpoint.load(place).facts["state"]["epoch"])
         return score(*about)
 
     monkeypatch.setattr(early_stopping, "score", scored)

@@ -290,8 +290,8 @@ class Console:
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
-        found = {"heldout": asdict(heldout)} if heldout else {}
-        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)
+        facts = {"heldout": asdict(heldout)} if heldout else {}
+        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **facts)
         if heldout or epoch.seconds >= LONG_EPOCH_SECONDS:
             self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: {loss_text(epoch.loss)}{score}")
 

@@ -52,8 +52,8 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
     try:
-        best, identity = found.about["best"], found.about["corpus"]["vocabulary"]
-        epoch, epochs = State.read(found.about["state"]).epoch, settings.epochs
+        best, identity = found.facts["best"], found.facts["corpus"]["vocabulary"]
+        epoch, epochs = State.read(found.facts["state"]).epoch, settings.epochs
         where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"checkpoint {found.number}: its description of the run is invalid: {error!r}") from error
@@ -75,7 +75,7 @@ def export(run: str, output: str, format_: str | None, which: Export, force: boo
 
 def chosen(journal: Journal) -> Export:
     """Return the --export of the `fit` that began a run, "auto" if its folder does not say."""
-    asked = journal.about.get("request")
+    asked = journal.description.get("request")
     found: Any = asked.get("export") if isinstance(asked, dict) else None
     return found if found in get_args(Export) else "auto"
 
@@ -83,8 +83,8 @@ def chosen(journal: Journal) -> Export:
 def settings_of(folder: Path, journal: Journal) -> Settings:
     """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
     try:
-        settings = validated(journal.about["settings"])
-        cwd = str(journal.about["cwd"])
+        settings = validated(journal.description["settings"])
+        cwd = str(journal.description["cwd"])
         require(settings.objective, settings.architecture, cwd)
     except CodeNotAllowed:
         raise

@@ -116,12 +116,12 @@ def descendants() -> list[psutil.Process]:
 
 def shared_files() -> set[str]:
     """Return the files of MPICH that descendants map. Linux only; elsewhere, and of other users, there are none."""
-    found: set[str] = set()
+    files: set[str] = set()
     for one in descendants():
         with suppress(OSError):
             maps = Path(f"/proc/{one.pid}/maps").read_text("utf-8", "surrogateescape")
-            found |= {line[at:] for line in maps.splitlines() if (at := line.find(MPICH_FILES)) >= 0}
-    return found
+            files |= {line[at:] for line in maps.splitlines() if (at := line.find(MPICH_FILES)) >= 0}
+    return files
 
 
 def adopt_orphans() -> None:

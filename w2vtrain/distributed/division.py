@@ -55,8 +55,7 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
         samples = _samples(corpus.files, phase)
         if team.rank == 0:
             stretches = [[[file.path, *_range(file)] for file in files] for files in stretched(corpus.files, team.size)]
-            about = {**_description(corpus), "stretches": stretches, "samples": samples}
-            description = json_text(about).encode()
+            description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
     plan = json.loads(broadcast_bytes(team, description))
     with together(team):
         _compare(corpus, plan, samples, team.rank)

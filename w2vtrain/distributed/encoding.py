@@ -55,11 +55,11 @@ def encode_together(
     given = vocabulary and vocabulary_checksum(vocabulary)
     choice = [given, settings.min_count, settings.max_vocab, settings.max_sentence, settings.sentence_end]
     ids = SharedIds(team, folder, trusted, json_digest([division.identity, choice]))
-    found = ids.find() or _Reading(team, corpus, division, folder, progress).run(settings, vocabulary, ids)
+    encoded = ids.find() or _Reading(team, corpus, division, folder, progress).run(settings, vocabulary, ids)
     with together(team):
         if progress:
-            progress(found.stats.bytes_read, corpus.size, found.stats.tokens)
-    return replace(found, sample=_sample(team, corpus))
+            progress(encoded.stats.bytes_read, corpus.size, encoded.stats.tokens)
+    return replace(encoded, sample=_sample(team, corpus))
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,9 @@ class Mpi:
 
     def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
-        sizes, found = self._sizes(np.array([len(data)], np.int64))
-        self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [found, sizes]))
-        return _cut(found, sizes)
+        sizes, received = self._sizes(np.array([len(data)], np.int64))
+        self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [received, sizes]))
+        return _cut(received, sizes)
 
     def broadcast(self, array: np.ndarray) -> None:
         """Copy the array of rank 0."""
@@ -94,10 +94,10 @@ class Mpi:
         """Return what each rank sends to this one."""
         own, theirs = np.array([len(part) for part in parts], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Ialltoall(own, theirs))
-        found = np.empty(int(theirs.sum()), np.uint8)
+        received = np.empty(int(theirs.sum()), np.uint8)
         sent = np.frombuffer(b"".join(parts), np.uint8)
-        self._wait(lambda: self._world.Ialltoallv([sent, own], [found, theirs]))
-        return _cut(found, theirs)
+        self._wait(lambda: self._world.Ialltoallv([sent, own], [received, theirs]))
+        return _cut(received, theirs)
 
     def abort(self, code: int) -> None:
         """End all ranks at once, because this one cannot tell them in any other way. Does not return."""

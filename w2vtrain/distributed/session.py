@@ -66,16 +66,16 @@ class Session:
         by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.team.size)
         by_rank[:, self.team.rank] = seconds
         self.team.allreduce(numbers)
-        found = Report(*numbers[: len(REPORT_FIELDS)].tolist())
-        if found.failed:
+        total = Report(*numbers[: len(REPORT_FIELDS)].tolist())
+        if total.failed:
             self.over = True
             rank, (message, code) = next(
                 (rank, theirs) for rank, theirs in enumerate(allgather_json(self.team, error)) if theirs
             )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
-        self.over = found.ended > 0
+        self.over = total.ended > 0
         self.together = not self.over
-        return found, by_rank
+        return total, by_rank
 
     def leave(self, message: str, code: int) -> bool:
         """Tell the other ranks about an error that ends this one.
@@ -95,8 +95,8 @@ class Session:
     def wait(self) -> bool:
         """Wait until rank 0 is done with what it does between rounds. Return whether training continues."""
         while True:
-            found, _ = self.meet(Report())
-            if not found.busy:
+            total, _ = self.meet(Report())
+            if not total.busy:
                 return not self.over
 
     def hold(self) -> None:

@@ -89,7 +89,7 @@ def run_ranks(ranks: int, work: Callable[[Simulated], T], timeout: float = 600.0
         thread.start()
     for thread in threads:
         thread.join()
-    found = [error for error in errors if error is not None]
-    if found:
-        raise next((error for error in found if not isinstance(error, Disconnected)), found[0])
+    raised = [error for error in errors if error is not None]
+    if raised:
+        raise next((error for error in raised if not isinstance(error, Disconnected)), raised[0])
     return results

@@ -79,8 +79,8 @@ class Traces:
         """Return the progress of the newest valid checkpoint, and whether the corpus is encoded."""
         epoch = chunks = 0
         with suppress(W2VError, OSError, KeyError, TypeError, ValueError):
-            if found := checkpoint.load(self.folder):
-                state = found.about["state"]
+            if newest := checkpoint.load(self.folder):
+                state = newest.facts["state"]
                 epoch, chunks = int(state["epoch"]), int(state["chunks"])
         return Ledger(epoch, chunks, any(path for folder in self._folders() for path in folder.glob(f"*/{ENCODED}")))
 

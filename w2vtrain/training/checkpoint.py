@@ -56,14 +56,14 @@ class _Manifest:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint: its number, arrays by name, and `about`, the JSON data stored with them.
+    """A loaded checkpoint: its number, arrays by name, and `facts`, the JSON data stored with them.
 
     skipped: for each newer checkpoint, why it could not be used.
     """
 
     number: int
     arrays: dict[str, np.ndarray]
-    about: dict[str, Any]
+    facts: dict[str, Any]
     skipped: list[str]
 
 
@@ -71,7 +71,7 @@ def save(
     folder: Path,
     number: int,
     arrays: Mapping[str, np.ndarray],
-    about: dict[str, Any],
+    facts: dict[str, Any],
     request: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write RUN/ckpt-NUMBER, then delete all checkpoints but the newest two; return the new checkpoint's path.
@@ -82,10 +82,10 @@ def save(
     temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", folder / f"ckpt-{number:06d}"
     try:
         temporary.mkdir(0o775)
-        write_safetensors(temporary / STATE, arrays, {"about": json_text(about)})
+        write_safetensors(temporary / STATE, arrays, {"about": json_text(facts)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
-        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
-        manifest = sealed(facts).encode()
+        values = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
+        manifest = sealed(values).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
             file.write(manifest)
         patiently(lambda: temporary.rename(final))
@@ -107,7 +107,7 @@ def load(folder: Path) -> Checkpoint | None:
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
         try:
-            arrays, about = _read(folder, number)
+            arrays, facts = _read(folder, number)
         except ReadError:
             raise
         except W2VError as error:
@@ -118,7 +118,7 @@ def load(folder: Path) -> Checkpoint | None:
             raise_if_passing(place, error, OR_REMOVE)
             skipped.append(f"{place}: {reason(error)}")
             continue
-        return Checkpoint(number, arrays, about, skipped)
+        return Checkpoint(number, arrays, facts, skipped)
     if skipped:
         raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; remove the folder to start over")
     return None
@@ -136,7 +136,7 @@ def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     return None
 
 
-def facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
+def newest_facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
     """Return the number, the JSON data and the time of the newest checkpoint, without its arrays; None without any."""
     for number in reversed(numbers(folder)):
         state = folder / f"ckpt-{number:06d}" / STATE
@@ -159,11 +159,11 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
     manifest, state = _manifest(folder, number), folder / f"ckpt-{number:06d}" / STATE
     try:
         with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(folder, DataError)), "rb") as file:
-            about = os.fstat(file.fileno())
+            size = os.fstat(file.fileno()).st_size
     except PermissionError as error:
         raise DataError(f"{state} cannot be used: {reason(error)}") from error
-    if about.st_size != manifest.bytes:
-        raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.bytes:,}")
+    if size != manifest.bytes:
+        raise DataError(f"{state}: has {size:,} bytes, but its manifest says {manifest.bytes:,}")
     if _digest(state) != manifest.sha256:
         raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
     try:

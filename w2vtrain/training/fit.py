@@ -289,7 +289,7 @@ class _Learner:
             self.events.resumed(self.state)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        about, mine = checkpoint.about, self.engine.state()
+        about, mine = checkpoint.facts, self.engine.state()
         check_fingerprint(about["corpus"], self.identity)
         best = best_arrays(self.engine.weights()) if about["best"] else {}
         for name, array in (mine | best).items():

@@ -157,8 +157,8 @@ def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:
     files = []
     for file in corpus.files:
         if file.path != "-":
-            about = Path(file.path).stat()
-            files.append({"path": file.path, "bytes": about.st_size, "modified": about.st_mtime_ns})
+            status = Path(file.path).stat()
+            files.append({"path": file.path, "bytes": status.st_size, "modified": status.st_mtime_ns})
     tokens = zlib.crc32(np.asarray(ids.tokens).data)
     return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
 

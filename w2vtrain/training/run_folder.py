@@ -134,7 +134,7 @@ class RunFolder(Run):
     @property
     def _about(self) -> Mapping[str, Any]:
         """The run's request and settings, to be stored in checkpoints."""
-        return self._journal.about if self._journal else {}
+        return self._journal.description if self._journal else {}
 
     @property
     def shared(self) -> Path:
@@ -170,7 +170,7 @@ class RunFolder(Run):
         """Continue the journal of an earlier command. Delete its checkpoints if it had other settings and `anew`."""
         self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
         newest = checkpoint.described(self.folder)
-        changed = changes(newest[1] if newest else before.about, now)
+        changed = changes(newest[1] if newest else before.description, now)
         if not changed:
             self.journal.complete = before.complete
         elif anew or not (checkpoint.numbers(self.folder) or before.complete):
@@ -401,10 +401,10 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     if journal is None:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
     newest = checkpoint.described(folder)
-    about = newest[1] if newest else {}
-    request = about.get("request")
+    saved = newest[1] if newest else {}
+    request = saved.get("request")
     free, parts = (FREE_SETTINGS, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
-    if newest and (changed := changes(about, journal.about, free, parts)):
+    if newest and (changed := changes(saved, journal.description, free, parts)):
         raise DataError(
             f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
             " undo the change; to train with other settings, start another run"

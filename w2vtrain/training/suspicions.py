@@ -58,8 +58,8 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
-    found = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
-    return [f"{name} looks like {what}" for what in found if what]
+    descriptions = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
+    return [f"{name} looks like {description}" for description in filter(None, descriptions)]
 
 
 def _unsegmented(sample: bytes) -> list[str]:
@@ -93,17 +93,19 @@ def _is_object(line: bytes) -> bool:
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
     """Describe a file of vectors or a vocabulary. The tests are stricter than `sniff_head`'s, which text may pass."""
-    found = sniff_head(sample[:HEAD], len(sample))
-    if found.kind == "vocabulary" and len(lines) >= MIN_VOCABULARY_LINES:
+    sniffed = sniff_head(sample[:HEAD], len(sample))
+    if sniffed.kind == "vocabulary" and len(lines) >= MIN_VOCABULARY_LINES:
         words = {line.split()[0] for line in lines if VOCABULARY_LINE.fullmatch(line)}
         if len(words) == len(lines):  # in other text, two lines soon start with the same word
             return "a vocabulary (lines of a word and its count), not text: train on the text in which it was counted"
-    if found.kind == "text" and found.dim:
-        rows = lines[found.rows is not None :][:EXAMINED_ROWS]
-        values = [row_values(row, found.dim) for row in rows]
+    if sniffed.kind == "text" and sniffed.dim:
+        rows = lines[sniffed.rows is not None :][:EXAMINED_ROWS]
+        values = [row_values(row, sniffed.dim) for row in rows]
         # Rows of integers may be sentences whose words are numbers.
         if values and all(row is not None and (np.rint(row) != row).any() for row in values):
-            return f"word vectors of {found.dim:,} dimensions, not text: train on the text from which they were learned"
+            return (
+                f"word vectors of {sniffed.dim:,} dimensions, not text: train on the text from which they were learned"
+            )
     return None
 
 
@@ -133,12 +135,12 @@ def punctuated(words: Sequence[str], counts: Int64) -> str | None:
     does not count.
     """
     examined = words[:EXAMINED_WORDS]
-    found = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
-    share = counts[found].sum() / max(1, counts[: len(examined)].sum())
+    ending = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
+    share = counts[ending].sum() / max(1, counts[: len(examined)].sum())
     if share < PUNCTUATED_SHARE:
         return None
     return (
-        f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in found[:2])}:"
+        f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in ending[:2])}:"
         f" {spelled('tokenizer', 'simple')} removes it, and lowercases the text"
     )
 

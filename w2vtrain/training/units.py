@@ -107,9 +107,9 @@ class _Batch:
         total = 0.0
         for kind in range(int(self.kind[-1]) + 1):
             mine = self.seconds[self.kind == kind]
-            found = mine[~np.isnan(mine)]
-            if len(found) < min(UNITS_TO_ESTIMATE, len(mine)):
+            known = mine[~np.isnan(mine)]
+            if len(known) < min(UNITS_TO_ESTIMATE, len(mine)):
                 return False
-            total += float(np.median(found)) * len(mine)
+            total += float(np.median(known)) * len(mine)
         self.watch.on_estimate(total / threads)
         return True

@@ -29,7 +29,8 @@ from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import Journal
 from w2vtrain.training.run import Phase
-from w2vtrain.training.run_folder import RunFolder, listening
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.signals import listening
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 

@@ -313,8 +313,8 @@ class Console:
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
-        ends = _ends([epoch for epoch in record["epochs"] if epoch["examples"]])
-        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in ends)
+        epochs = [epoch for epoch in record["epochs"] if epoch["examples"]]
+        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in [*epochs[:1], *epochs[1:][-1:]])
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
@@ -331,7 +331,3 @@ class Console:
         self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
         for output in outputs:
             self.say(f"output      {output}")
-
-
-def _ends(epochs: list[Any]) -> list[Any]:
-    return epochs if len(epochs) < 2 else [epochs[0], epochs[-1]]

@@ -15,7 +15,7 @@ from w2vtrain.config import Settings
 from w2vtrain.distributed.agreement import Phase, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.division import Division, divided
-from w2vtrain.distributed.merging import chosen, dealt, types
+from w2vtrain.distributed.merging import chosen, dealt
 from w2vtrain.distributed.shared_folder import check_shared
 from w2vtrain.distributed.shared_ids import SharedIds
 from w2vtrain.system.json_text import json_digest
@@ -79,7 +79,7 @@ class _Reading:
                 counted = stack.enter_context(self.count(int(settings.threads), phase))
             words = [word.encode() for word in counted.words]
             owned = dealt(self.team, word_table.listed(words, counted.counts))
-            stats = self.total(counted.stats, types(self.team, owned))
+            stats = self.total(replace(counted.stats, types=owned.types))
             if vocabulary is None:
                 limits = settings.min_count, settings.max_vocab
                 vocabulary = chosen(self.team, owned, *limits, self.corpus.name, stats.text_bytes)
@@ -105,12 +105,12 @@ class _Reading:
 
         return read(stretch, threads=threads, folder=self.folder, progress=tick)
 
-    def total(self, mine: CorpusStats, distinct: int) -> CorpusStats:
-        """Return the statistics of the whole corpus. distinct: the number of distinct words."""
+    def total(self, mine: CorpusStats) -> CorpusStats:
+        """Return the statistics of the whole corpus. The types of `mine` are the words that belong to this rank."""
         total = np.array(astuple(mine), np.int64)
         assert total.size == len(fields(CorpusStats))
         self.team.allreduce(total)
-        return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files), types=distinct)
+        return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files))
 
     def write(
         self, counted: Counted, vocabulary: Vocabulary, stats: CorpusStats, settings: Settings, ids: SharedIds

@@ -49,13 +49,6 @@ def chosen(
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
 
 
-def types(team: Communicator, owned: Table) -> int:
-    """Return the number of distinct words of the whole corpus."""
-    total: Int64 = np.array([owned.types], np.int64)
-    team.allreduce(total)
-    return int(total[0])
-
-
 def _sum(messages: Iterable[bytes]) -> Table:
     table = word_table.empty()
     for data in messages:

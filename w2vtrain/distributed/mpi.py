@@ -82,7 +82,9 @@ class Mpi:
 
     def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
-        sizes, received = self._sizes(np.array([len(data)], np.int64))
+        own, sizes = np.array([len(data)], np.int64), np.empty(self.size, np.int64)
+        self._wait(lambda: self._world.Iallgather(own, sizes))
+        received = np.empty(int(sizes.sum()), np.uint8)
         self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [received, sizes]))
         return _cut(received, sizes)
 
@@ -116,12 +118,6 @@ class Mpi:
             self._complete(self._guarded(self._world.Ibarrier), limit)
             with _alarm(self._timeout):
                 self._mpi.Finalize()
-
-    def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sizes that all ranks pass, and an array for the data."""
-        sizes = np.empty(self.size, np.int64)
-        self._wait(lambda: self._world.Iallgather(own, sizes))
-        return sizes, np.empty(int(sizes.sum()), np.uint8)
 
     def _wait(self, begin: Callable[[], Any]) -> None:
         """Begin an operation and wait until it is complete."""

@@ -6,16 +6,15 @@ with code 0 after a host was lost. Nothing here prints or knows the command line
 
 import shlex
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from w2vtrain.distributed.descendants import Family, started
 from w2vtrain.distributed.traces import Ledger, Traces
 from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
+from w2vtrain.training.signals import handled
 
 PERMANENT_CODES = frozenset({2, 65, 66, 73, 76, 78})
 """Exit codes of `fit` that another start would only repeat."""
@@ -78,7 +77,7 @@ class Supervisor:
         Raise Stopped if a signal stopped it and the same command continues it, KeyboardInterrupt if nothing was saved,
         and GaveUp if starts in a row failed without advance or with an error that a restart cannot cure.
         """
-        with self._listening():
+        with handled(dict.fromkeys(("SIGINT", "SIGTERM", "SIGHUP"), self._stop)):
             best = self.traces.ledger()
             if self.traces.recorded() is not None:
                 self.say(f"{self.traces.record} exists already: the command decides whether it belongs to this run")
@@ -188,31 +187,15 @@ class Supervisor:
         while not self.stopping and time.monotonic() < end:
             time.sleep(0.1)
 
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
+    def _stop(self, number: int, _: Any) -> None:
         """Pass the first signal that asks to stop on; a second SIGINT kills the command."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, _: Any) -> None:
-            if self.stopping and number == signal.SIGINT:
-                self.killing = True
-                if self.family:
-                    self.family.kill()
-            elif not self.stopping:
-                self.stopping = True
-                self._ask_to_stop()
-
-        wanted = [signal.SIGINT, signal.SIGTERM]
-        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-            wanted.append(signal.SIGHUP)
-        before = {number: signal.signal(number, stop) for number in wanted}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        if self.stopping and number == signal.SIGINT:
+            self.killing = True
+            if self.family:
+                self.family.kill()
+        elif not self.stopping:
+            self.stopping = True
+            self._ask_to_stop()
 
 
 def signal_name(number: int) -> str:

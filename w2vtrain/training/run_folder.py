@@ -1,4 +1,4 @@
-"""Manage the run folder: which run it belongs to, when to save, and what signals do.
+"""Manage the run folder: which run it belongs to, and when to save.
 
 This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
 files of a checkpoint, and journal.py the record of the run in config.json.
@@ -6,15 +6,11 @@ files of a checkpoint, and journal.py the record of the run in config.json.
 
 import json
 import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -53,6 +49,7 @@ from w2vtrain.training.journal import (
 )
 from w2vtrain.training.preflight import check_disk
 from w2vtrain.training.run import Arrays, Facts, Phase, Run
+from w2vtrain.training.signals import listening
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
@@ -132,8 +129,8 @@ class RunFolder(Run):
         return self.journal.owns(path)
 
     @property
-    def _about(self) -> Mapping[str, Any]:
-        """The run's request and settings, to be stored in checkpoints."""
+    def _description(self) -> Mapping[str, Any]:
+        """What to store in checkpoints about the run."""
         return self._journal.description if self._journal else {}
 
     @property
@@ -286,7 +283,7 @@ class RunFolder(Run):
         if self.unsaved:
             arrays, facts = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), facts(), self._about)
+            checkpoint.save(self.folder, self.number, arrays(), facts(), self._description)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_in_background(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -302,7 +299,7 @@ class RunFolder(Run):
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, facts, self._about),
+            lambda: checkpoint.save(self.folder, number, copies, facts, self._description),
         )
 
     def await_disk_space(self, error: W2VError) -> bool:
@@ -412,57 +409,3 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     if not journal.sealed:
         raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
     return journal
-
-
-def _compiler_calls(frame: FrameType | None) -> bool:
-    """Return whether the compiler has called what this frame is part of: it would drop an exception, and its code.
-
-    A signal that arrives while LLVM compiles is handled there. Training, which begins then, stops at its first pause.
-    """
-    while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache_"):
-        frame = frame.f_back
-    return frame is not None
-
-
-@contextmanager
-def listening(run: Run) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
-
-    On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do nothing outside of
-    the main thread: other threads cannot handle signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if run.stop_requested and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        run.stop_requested = True
-        if run.phase is Phase.PREPARING and not _compiler_calls(frame):
-            run.end_if_stopped()
-
-    def save(number: int, _: Any) -> None:
-        run.save_requested = True
-
-    wanted: dict[Any, Callable[[int, Any], None]] = {signal.SIGINT: stop, signal.SIGTERM: stop}
-    if hasattr(signal, "SIGUSR1"):
-        wanted[signal.SIGUSR1] = save
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        wanted[signal.SIGHUP] = stop
-    if hasattr(signal, "SIGBREAK"):
-        wanted[signal.SIGBREAK] = stop
-
-    def unraisable(found: Any) -> None:
-        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped, which is requested.
-        if not isinstance(found.exc_value, Stopped):
-            hook(found)
-
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
-    hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed import corpus as together
+from w2vtrain.distributed import encoding as together
 from w2vtrain.distributed import shared_folder, shared_ids
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.merging import dealt, packed, unpacked
@@ -591,8 +591,8 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
 
 def test_one_process_without_other_ranks_works_the_same(tmp_path):
     paths = write(tmp_path, [TEXT])
-    (together,) = run_ranks(1, lambda team: encode_together(team, Corpus(paths), options(), tmp_path))
-    assert_same(together, alone(Corpus(paths), options()))
+    (encoded,) = run_ranks(1, lambda team: encode_together(team, Corpus(paths), options(), tmp_path))
+    assert_same(encoded, alone(Corpus(paths), options()))
 
 
 def test_each_rank_gets_the_words_that_their_checksums_assign_to_it():

@@ -41,8 +41,8 @@ class Communicator(Protocol):
     def broadcast(self, array: np.ndarray) -> None:
         """Replace a contiguous array by that of rank 0, in place. Type and shape are the same on all ranks."""
 
-    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
+        """Send messages[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
 def broadcast_bytes(team: Communicator, data: bytes) -> bytes:

@@ -92,12 +92,12 @@ class Mpi:
         """Copy the array of rank 0."""
         self._wait(lambda: self._world.Ibcast(array))
 
-    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
-        own, theirs = np.array([len(part) for part in parts], np.int64), np.empty(self.size, np.int64)
+        own, theirs = np.array([len(message) for message in messages], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Ialltoall(own, theirs))
         received = np.empty(int(theirs.sum()), np.uint8)
-        sent = np.frombuffer(b"".join(parts), np.uint8)
+        sent = np.frombuffer(b"".join(messages), np.uint8)
         self._wait(lambda: self._world.Ialltoallv([sent, own], [received, theirs]))
         return _cut(received, theirs)
 

@@ -144,9 +144,11 @@ class SharedIds:
         wrong = np.zeros(1, np.int64)
         starts = manifest.starts
         with together(self._team) as phase:
-            for part in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
-                checksum = -1 if corpus is None else _checksum(corpus.tokens[starts[part] : starts[part + 1]], phase)
-                wrong += checksum != manifest.checksums[part]
+            for writer in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
+                checksum = (
+                    -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], phase)
+                )
+                wrong += checksum != manifest.checksums[writer]
             wrong += corpus is None
         self._team.allreduce(wrong)
         return not wrong[0]

@@ -27,16 +27,16 @@ class Simulated:
 
     def allreduce(self, array: np.ndarray) -> None:
         """Add up the arrays of all ranks, in the order of ranks."""
-        parts = self._swap(array.copy())
-        total = parts[0].copy()
-        for part in parts[1:]:
-            total += part
+        arrays = self._swap(array.copy())
+        total = arrays[0].copy()
+        for theirs in arrays[1:]:
+            total += theirs
         array[...] = total
 
     def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
         """Get the rows of this rank from all."""
-        parts = self._swap(rows.copy())
-        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=received)
+        mine = slice(bounds[self.rank], bounds[self.rank + 1])
+        np.concatenate([theirs[mine] for theirs in self._swap(rows.copy())], out=received)
 
     def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank."""
@@ -50,9 +50,9 @@ class Simulated:
         """Copy the array of rank 0."""
         array[...] = self._swap(array.copy() if self.rank == 0 else None)[0]
 
-    def alltoall(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
-        return [sent[self.rank] for sent in self._swap(list(parts))]
+        return [sent[self.rank] for sent in self._swap(list(messages))]
 
     def _swap(self, item: Any) -> list[Any]:
         """Return the items that all ranks passed, once all have done so."""

@@ -67,6 +67,11 @@ class Checkpoint:
     skipped: list[str]
 
 
+def path_of(folder: Path, number: int) -> Path:
+    """Return the folder of a checkpoint."""
+    return folder / f"ckpt-{number:06d}"
+
+
 def save(
     folder: Path,
     number: int,
@@ -79,7 +84,7 @@ def save(
     request: the run's "cwd", "request" and "settings", which `described` returns. If WriteError or OutputError is
     raised, the existing checkpoints are unchanged.
     """
-    temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", folder / f"ckpt-{number:06d}"
+    temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", path_of(folder, number)
     try:
         temporary.mkdir(0o775)
         write_safetensors(temporary / STATE, arrays, {"about": json_text(facts)})
@@ -114,7 +119,7 @@ def load(folder: Path) -> Checkpoint | None:
             skipped.append(str(error))
             continue
         except OSError as error:
-            place = folder / f"ckpt-{number:06d}"
+            place = path_of(folder, number)
             raise_if_passing(place, error, OR_REMOVE)
             skipped.append(f"{place}: {reason(error)}")
             continue
@@ -127,19 +132,15 @@ def load(folder: Path) -> Checkpoint | None:
 def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
-        try:
+        with suppress(DataError, InputMissing, OSError):
             return number, _manifest(folder, number).run
-        except ReadError:
-            raise
-        except (W2VError, OSError):
-            continue
     return None
 
 
 def newest_facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
     """Return the number, the JSON data and the time of the newest checkpoint, without its arrays; None without any."""
     for number in reversed(numbers(folder)):
-        state = folder / f"ckpt-{number:06d}" / STATE
+        state = path_of(folder, number) / STATE
         with suppress(W2VError, OSError):
             _manifest(folder, number)
             with open_safetensors(state) as box:
@@ -156,7 +157,7 @@ def numbers(folder: Path) -> list[int]:
 
 
 def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    manifest, state = _manifest(folder, number), folder / f"ckpt-{number:06d}" / STATE
+    manifest, state = _manifest(folder, number), path_of(folder, number) / STATE
     try:
         with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(folder, DataError)), "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -177,7 +178,7 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
 
 def _manifest(folder: Path, number: int) -> _Manifest:
     """Read a manifest. Raise DataError unless it is intact and belongs to the checkpoint of this number."""
-    place = folder / f"ckpt-{number:06d}"
+    place = path_of(folder, number)
     path = place / MANIFEST
     try:
         values = json_object(read_trusted(path, MAX_MANIFEST_BYTES, require_trust(place, DataError)), f"{path} is")
@@ -210,7 +211,7 @@ def remove(folder: Path, number: int) -> None:
     """Delete a checkpoint. Rename it first, so that a partially deleted folder is never taken for a checkpoint."""
     doomed = folder / f".del-{number:06d}-{os.getpid()}"
     with suppress(OSError):
-        patiently(lambda: (folder / f"ckpt-{number:06d}").rename(doomed))
+        patiently(lambda: path_of(folder, number).rename(doomed))
         remove_tree(doomed)
 
 

@@ -182,18 +182,16 @@ def changes(
     before: Mapping[str, Any],
     now: Mapping[str, Any],
     free: Collection[str] = FREE_SETTINGS,
-    parts: Collection[str] | None = None,
+    fields: Collection[str] = DECIDING_FIELDS,
 ) -> list[str]:
     """Return the differences between two descriptions of a run, each like "alpha 0.05, not 0.1".
 
-    free: settings that may differ; parts: fields of the request to compare, by default those that affect the result.
+    free: settings that may differ; fields: those of the request to compare, by default all that affect the result.
     """
     differences = []
-    for part, names in (("settings", now["settings"]), ("request", DECIDING_FIELDS if parts is None else parts)):
-        old, new = before.get(part), now.get(part)
-        if not isinstance(old, dict) or not isinstance(new, dict):
-            continue
-        for name in names:
-            if name not in free and old.get(name) != new.get(name):
-                differences.append(f"{name} {shown(old.get(name))}, not {shown(new.get(name))}")
+    for group, names in (("settings", now["settings"]), ("request", fields)):
+        old, new = before.get(group), now.get(group)
+        if isinstance(old, dict) and isinstance(new, dict):
+            differed = (name for name in names if name not in free and old.get(name) != new.get(name))
+            differences += [f"{name} {shown(old.get(name))}, not {shown(new.get(name))}" for name in differed]
     return differences

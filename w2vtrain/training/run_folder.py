@@ -40,7 +40,6 @@ from w2vtrain.training.inputs import vocabulary_checksum
 from w2vtrain.training.journal import (
     CONFIG,
     CORPUS,
-    FREE_SETTINGS,
     HEARTBEAT,
     VOCABULARY,
     Journal,
@@ -397,15 +396,14 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise DataError(f"{folder}: this run never began: repeat the fit command")
     if journal is None:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
-    newest = checkpoint.described(folder)
-    saved = newest[1] if newest else {}
-    request = saved.get("request")
-    free, parts = (FREE_SETTINGS, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
-    if newest and (changed := changes(saved, journal.description, free, parts)):
-        raise DataError(
-            f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
-            " undo the change; to train with other settings, start another run"
-        )
+    if newest := checkpoint.described(folder):
+        number, saved = newest
+        compared = () if journal.sealed else ((), saved.get("request"))  # of a changed file, all settings and fields
+        if changed := changes(saved, journal.description, *compared):
+            raise DataError(
+                f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
+                " undo the change; to train with other settings, start another run"
+            )
     if not journal.sealed:
         raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
     return journal

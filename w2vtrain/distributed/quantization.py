@@ -1,20 +1,13 @@
-"""The sum of rows over all ranks, sent with one byte per value instead of four.
+"""Rows with one byte per value instead of four.
 
-Nothing here decides which rows are exchanged. Each row becomes integers from -127 to 127 and a float32 scale of its
-own, its largest absolute value / 127, so the error of a value is at most half the scale.
-
-MPI cannot add up quantized rows, so each rank does it for its share of the rows: it gets them from all ranks, adds them
-up in float32 in the order of ranks, quantizes the sums, and sends them to all. All ranks decode the same bytes, so
-their sums are equal, whichever messages came first. Errors are not carried over to the next exchange, so that
-checkpoints need no more than the weights.
+Nothing here communicates. Each row becomes integers from -127 to 127 and a float32 scale of its own, its largest
+absolute value / 127, so the error of a value is at most half the scale.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.kernels.jit import kernel
 
 MAX_INTEGER = 127.0
@@ -64,38 +57,3 @@ def add_quantized(integers: np.ndarray, scales: np.ndarray, total: np.ndarray) -
 def views(rows: np.ndarray) -> tuple[Any, Any]:
     """Return quantized rows as the integers and the scales that the kernels take."""
     return rows.view(np.int8), rows.view(np.float32)
-
-
-class QuantizedSum:
-    """Adds up rows over all ranks, and keeps its memory for the next sum: new memory each time would be slow.
-
-    spread: calls a kernel on all threads of the rank, each with its part of the arrays (n, ...) that follow.
-    """
-
-    def __init__(self, team: Communicator, spread: Callable[..., None]) -> None:
-        self._team, self._spread = team, spread
-        self._memory: dict[str, np.ndarray] = {}
-
-    def __call__(self, values: np.ndarray) -> int:
-        """Replace values (n, columns) float32 by their sum over all ranks. Return the bytes of the quantized rows."""
-        team, width = self._team, row_bytes(values.shape[1])
-        bounds = np.linspace(0, len(values), team.size + 1).astype(np.int64)
-        mine = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
-        rows, own = self._rows("all", len(values), width), values[mine]
-        received = self._rows("received", team.size * len(own), width)
-        self._spread(quantize, values, *views(rows))
-        team.alltoall_rows(rows, bounds, received)
-        own[...] = 0
-        for theirs in received.reshape(team.size, len(own), width):
-            self._spread(add_quantized, *views(theirs), own)
-        self._spread(quantize, own, *views(rows[mine]))
-        team.allgather_rows(rows, bounds)
-        values[...] = 0
-        self._spread(add_quantized, *views(rows), values)
-        return rows.nbytes
-
-    def _rows(self, name: str, rows: int, width: int) -> np.ndarray:
-        """Return memory (rows, width) uint8 for quantized rows."""
-        if name not in self._memory or self._memory[name].size < rows * width:
-            self._memory[name] = np.zeros(rows * width, np.uint8)
-        return self._memory[name][: rows * width].reshape(rows, width)

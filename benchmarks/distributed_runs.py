@@ -139,7 +139,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
     problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1)
     pace.begin(len(text.words) * own.epochs)
-    words = round(pace.least * text.words.mean())
+    words = round(pace.shortest * text.words.mean())
 
     def cycle(team: Simulated) -> dict[str, Any]:
         objective = build(own.objective, problem, own.options)

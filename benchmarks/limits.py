@@ -23,7 +23,7 @@ from w2vtrain.objectives import option_defaults
 from w2vtrain.objectives.hs import CACHED_NODES
 from w2vtrain.probability.sampling import keep_thresholds, noise_distribution, pool_size
 from w2vtrain.probability.trees import huffman
-from w2vtrain.training.inputs import CHUNK
+from w2vtrain.training.inputs import CHUNK_WORDS
 
 CHAINS = 12
 """Number of independent sums: more than latency times throughput, and fewer than SSE has registers."""
@@ -188,7 +188,7 @@ def needed(job: Job, counts: Any, examples: int) -> dict[str, float]:
         options = option_defaults(job.objective)
         scored, noise = 1.0 + job.negative, noise_distribution(counts, options["ns_exponent"])
         pool = pool_size(options["pool"], job.negative, len(counts))
-        draws = pool * job.epochs * counts.sum() / CHUNK if pool else windows * job.negative
+        draws = pool * job.epochs * counts.sum() / CHUNK_WORDS if pool else windows * job.negative
     per_example = operations(job.vector_size, scored, 0 if architecture.pairs() else context)
     rows = rows_fetched(counts, job.sample, windows, noise, float(draws))
     return {"operations": examples * per_example, "row_bytes": row_bytes(job.vector_size, rows)}

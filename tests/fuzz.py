@@ -204,7 +204,7 @@ def read_run(path):
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
     if journal := refused(run_folder.stored, folder):
-        refused(resume.asked_before, folder, journal.about)
+        refused(resume.asked_before, folder, journal.description)
     refused(run_folder.RunFolder(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
 
 

@@ -21,15 +21,15 @@ from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, 
 from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
-LARGEST = 1 << 20
+MAX_TOML_BYTES = 1 << 20
 """Maximum size of a settings file in bytes."""
-MOST_DOTS = 300
+MAX_DOTS = 300
 """Maximum number of dots in a line of a settings file, except in comments."""
-MOST_PROBLEMS = 10
+MAX_PROBLEMS = 10
 """Maximum number of unknown settings that one message names."""
 WHOLE_SENTENCE = "sentence"
 """The value of `window` that makes every word of a sentence a context word of every other."""
-WIDEST = 2**31 - 1
+MAX_WINDOW = 2**31 - 1
 """The largest number for `window`, which is gensim's, too."""
 
 
@@ -53,7 +53,7 @@ class Settings:
     )
     vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
     window: int | str = setting(
-        5, Whole(1, WIDEST, (WHOLE_SENTENCE,)),
+        5, Whole(1, MAX_WINDOW, (WHOLE_SENTENCE,)),
         "Maximum number of context words on each side of the target word; `sentence` takes all other words of the"
         " sentence, for sets and sessions.", "ws",
     )  # fmt: skip
@@ -203,7 +203,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     from w2vtrain.system.reading import read_small  # not needed for --help
 
     try:
-        text = read_small(path, LARGEST, ConfigError, ": too many for a settings file; name another file").decode()
+        text = read_small(
+            path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
+        ).decode()
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         _check_keys(text, path)
         data = tomllib.loads(text)
@@ -226,7 +228,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 def _check_keys(text: str, path: str | Path) -> None:
     """Raise ConfigError for a line that may be a key of hundreds of parts: tomllib takes time quadratic in them."""
     for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
+        if line.count(".") > MAX_DOTS and not line.lstrip().startswith("#"):
             raise ConfigError(
                 f"{path}:{number}: {line.count('.'):,} dots in a line: a settings key has at most three parts"
             )
@@ -240,15 +242,15 @@ def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(names: list[str], known: Iterable[str]) -> str:
-    """Return a message that names unknown settings (only the first MOST_PROBLEMS), each with the closest known name."""
+    """Return a message that names unknown settings (only the first MAX_PROBLEMS), each with the closest known name."""
     problems = []
-    for name in names[:MOST_PROBLEMS]:
+    for name in names[:MAX_PROBLEMS]:
         close = difflib.get_close_matches(name, list(known), 1)
         theirs = hint_for(name) or hint_for(name.removeprefix(ENVIRONMENT).lower())
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
-    if len(names) > MOST_PROBLEMS:
-        problems.append(f"and {len(names) - MOST_PROBLEMS:,} more")
+    if len(names) > MAX_PROBLEMS:
+        problems.append(f"and {len(names) - MAX_PROBLEMS:,} more")
     return "; ".join(problems)
 
 

@@ -81,7 +81,7 @@ def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
     worse = ["--architecture", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
     folder = stopped(*worse, "--heldout", "held.txt")
     state = checkpoint.load(folder / "v.bin.run")
-    first, second = (epoch["heldout"]["perplexity"] for epoch in state.about["epochs"])
+    first, second = (epoch["heldout"]["perplexity"] for epoch in state.facts["epochs"])
     assert first < second
     assert "the best epoch so far" in w2vtrain(0, folder, "export", "v.bin.run", "-o", "best.bin")
     found = read_vectors(str(folder / "best.bin")).matrix
@@ -143,7 +143,7 @@ def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epo
     folder = stopped("--objective", "softmax", "--max-vocab", "50", *more)
     run = folder / "v.bin.run"
     state = checkpoint.load(run)
-    assert bool(state.about["best"]) == (name == "best.output")
+    assert bool(state.facts["best"]) == (name == "best.output")
     w2vtrain(0, folder, "export", run, "-o", "v.txt", "--export", "out")
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, state.arrays[name][:, :9])
 

@@ -1,13 +1,14 @@
 """Agreement: an error on one rank is raised on all, whatever the others are doing, and reports reach all ranks."""
 
+import threading
 import time
 
 import pytest
 
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.agreement import share, together
-from w2vtrain.distributed.communicator import Alone
-from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.distributed.agreement import together
+from w2vtrain.distributed.communicator import broadcast_bytes
+from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
 
 
@@ -59,7 +60,7 @@ def test_the_error_of_the_first_rank_is_raised():
 
 
 def test_an_error_interrupts_ranks_that_are_still_working(monkeypatch):
-    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+    monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
     def work(team):
         with together(team) as phase:
@@ -81,7 +82,7 @@ def test_an_error_that_left_the_block_can_be_raised_in_another_one():
 
 
 def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
-    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+    monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
     def work(team):
         heard = []
@@ -107,7 +108,7 @@ def test_reports_are_exchanged_only_once_per_interval():
 
 
 def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
-    monkeypatch.setattr(agreement, "INTERVAL", 0.0)
+    monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
     def work(team):
         def heard(_):
@@ -121,12 +122,12 @@ def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
 
 
 def test_a_rank_that_is_gone_is_not_told():
-    class Gone(Alone):
-        def gather(self, data):
+    class Gone(Simulated):
+        def allgather(self, data):
             raise AssertionError("called")
 
     def work():
-        with together(Gone()):
+        with together(Gone(0, threading.Barrier(1), [None], 1.0)):
             raise Disconnected("rank 1 has ended")
 
     with pytest.raises(Disconnected, match="rank 1 has ended"):
@@ -144,5 +145,5 @@ def test_other_exceptions_end_the_rank_and_release_the_others():
         run_ranks(3, work)
 
 
-def test_share_returns_the_data_of_rank_0():
-    assert run_ranks(3, lambda team: share(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3
+def test_broadcast_bytes_returns_the_data_of_rank_0():
+    assert run_ranks(3, lambda team: broadcast_bytes(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3

@@ -109,8 +109,8 @@ def sampled(folder, texts, block=4, blocks=5):
         path.write_bytes(text)
         files.append(File(str(path), len(text)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(division, "BLOCK", block)
-        patch.setattr(division, "BLOCKS", blocks)
+        patch.setattr(division, "BLOCK_BYTES", block)
+        patch.setattr(division, "MAX_BLOCKS", blocks)
         return division._samples(files, Quiet())
 
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed import corpus as together
+from w2vtrain.distributed import encoding as together
 from w2vtrain.distributed import shared_folder, shared_ids
-from w2vtrain.distributed.communicator import Alone
-from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.merging import dealt, packed, unpacked
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
@@ -442,7 +441,7 @@ def test_a_full_disk_on_one_rank_stops_all_and_leaves_no_manifest(tmp_path, monk
 
 
 def test_a_rank_with_another_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared_folder, "PATIENCE", 0.2)
+    monkeypatch.setattr(shared_folder, "PATIENCE_SECONDS", 0.2)
     paths = write(tmp_path, [TEXT])
     for name in "012":
         (tmp_path / f"folder{name}").mkdir()
@@ -574,7 +573,7 @@ def test_ids_that_one_rank_cannot_open_are_written_again_by_all(tmp_path, monkey
 
 
 def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
-    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.0)
+    monkeypatch.setattr("w2vtrain.distributed.agreement.REPORT_SECONDS", 0.0)
     paths = write(tmp_path, [TEXT * 20])
     seen = {rank: [] for rank in range(3)}
 
@@ -592,7 +591,8 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
 
 def test_one_process_without_other_ranks_works_the_same(tmp_path):
     paths = write(tmp_path, [TEXT])
-    assert_same(encode_together(Alone(), Corpus(paths), options(), tmp_path), alone(Corpus(paths), options()))
+    (encoded,) = run_ranks(1, lambda team: encode_together(team, Corpus(paths), options(), tmp_path))
+    assert_same(encoded, alone(Corpus(paths), options()))
 
 
 def test_each_rank_gets_the_words_that_their_checksums_assign_to_it():

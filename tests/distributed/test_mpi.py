@@ -361,7 +361,7 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in launcher.LAUNCHED:
+    for name in launcher.SIZE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found
 
@@ -425,4 +425,4 @@ def test_error_of_the_library_during_a_sum_raises_disconnected(library):
     library.IN_PLACE = None
     library.COMM_WORLD.Iallreduce = lambda *_: SimpleNamespace(Test=test)
     with pytest.raises(Disconnected, match="lost: no route to host"):
-        Mpi(9).sum(np.zeros(1))
+        Mpi(9).allreduce(np.zeros(1))

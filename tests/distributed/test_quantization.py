@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.quantization import TINY, add_quantized, quantize, row_bytes, views
+from w2vtrain.distributed.quantization import MIN_SCALE, add_quantized, quantize, row_bytes, views
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer
@@ -42,7 +42,7 @@ def test_round_trip_errs_by_at_most_half_a_step_and_keeps_rows_apart(values):
             continue
         step = np.abs(row).max() / 127
         assert np.isfinite(result).all()
-        assert (np.abs(result - row) <= 0.50001 * step).all() or (step <= 1.0001 * TINY and not result.any())
+        assert (np.abs(result - row) <= 0.50001 * step).all() or (step <= 1.0001 * MIN_SCALE and not result.any())
 
 
 @given(ROWS)
@@ -64,7 +64,7 @@ def test_halves_are_rounded_to_the_even_integer():
     assert decoded(quantized(row), 6).tolist() == [[127, 0, 2, 2, 0, -2]]
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-45, -1e-40, TINY])
+@pytest.mark.parametrize("value", [0.0, 1e-45, -1e-40, MIN_SCALE])
 def test_rows_without_changes_that_a_weight_could_notice_are_zero(value):
     row = np.full((1, 5), value, np.float32)
     assert decoded(quantized(row), 5).tolist() == [[0] * 5]

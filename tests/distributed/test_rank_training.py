@@ -34,7 +34,7 @@ def text(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
-    monkeypatch.setattr(agreement, "INTERVAL", 0.01)
+    monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.01)
 
 
 class Ranks:

@@ -104,16 +104,16 @@ def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message
 
 def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypatch):
     """Each exchange has a time limit of its own, so ranks may work for any time if they exchange something often."""
-    monkeypatch.setattr("w2vtrain.distributed.agreement.INTERVAL", 0.01)
-    exchanges, gather, enough = itertools.count(1), Simulated.gather, threading.Event()
+    monkeypatch.setattr("w2vtrain.distributed.agreement.REPORT_SECONDS", 0.01)
+    exchanges, allgather, enough = itertools.count(1), Simulated.allgather, threading.Event()
 
     def counted(team, data):
-        found = gather(team, data)
+        found = allgather(team, data)
         if next(exchanges) == 20:
             enough.set()
         return found
 
-    monkeypatch.setattr(Simulated, "gather", counted)
+    monkeypatch.setattr(Simulated, "allgather", counted)
 
     def work(team):
         standby = Standby(team)

@@ -25,7 +25,9 @@ from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import Journal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
-QUICK = "from w2vtrain import cli; from w2vtrain.distributed import supervisor; supervisor.DELAY = 0.01; cli.main()"
+QUICK = (
+    "from w2vtrain import cli; from w2vtrain.distributed import supervisor; supervisor.DELAY_SECONDS = 0.01; cli.main()"
+)
 SUPERVISE = [sys.executable, "-c", QUICK, "supervise"]
 DONE = """rm -rf v.bin.run; echo '{"run": "new"}' > v.bin.json; """
 ORPHAN = "setsid sleep 1000 & echo $! >> children; "

@@ -1,5 +1,6 @@
 """The exchange of rows: the rule that combines the ranks' changes, which rows are due, and when replicas are equal."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -9,9 +10,8 @@ from reference import problem_of
 
 from w2vtrain.architectures.contract import Architecture
 from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.communicator import Alone
 from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.simulated import run_ranks
+from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import (
     INPUT_UPDATES,
     LEAST,
@@ -27,6 +27,7 @@ from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 ROWS, WIDTH = 700, 2
 ROUND = 1000
 """Words that all ranks together learn in a round."""
+ALONE = Simulated(0, threading.Barrier(1), [None], timeout=1.0)
 
 
 class Engine:
@@ -108,7 +109,7 @@ def test_share_falls_with_the_words_since_the_last_exchange():
 
 def test_rows_of_one_rank_keep_its_changes():
     engine = Engine()
-    mine, before = synchronizer(Alone(), engine), engine.array.copy()
+    mine, before = synchronizer(ALONE, engine), engine.array.copy()
     engine.array[:, :WIDTH] += change(0, 0)
     assert mine.synchronize(ROUND, everything=True)
     np.testing.assert_allclose(engine.array[:, :WIDTH], before[:, :WIDTH] + change(0, 0), atol=1e-5)
@@ -125,7 +126,7 @@ def test_all_ranks_start_from_the_arrays_of_rank_0():
 
 def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
     engine = Engine()
-    mine = synchronizer(Alone(), engine)
+    mine = synchronizer(ALONE, engine)
     (part,) = mine.parts
     due = [part.due(number) for number in range(1, 17)]
     assert due[:8] == [LEAST, 2 * LEAST, LEAST, 4 * LEAST, LEAST, 2 * LEAST, LEAST, 8 * LEAST]
@@ -135,7 +136,7 @@ def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
 
 
 def test_rows_that_a_round_updates_often_belong_to_the_base():
-    mine = Synchronizer(Alone(), Engine(), {"input": updates()}, 10**9)
+    mine = Synchronizer(ALONE, Engine(), {"input": updates()}, 10**9)
     often = int((updates() * 1e9 > INPUT_UPDATES / OFTEN).sum())
     assert LEAST < often < ROWS
     assert mine.parts[0].due(1) == often
@@ -164,7 +165,7 @@ def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch
     for threads in (1, 3):
         with ThreadPoolExecutor(threads) as pool:
             engine = Engine(threads=threads)
-            mine = Synchronizer(Alone(), engine, {"input": updates()}, ROUND, pool if threads > 1 else None)
+            mine = Synchronizer(ALONE, engine, {"input": updates()}, ROUND, pool if threads > 1 else None)
             engine.array[:, :WIDTH] += change(0, 0)
             mine.synchronize(ROUND)
             found.append(engine.array)

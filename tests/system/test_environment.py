@@ -30,7 +30,7 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder
 from w2vtrain.training import writer
 
-writer.SLOW = 0.2
+writer.SLOW_SECONDS = 0.2
 sync, due, slices = os.fsync, run_folder.RunFolder.due, itertools.count(1)
 warned, synced = threading.Event(), threading.Event()
 
@@ -272,7 +272,7 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
     run = RunFolder(tmp_path, every=0.0)
     run.pause(arrays, lambda: {"n": 1})
     run.save()
-    assert checkpoint.load(tmp_path).about == {"n": 1}
+    assert checkpoint.load(tmp_path).facts == {"n": 1}
     run.save()
     assert len(calls) == 2, "the same state is saved only once"
 

@@ -30,7 +30,7 @@ def test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest(tmp_p
     assert checkpoint.numbers(tmp_path) == [2, 3]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-000002", "ckpt-000003"]
     found = checkpoint.load(tmp_path)
-    assert (found.number, found.about, found.skipped) == (3, {"epoch": 3}, [])
+    assert (found.number, found.facts, found.skipped) == (3, {"epoch": 3}, [])
     for name, array in state(3).items():
         np.testing.assert_array_equal(found.arrays[name], array)
         assert found.arrays[name].dtype == array.dtype
@@ -171,7 +171,7 @@ print(failed)
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "7"
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-000001"]
-    assert checkpoint.load(tmp_path).about == {"epoch": 1}
+    assert checkpoint.load(tmp_path).facts == {"epoch": 1}
 
 
 def test_a_checkpoint_that_cannot_be_written_raises_an_error(tmp_path):

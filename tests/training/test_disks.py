@@ -144,7 +144,7 @@ def number_of(folder):
     found = checkpoint.load(folder)
     if found is None:
         return 0
-    assert found.about == {"k": found.number}
+    assert found.facts == {"k": found.number}
     for name, array in arrays(found.number).items():
         np.testing.assert_array_equal(found.arrays[name], array)
     return found.number
@@ -392,7 +392,9 @@ def test_a_run_waits_for_disk_space_for_its_results(text, tmp_path, small_disk):
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     fill(small_disk / "filler")
     words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
-    program = "from w2vtrain import cli; from w2vtrain.training import run_folder; run_folder.RETRY = 0.1; cli.main()"
+    program = (
+        "from w2vtrain import cli; from w2vtrain.training import run_folder; run_folder.RETRY_SECONDS = 0.1; cli.main()"
+    )
     words[1:3] = ["-c", program]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         line = until(process, "retrying until there is enough disk space")

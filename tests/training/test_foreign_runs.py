@@ -66,13 +66,13 @@ def stopped(stop):
 def rewrite(folder, change, consistently=True):
     """Change the run's description in its folder; consistently: also in checkpoints, with correct digests."""
     about = Journal.read(folder, trust(folder))
-    change(about.about)
+    change(about.description)
     about.save()
     if consistently:
         for number in checkpoint.numbers(folder):
             path = folder / f"ckpt-{number:06d}" / checkpoint.MANIFEST
             manifest = json.loads(path.read_text())
-            manifest["run"] = about.about
+            manifest["run"] = about.description
             path.write_text(checkpoint.sealed(manifest))
 
 
@@ -316,7 +316,7 @@ def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped,
 
     def tampered(folder):
         found = load(folder)
-        found.about["state"][name] = value
+        found.facts["state"][name] = value
         return found
 
     monkeypatch.setattr(checkpoint, "load", tampered)

@@ -56,7 +56,7 @@ def text(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Use small chunks and slices, so that a short text has many places to stop at."""
-    monkeypatch.setattr(inputs, "CHUNK", 90)
+    monkeypatch.setattr(inputs, "CHUNK_WORDS", 90)
     monkeypatch.setattr(WindowEngine, "SLICE", 2)
 
 

@@ -29,7 +29,8 @@ from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import Journal
 from w2vtrain.training.run import Phase
-from w2vtrain.training.run_folder import RunFolder, listening
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.signals import listening
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -353,7 +354,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
                 fit(Inputs(text, text), settings, run=stopped, events=events)
-            state = checkpoint.load(place).about
+            state = checkpoint.load(place).facts
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with checkpoint.locked(place):
@@ -376,7 +377,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 
     def scored(*about):
         held.settle()
-        seen.append(checkpoint.load(place).about["state"]["epoch"])
+        seen.append(checkpoint.load(place).facts["state"]["epoch"])
         return score(*about)
 
     monkeypatch.setattr(early_stopping, "score", scored)
@@ -390,7 +391,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     warnings = []
-    monkeypatch.setattr(early_stopping, "LONG_SCORING", 0.0)
+    monkeypatch.setattr(early_stopping, "LONG_SCORING_SECONDS", 0.0)
     score = early_stopping.score
 
     def slow(*about):

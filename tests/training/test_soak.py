@@ -31,7 +31,7 @@ def small_files():
 def damage(folder, chance):
     """Flip a random bit of the newest checkpoint, if there is an older one to resume from."""
     kept = checkpoint.numbers(folder)
-    if len(kept) == checkpoint.KEPT:
+    if len(kept) == checkpoint.KEPT_CHECKPOINTS:
         state = folder / f"ckpt-{kept[-1]:06d}" / checkpoint.STATE
         data = bytearray(state.read_bytes())
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)

@@ -27,11 +27,11 @@ from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore
 
-LINE_EVERY = 30.0
+LINE_SECONDS = 30.0
 """Seconds between plain progress lines."""
-LONG_EPOCH = 5.0
+LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
-BAR_EVERY = 0.1
+BAR_SECONDS = 0.1
 """Seconds between updates of the bar."""
 BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
 
@@ -127,12 +127,12 @@ class Console:
     """
 
     def __init__(
-        self, quiet: bool = False, every: float = LINE_EVERY, log: Log | None = None, note: Note | None = None
+        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log | None = None, note: Note | None = None
     ) -> None:
         self.quiet, self.log = quiet, log
         self.note = note or (lambda: ("", {}))
         self.terminal = sys.stderr.isatty()
-        self.shown = Interval(BAR_EVERY if self.terminal else every)
+        self.shown = Interval(BAR_SECONDS if self.terminal else every)
         self.logged = Interval(every)
         self.bar: Any = None
         self.resumed = False  # then the bar's speed leaves out what was done before
@@ -290,9 +290,9 @@ class Console:
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
-        found = {"heldout": asdict(heldout)} if heldout else {}
-        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **found)
-        if heldout or epoch.seconds >= LONG_EPOCH:
+        facts = {"heldout": asdict(heldout)} if heldout else {}
+        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **facts)
+        if heldout or epoch.seconds >= LONG_EPOCH_SECONDS:
             self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: {loss_text(epoch.loss)}{score}")
 
     def _resumed(self, state: State) -> None:
@@ -313,8 +313,8 @@ class Console:
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
-        ends = _ends([epoch for epoch in record["epochs"] if epoch["examples"]])
-        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in ends)
+        epochs = [epoch for epoch in record["epochs"] if epoch["examples"]]
+        losses = " -> ".join(f"{epoch['loss']:.4f}" for epoch in [*epochs[:1], *epochs[1:][-1:]])
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
@@ -331,7 +331,3 @@ class Console:
         self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
         for output in outputs:
             self.say(f"output      {output}")
-
-
-def _ends(epochs: list[Any]) -> list[Any]:
-    return epochs if len(epochs) < 2 else [epochs[0], epochs[-1]]

@@ -43,7 +43,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         from w2vtrain.formats.vectors import format_of, write_vectors
         from w2vtrain.objectives import objective_class
         from w2vtrain.permission import Named
-        from w2vtrain.training.fingerprint import vocabulary_checksum
+        from w2vtrain.training.inputs import vocabulary_checksum
         from w2vtrain.training.journal import VOCABULARY
         from w2vtrain.training.run_folder import kept_vocabulary, stored
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
@@ -53,7 +53,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
     if export == "auto":
-        export = chosen_for(journal.about)
+        export = chosen_for(journal.description)
     own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
     if not own:
         check_export(export, settings.objective)
@@ -63,8 +63,8 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
     try:
-        best, identity = checkpoint.about["best"], checkpoint.about["corpus"]["vocabulary"]
-        epoch, epochs = State.read(checkpoint.about["state"]).epoch, settings.epochs
+        best, identity = checkpoint.facts["best"], checkpoint.facts["corpus"]["vocabulary"]
+        epoch, epochs = State.read(checkpoint.facts["state"]).epoch, settings.epochs
         where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"checkpoint {checkpoint.number}: its description of the run is invalid: {error!r}") from error

@@ -54,9 +54,9 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     export, share = choose_vectors(model.record, request.export)
     model = replace(model, record={**model.record, "vectors": export})
-    about: dict[str, Any] = {"settings": model.settings, "record": model.record}
+    record: dict[str, Any] = {"settings": model.settings, "record": model.record}
     if run.id:  # `supervise` recognizes by it that this run has finished
-        about = {"run": run.id, **about}
+        record = {"run": run.id, **record}
     kind, claim = request.format_, run.claim
     counted = Vocabulary(model.words, model.counts)
 
@@ -69,7 +69,7 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
         (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
-        (request.record, lambda file, force: write_json(file, about, force, claim)),
+        (request.record, lambda file, force: write_json(file, record, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:
@@ -83,7 +83,7 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     run.end_outputs()
 
 
-def write_json(path: str, about: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
+def write_json(path: str, values: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
     """Write one JSON object, indented."""
     with atomic_write(path, force, claim=claim) as file:
-        file.write(json_text(about, indent=True).encode() + b"\n")
+        file.write(json_text(values, indent=True).encode() + b"\n")

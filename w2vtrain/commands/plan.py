@@ -21,7 +21,7 @@ from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
 from w2vtrain.training.inputs import Inputs, corpus_of
-from w2vtrain.training.journal import DECIDING
+from w2vtrain.training.journal import DECIDING_FIELDS
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -87,7 +87,7 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     if not request.print_config:
         if team.size > 1:
             check_no_stream(request)
-        shared = {name: getattr(request, name) for name in (*DECIDING, *WRITTEN)}
+        shared = {name: getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
         if team.leads:
             check_files(request, settings)

@@ -15,7 +15,7 @@ from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.errors import Stalled, UsageError, W2VError
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
-from w2vtrain.training.run_folder import listening
+from w2vtrain.training.signals import listening
 from w2vtrain.training.team import Team
 
 FORWARDING_SECONDS = 0.5

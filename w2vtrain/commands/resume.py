@@ -48,17 +48,17 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
-    cwd = journal.about["cwd"]
+    cwd = journal.description["cwd"]
     try:
         os.chdir(cwd)
     except (OSError, TypeError, ValueError) as error:
         raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
-    request = asked_before(folder, journal.about)
+    request = asked_before(folder, journal.description)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
     carry_out(asked, environment={}, resumed=True)
 
 
-def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
+def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     """Return the request stored in a run folder; DataError if it is damaged.
 
     File names are relative to the folder that the run was started in, which must be the working directory.
@@ -70,11 +70,11 @@ def asked_before(run: Path, about: dict[str, Any]) -> FitRequest:
 
     damaged = f"{run}: its {CONFIG} is damaged"
     try:
-        settings = validated(about["settings"])
+        settings = validated(description["settings"])
         architecture_class(settings.architecture)  # raises ConfigError if there is none
         mistakes = without_effect(settings)  # `fit` would reject these as options
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
-        given = {**about["request"], "flags": flags, "config": None, "run": str(run)}
+        given = {**description["request"], "flags": flags, "config": None, "run": str(run)}
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.config import WHOLE_SENTENCE, WIDEST
+from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.parsers import FASTEST
 
@@ -40,7 +40,7 @@ RANGES = {
     "alpha": Range(float, 0, FASTEST),
     "min_alpha": Range(float, 0, FASTEST),
     "min_alpha_yet_reached": Range(float, 0, FASTEST),
-    "window": Range(int, 1, WIDEST, word=WHOLE_SENTENCE),
+    "window": Range(int, 1, MAX_WINDOW, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),
     "max_vocab_size": Range(int, 0, optional=True),

@@ -3,7 +3,6 @@
 Nothing here reads or writes files. Messages are JSON, so what another rank sends cannot run code.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,16 +10,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from w2vtrain import errors
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.errors import ConfigError, Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.parallel import held_signals
 
-INTERVAL = 1.0
-"""Seconds between the messages of a rank that is working. The others wait for them with a time limit."""
-LOCAL = (ConfigError, InputMissing, OutputError, WriteError, ResourceError)
+REPORT_SECONDS = 1.0
+"""Between the messages of a rank that is working. The others wait for them with a time limit."""
+ERRORS_OF_ONE_RANK = (ConfigError, InputMissing, OutputError, WriteError, ResourceError)
 """Errors that may have to do with one rank or its host only, so that their messages name the rank."""
-Heard = Callable[[list[Any]], None]
+OnReports = Callable[[list[Any]], None]
 """Called with the latest report of every rank, in the order of ranks."""
 
 
@@ -35,19 +33,19 @@ class _AgreedError(Exception):
 class Phase:
     """What the ranks tell one another while each does its own work. Made by `together`."""
 
-    def __init__(self, team: Communicator, heard: Heard | None) -> None:
-        self._team, self._heard = team, heard
+    def __init__(self, team: Communicator, on_reports: OnReports | None) -> None:
+        self._team, self._on_reports = team, on_reports
         self._report: Any = None
         self._spoke = time.monotonic()
 
     def report(self, mine: Any = None) -> None:
-        """Report to all ranks what this one has done so far, as a JSON value, if INTERVAL seconds have passed.
+        """Report to all ranks what this one has done so far, as a JSON value, if REPORT_SECONDS seconds have passed.
 
         None repeats the report before. Call this at least once per second. If another rank has failed, its error leaves
         the block of `together`.
         """
         self._report = self._report if mine is None else mine
-        if time.monotonic() - self._spoke >= INTERVAL:
+        if time.monotonic() - self._spoke >= REPORT_SECONDS:
             self._exchange(done=False)
 
     def finish(self) -> None:
@@ -61,32 +59,31 @@ class Phase:
 
     def _exchange(self, done: bool, error: W2VError | None = None) -> bool:
         """Exchange messages with all ranks. Return whether all have finished. Raise the error of the first with one."""
-        about = None if error is None else {"class": type(error).__name__, "code": error.exit_code, "text": str(error)}
-        message = json_text({"done": done, "report": self._report, "error": about}).encode()
-        found = [json.loads(data) for data in self._team.gather(message)]
+        failure = error and {"class": type(error).__name__, "code": error.exit_code, "text": str(error)}
+        messages = allgather_json(self._team, {"done": done, "report": self._report, "error": failure})
         self._spoke = time.monotonic()
-        failed = next((rank for rank, theirs in enumerate(found) if theirs["error"]), None)
-        if failed is not None:
-            shown = _rebuilt(found[failed]["error"], f"rank {failed}: " if self._team.size > 1 else "")
-            raise _AgreedError(shown) from (error if failed == self._team.rank else None)
-        if all(theirs["done"] for theirs in found):
+        for rank, theirs in enumerate(messages):
+            if theirs["error"]:
+                rebuilt = _rebuilt(theirs["error"], f"rank {rank}: " if self._team.size > 1 else "")
+                raise _AgreedError(rebuilt) from (error if rank == self._team.rank else None)
+        if all(theirs["done"] for theirs in messages):
             return True
-        if self._heard:
-            self._heard([theirs["report"] for theirs in found])
+        if self._on_reports:
+            self._on_reports([theirs["report"] for theirs in messages])
         return False
 
 
 @contextmanager
-def together(team: Communicator, heard: Heard | None = None) -> Iterator[Phase]:
+def together(team: Communicator, on_reports: OnReports | None = None) -> Iterator[Phase]:
     """Run a block on all ranks. If it raises a W2VError on any rank, raise an equal error on all ranks.
 
     The error that is raised is that of the first rank that has one: the same class and message, with the number of the
     rank where the cause may be its host. The block must not use the communicator, except by `Phase.report`, and must
-    call that if it takes more than a few seconds. heard: called whenever all ranks have reported.
+    call that if it takes more than a few seconds. on_reports: called whenever all ranks have reported.
 
     Disconnected is raised as it is, because the others cannot be reached.
     """
-    phase = Phase(team, heard)
+    phase = Phase(team, on_reports)
     try:
         try:
             yield phase
@@ -125,7 +122,7 @@ class Standby:
     def _report(self) -> None:
         try:
             with together(self._team) as phase:
-                while not self._done.wait(INTERVAL / 4):
+                while not self._done.wait(REPORT_SECONDS / 4):
                     phase.report()
                 if self._mine:
                     raise self._mine
@@ -133,14 +130,9 @@ class Standby:
             self._agreed = error
 
 
-def share(team: Communicator, data: bytes) -> bytes:
-    """Return the data of rank 0. What the other ranks pass is ignored."""
-    return team.gather(data if team.rank == 0 else b"")[0]
-
-
-def _rebuilt(about: dict[str, Any], where: str) -> W2VError:
+def _rebuilt(failure: dict[str, Any], where: str) -> W2VError:
     """Return an error of the same class as on the rank that raised it, or at least with the same exit code."""
     known = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, W2VError)}
-    same_code = (kind for kind in known.values() if kind.exit_code == about["code"])
-    kind = known.get(about["class"]) or next(same_code, W2VError)
-    return kind(f"{where if issubclass(kind, LOCAL) else ''}{about['text']}")
+    same_code = (kind for kind in known.values() if kind.exit_code == failure["code"])
+    kind = known.get(failure["class"]) or next(same_code, W2VError)
+    return kind(f"{where if issubclass(kind, ERRORS_OF_ONE_RANK) else ''}{failure['text']}")

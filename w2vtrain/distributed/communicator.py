@@ -1,12 +1,15 @@
-"""The interface through which ranks exchange data, and the communicator of a rank that is alone.
+"""The interface through which ranks exchange data.
 
 mpi.py implements it with MPI, and simulated.py with threads of one process. Nothing here trains.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+
+from w2vtrain.system.json_text import json_text
 
 
 class Communicator(Protocol):
@@ -19,51 +22,34 @@ class Communicator(Protocol):
     rank: int
     size: int
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Replace a contiguous array by its sum over all ranks, in place. All ranks get the same bytes."""
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
-        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `found` to what all sent to this one.
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
+        """Send rows[bounds[r] : bounds[r + 1]] to rank r, for all ranks, and set `received` to what all sent to it.
 
-        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; found: (size * m, width) uint8 for the m
+        rows: (n, width) uint8; bounds: (size + 1,) int64, equal on all ranks; received: (size * m, width) uint8 for m
         rows of this rank, in the order of the ranks that sent them.
         """
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in exchange_rows."""
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+        """Replace rows[bounds[r] : bounds[r + 1]] by those of rank r, for all ranks. Arguments as in alltoall_rows."""
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank, in the order of ranks. Their lengths may differ."""
 
     def broadcast(self, array: np.ndarray) -> None:
         """Replace a contiguous array by that of rank 0, in place. Type and shape are the same on all ranks."""
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send parts[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
+        """Send messages[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
-class Alone:
-    """The communicator of a process that trains alone: every operation leaves the data as they are."""
+def broadcast_bytes(team: Communicator, data: bytes) -> bytes:
+    """Return the data of rank 0. What the other ranks pass is ignored."""
+    return team.allgather(data if team.rank == 0 else b"")[0]
 
-    rank, size = 0, 1
 
-    def sum(self, array: np.ndarray) -> None:
-        """Do nothing: there is one summand."""
-
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
-        """Copy all rows."""
-        found[...] = rows
-
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Do nothing: all rows are those of this process."""
-
-    def gather(self, data: bytes) -> list[bytes]:
-        """Return the data of this process."""
-        return [data]
-
-    def broadcast(self, array: np.ndarray) -> None:
-        """Do nothing: this is rank 0."""
-
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Return what this process sends to itself."""
-        return list(parts)
+def allgather_json(team: Communicator, value: Any) -> list[Any]:
+    """Return a JSON value of every rank, in the order of ranks."""
+    return [json.loads(data) for data in team.allgather(json_text(value).encode())]

@@ -19,13 +19,13 @@ import psutil
 
 from w2vtrain.errors import UsageError, reason, shown
 
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+KILL_SIGNAL = getattr(signal, "SIGKILL", signal.SIGTERM)
 PR_SET_CHILD_SUBREAPER = 36
-MPICH = "/dev/shm/mpich_shm_"
+MPICH_FILES = "/dev/shm/mpich_shm_"
 """Beginning of the names of files that MPICH's ranks on one host share. Ranks that are killed leave them in memory."""
-LOOK = 1.0
+LOOK_SECONDS = 1.0
 """Seconds between two looks at the files that descendants map."""
-ROUNDS = 10
+KILL_ROUNDS = 10
 """How often to look for processes that survived SIGKILL or were forked meanwhile, a second apart at most."""
 
 
@@ -46,14 +46,14 @@ class Family:
     @property
     def code(self) -> int:
         """The exit code, or minus the number of the signal that ended the command or was sent to end it."""
-        return -KILL if self.process.returncode is None else self.process.returncode
+        return -KILL_SIGNAL if self.process.returncode is None else self.process.returncode
 
     def wait(self, seconds: float) -> bool:
         """Wait at most this long for the end of the command; return whether it has ended."""
         end = time.monotonic() + seconds
         while self.process.poll() is None and (left := end - time.monotonic()) > 0:
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(min(left, LOOK))
+                self.process.wait(min(left, LOOK_SECONDS))
             self._shared |= shared_files()
         return self.process.returncode is not None
 
@@ -65,7 +65,7 @@ class Family:
 
     def kill(self) -> None:
         """Send SIGKILL to the process group and to all descendants."""
-        self.signal(KILL)
+        self.signal(KILL_SIGNAL)
         for one in descendants():
             with suppress(psutil.Error):
                 one.kill()
@@ -83,7 +83,7 @@ class Family:
                 with suppress(psutil.Error):
                     one.terminate()
             psutil.wait_procs(left, grace)
-        for _ in range(ROUNDS):
+        for _ in range(KILL_ROUNDS):
             self.kill()
             if self.wait(1) and not psutil.wait_procs(descendants(), 1)[1]:
                 break
@@ -116,12 +116,12 @@ def descendants() -> list[psutil.Process]:
 
 def shared_files() -> set[str]:
     """Return the files of MPICH that descendants map. Linux only; elsewhere, and of other users, there are none."""
-    found: set[str] = set()
+    files: set[str] = set()
     for one in descendants():
         with suppress(OSError):
             maps = Path(f"/proc/{one.pid}/maps").read_text("utf-8", "surrogateescape")
-            found |= {line[at:] for line in maps.splitlines() if (at := line.find(MPICH)) >= 0}
-    return found
+            files |= {line[at:] for line in maps.splitlines() if (at := line.find(MPICH_FILES)) >= 0}
+    return files
 
 
 def adopt_orphans() -> None:

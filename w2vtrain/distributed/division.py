@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Phase, share, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.compression import HEAD, recognize
 from w2vtrain.system.json_text import json_digest, json_text
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus
 
-BLOCK, BLOCKS = 1 << 20, 64
+BLOCK_BYTES, MAX_BLOCKS = 1 << 20, 64
 """Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole
 of a corpus of up to 64 MiB."""
 _READ_BYTES = 1 << 16  # read at a time in search of a newline
@@ -55,9 +55,8 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
         samples = _samples(corpus.files, phase)
         if team.rank == 0:
             stretches = [[[file.path, *_range(file)] for file in files] for files in stretched(corpus.files, team.size)]
-            about = {**_description(corpus), "stretches": stretches, "samples": samples}
-            description = json_text(about).encode()
-    plan = json.loads(share(team, description))
+            description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
+    plan = json.loads(broadcast_bytes(team, description))
     with together(team):
         _compare(corpus, plan, samples, team.rank)
     return Division([File(*file) for file in plan["stretches"][team.rank]], plan["identity"])
@@ -102,12 +101,12 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
 def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
     """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
     sizes = [file.size or 0 for file in files]
-    step = max(BLOCK, -(-sum(sizes) // BLOCKS))
+    step = max(BLOCK_BYTES, -(-sum(sizes) // MAX_BLOCKS))
     digests = {}
     for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
         before = end - size
-        first = ((before - BLOCK) // step + 1) * step  # of the first block that ends after `before`
-        blocks = [(max(at, before) - before, min(at + BLOCK, end) - before) for at in range(first, end, step)]
+        first = ((before - BLOCK_BYTES) // step + 1) * step  # of the first block that ends after `before`
+        blocks = [(max(at, before) - before, min(at + BLOCK_BYTES, end) - before) for at in range(first, end, step)]
         if blocks:
             digests[file.path] = _digest(file.path, blocks, phase)
     return digests

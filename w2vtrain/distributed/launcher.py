@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from w2vtrain.errors import ConfigError, shown, spelled
 
-LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Environment variables in which launchers of MPI jobs tell the number of processes."""
 ADDRESS = re.compile(r"(?:^|tcp[46]?://)([^\s/:;]+):(\d{1,5})(?:$|[;,])")
 """The host and port in PMI_PORT and in the URIs of PMIx."""
@@ -29,7 +29,7 @@ def processes_started(environment: Mapping[str, str] = os.environ) -> int:
             f"distributed: {name} is left from a launcher that is gone: start with mpiexec or srun, or remove"
             f" {spelled('distributed')}; `unset {' '.join(left)}` removes all that is left"
         )
-    sizes = {name: environment[name] for name in LAUNCHED if environment.get(name)}
+    sizes = {name: environment[name] for name in SIZE_VARIABLES if environment.get(name)}
     for name, size in sizes.items():
         if not re.fullmatch(r"[1-9]\d{0,8}", size):
             raise ConfigError(f"distributed: {name} is {shown(size)}, expected a number of processes: unset {name}")

@@ -14,8 +14,8 @@ from w2vtrain.text import word_table
 from w2vtrain.text.vocabulary import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, Table
 
-_COUNT = np.dtype("<i8")
-_SLICE = 1 << 16  # words whose checksums are computed at a time
+_COUNT_DTYPE = np.dtype("<i8")
+_SLICE_WORDS = 1 << 16  # words whose checksums are computed at a time
 
 
 def dealt(team: Communicator, counted: Table) -> Table:
@@ -24,11 +24,11 @@ def dealt(team: Communicator, counted: Table) -> Table:
     counted: the words that this rank has counted. A word belongs to the rank that the CRC-32 of its UTF-8 bytes names.
     """
     every = np.arange(counted.types)
-    slices = (counted.words(every[first : first + _SLICE]) for first in range(0, every.size, _SLICE))
+    slices = (counted.words(every[first : first + _SLICE_WORDS]) for first in range(0, every.size, _SLICE_WORDS))
     checksums = (zlib.crc32(word) for words in slices for word in words)
     owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(team.size)
     mine = (np.flatnonzero(owners == rank) for rank in range(team.size))
-    return _sum(team.exchange([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
+    return _sum(team.alltoall([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
 
 
 def chosen(
@@ -41,19 +41,12 @@ def chosen(
     """
     counts = owned.counts[: owned.types]
     order = select(counts, owned.words, min_count, max_vocab)
-    total = _sum(team.gather(packed(owned.words(order), counts[order])))
+    total = _sum(team.allgather(packed(owned.words(order), counts[order])))
     order = select(total.counts[: total.types], total.words, 1, max_vocab)
     if order.size < 2:
-        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.gather(counts.tobytes())])
+        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.allgather(counts.tobytes())])
         require_words(every, order.size, min_count, name, text_bytes)
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
-
-
-def types(team: Communicator, owned: Table) -> int:
-    """Return the number of distinct words of the whole corpus."""
-    total: Int64 = np.array([owned.types], np.int64)
-    team.sum(total)
-    return int(total[0])
 
 
 def _sum(messages: Iterable[bytes]) -> Table:
@@ -65,7 +58,7 @@ def _sum(messages: Iterable[bytes]) -> Table:
 
 def packed(words: Sequence[bytes], counts: Int64) -> bytes:
     """Return n words without white space and their counts as bytes: n, the counts, and the words."""
-    return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT).tobytes(), b"\n".join(words)])
+    return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT_DTYPE).tobytes(), b"\n".join(words)])
 
 
 def unpacked(data: bytes) -> Table:
@@ -74,6 +67,6 @@ def unpacked(data: bytes) -> Table:
     Raise ValueError if the data are too short.
     """
     size = int.from_bytes(data[:8], "little")
-    counts = np.frombuffer(data, _COUNT, size, 8).astype(np.int64)
+    counts = np.frombuffer(data, _COUNT_DTYPE, size, 8).astype(np.int64)
     words = data[8 * (size + 1) :]
     return word_table.listed(words.split(b"\n") if words else [], counts)

@@ -19,12 +19,12 @@ import numpy as np
 from w2vtrain.distributed.launcher import processes_started
 from w2vtrain.errors import ConfigError, Disconnected
 
-EAGER, PATIENT = 0.001, 0.05
+EAGER_SECONDS, PATIENT_SECONDS = 0.001, 0.05
 """Seconds of waiting after which a rank offers its core to others between two questions to MPI, and after which it
 sleeps between them."""
-NAP = 0.0005
+NAP_SECONDS = 0.0005
 """Seconds of one such sleep."""
-LONGEST = 1.0
+MAX_GAP_SECONDS = 1.0
 """Seconds between two questions that count as waiting; a process that was suspended has longer gaps."""
 
 
@@ -65,39 +65,41 @@ class Mpi:
         """The name and version of the MPI library."""
         return str(self._mpi.Get_library_version()).splitlines()[0].strip("\0 ")
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
         """Send each rank its rows, and get those of this one from all."""
         own = np.diff(bounds) * rows.shape[1]
         theirs = np.full(self.size, own[self.rank])
-        self._wait(lambda: self._world.Ialltoallv([rows, own], [found, theirs]))
+        self._wait(lambda: self._world.Ialltoallv([rows, own], [received, theirs]))
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank to all."""
         sizes = np.diff(bounds) * rows.shape[1]
         self._wait(lambda: self._world.Iallgatherv(self._mpi.IN_PLACE, [rows, sizes]))
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
-        sizes, found = self._sizes(np.array([len(data)], np.int64))
-        self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [found, sizes]))
-        return _cut(found, sizes)
+        own, sizes = np.array([len(data)], np.int64), np.empty(self.size, np.int64)
+        self._wait(lambda: self._world.Iallgather(own, sizes))
+        received = np.empty(int(sizes.sum()), np.uint8)
+        self._wait(lambda: self._world.Iallgatherv(np.frombuffer(data, np.uint8), [received, sizes]))
+        return _cut(received, sizes)
 
     def broadcast(self, array: np.ndarray) -> None:
         """Copy the array of rank 0."""
         self._wait(lambda: self._world.Ibcast(array))
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
-        own, theirs = np.array([len(part) for part in parts], np.int64), np.empty(self.size, np.int64)
+        own, theirs = np.array([len(message) for message in messages], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Ialltoall(own, theirs))
-        found = np.empty(int(theirs.sum()), np.uint8)
-        sent = np.frombuffer(b"".join(parts), np.uint8)
-        self._wait(lambda: self._world.Ialltoallv([sent, own], [found, theirs]))
-        return _cut(found, theirs)
+        received = np.empty(int(theirs.sum()), np.uint8)
+        sent = np.frombuffer(b"".join(messages), np.uint8)
+        self._wait(lambda: self._world.Ialltoallv([sent, own], [received, theirs]))
+        return _cut(received, theirs)
 
     def abort(self, code: int) -> None:
         """End all ranks at once, because this one cannot tell them in any other way. Does not return."""
@@ -117,12 +119,6 @@ class Mpi:
             with _alarm(self._timeout):
                 self._mpi.Finalize()
 
-    def _sizes(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sizes that all ranks pass, and an array for the data."""
-        sizes = np.empty(self.size, np.int64)
-        self._wait(lambda: self._world.Iallgather(own, sizes))
-        return sizes, np.empty(int(sizes.sum()), np.uint8)
-
     def _wait(self, begin: Callable[[], Any]) -> None:
         """Begin an operation and wait until it is complete."""
         self._complete(self._guarded(begin), self._timeout)
@@ -135,14 +131,14 @@ class Mpi:
         waited, last = 0.0, time.monotonic()
         while not self._guarded(request.Test):
             now = time.monotonic()
-            waited, last = waited + min(now - last, LONGEST), now
+            waited, last = waited + min(now - last, MAX_GAP_SECONDS), now
             if waited > limit:
                 raise Disconnected(
                     f"another rank has ended or has not answered for {limit:g} s: the same command continues"
                     " from the last checkpoint"
                 )
-            if waited > EAGER:
-                time.sleep(NAP if waited > PATIENT else 0)
+            if waited > EAGER_SECONDS:
+                time.sleep(NAP_SECONDS if waited > PATIENT_SECONDS else 0)
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""

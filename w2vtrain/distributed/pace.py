@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from w2vtrain.training.inputs import CHUNK
+from w2vtrain.training.inputs import CHUNK_WORDS
 
-IN_FLIGHT = 128
+USUAL_CHUNKS = 128
 """Chunks that all ranks together learn between two synchronizations, on long texts and if the network allows it."""
-ROUNDS, FEWEST = 200, 100
+MIN_ROUNDS, MIN_LONG_ROUNDS = 200, 100
 """Minimum numbers of rounds of a run, for the shortest and the longest interval. With 100 rounds, 8 ranks lost 1 point
 of analogy accuracy on texts of 5 and of 17 million words, with 50 rounds 2 to 3 points."""
-WARM_UP = 20
-"""At the beginning of a run, a round has at most 1 / WARM_UP of the chunks learned before it, but one per rank or more.
-New weights change most, so they are combined most often."""
-MOST = 512
+WARM_UP_DIVISOR = 20
+"""At the beginning of a run, a round has at most 1 / WARM_UP_DIVISOR of the chunks learned before it, but one per rank
+or more. New weights change most, so they are combined most often."""
+MAX_CHUNKS = 512
 """Chunks that all ranks together learn in the longest automatic interval, unless there are more threads. Longer texts
 do not allow more: on 48 million words, 500 lost 1 point of analogy accuracy, and 1,500 lost 5 points, although the run
 had 100 rounds."""
-TOO_SLOW, QUICK = 0.25, 0.05
+SLOW_SHARE, QUICK_SHARE = 0.25, 0.05
 """Shares of the time spent in communication above which the interval is doubled, and below which it is halved."""
-EVEN = 0.9
+EVEN_SPEED_RATIO = 0.9
 """Ranks get equal numbers of chunks if the slowest has at least this fraction of the speed of the fastest."""
 
 
@@ -40,7 +40,7 @@ class Pace:
     threads: int
     words: int | None = None
     chunks: int = 1  # per rank and round, on average
-    least: int = 1  # the shortest automatic interval after the beginning of the run, in chunks per rank
+    shortest: int = 1  # the shortest automatic interval after the beginning of the run, in chunks per rank
     longest: int = 1  # the longest one
 
     def __post_init__(self) -> None:
@@ -49,18 +49,18 @@ class Pace:
     def begin(self, chunks: int) -> None:
         """Choose the interval for a run of this many chunks in all epochs.
 
-        An automatic interval has at least one chunk for every thread, except at the beginning of the run: see WARM_UP.
+        An automatic interval has at least one chunk for every thread, except at the beginning: see WARM_UP_DIVISOR.
         """
-        self.least = max(self.threads, min(IN_FLIGHT, chunks // ROUNDS) // self.ranks, 1)
-        self.longest = max(self.least, min(MOST, chunks // FEWEST) // self.ranks)
-        self.chunks = self.least if self.words is None else max(1, round(self.words / CHUNK))
+        self.shortest = max(self.threads, min(USUAL_CHUNKS, chunks // MIN_ROUNDS) // self.ranks, 1)
+        self.longest = max(self.shortest, min(MAX_CHUNKS, chunks // MIN_LONG_ROUNDS) // self.ranks)
+        self.chunks = self.shortest if self.words is None else max(1, round(self.words / CHUNK_WORDS))
 
     def deal(self, left: int, done: int) -> np.ndarray:
         """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left.
 
-        done: the chunks of the whole run that are done. The first rounds are shorter: see WARM_UP.
+        done: the chunks of the whole run that are done. The first rounds are shorter: see WARM_UP_DIVISOR.
         """
-        chunks = min(self.chunks, max(1, done // (WARM_UP * self.ranks)))
+        chunks = min(self.chunks, max(1, done // (WARM_UP_DIVISOR * self.ranks)))
         total = min(left, self.ranks * chunks)
         bounds = np.rint(np.cumsum(self.weights) * total).astype(np.int64)
         return np.concatenate([[0], bounds[:-1], [total]])
@@ -74,11 +74,11 @@ class Pace:
             return
         speeds = chunks / learning
         self.weights = np.full(self.ranks, 1 / self.ranks)
-        if speeds.min() < EVEN * speeds.max():
+        if speeds.min() < EVEN_SPEED_RATIO * speeds.max():
             self.weights = speeds / speeds.sum()
         # The slowest rank waits for nobody: what it waits is the cost of communication.
         cost = float((waiting / (learning + waiting)).min())
-        if cost > TOO_SLOW:
+        if cost > SLOW_SHARE:
             self.chunks = min(2 * self.chunks, self.longest)
-        elif cost < QUICK:
-            self.chunks = max(self.chunks // 2, self.least)
+        elif cost < QUICK_SHARE:
+            self.chunks = max(self.chunks // 2, self.shortest)

@@ -10,37 +10,37 @@ import numpy as np
 
 from w2vtrain.kernels.jit import kernel
 
-LARGEST = 127.0
-SCALE = 4
-"""Bytes of the scale, which precedes the integers of a row."""
-TINY = 1e-30
+MAX_INTEGER = 127.0
+SCALE_BYTES = 4
+"""The scale precedes the integers of a row."""
+MIN_SCALE = 1e-30
 """Rows with smaller scales count as 0: their inverse would overflow, and no weight is small enough to notice them."""
 
 
 def row_bytes(columns: int) -> int:
     """Return the bytes of a quantized row: a multiple of 4, so that all scales are aligned."""
-    return SCALE + -(-columns // 4) * 4
+    return SCALE_BYTES + -(-columns // 4) * 4
 
 
 @kernel()
 def quantize(values: np.ndarray, integers: np.ndarray, scales: np.ndarray) -> None:
     """Quantize values (n, columns) float32, halves to the even integer. A row with NaN or infinity gets the scale NaN.
 
-    integers: (n, row_bytes) int8, of which the first SCALE columns are skipped; scales: the same memory as float32.
+    integers: (n, row_bytes) int8, whose first SCALE_BYTES columns are skipped; scales: the same memory as float32.
     """
     for i in range(len(values)):
         top, odd = np.float32(0), np.float32(0)
         for c in range(values.shape[1]):
             top = max(top, abs(values[i, c]))
             odd += values[i, c] * np.float32(0)  # NaN if the value is NaN or infinite
-        scale = top / np.float32(LARGEST) + odd
-        if scale > np.float32(TINY):
+        scale = top / np.float32(MAX_INTEGER) + odd
+        if scale > np.float32(MIN_SCALE):
             inverse = np.float32(1) / scale
             for c in range(values.shape[1]):
-                integers[i, SCALE + c] = np.int8(np.rint(values[i, c] * inverse))
+                integers[i, SCALE_BYTES + c] = np.int8(np.rint(values[i, c] * inverse))
         else:
             for c in range(values.shape[1]):
-                integers[i, SCALE + c] = 0
+                integers[i, SCALE_BYTES + c] = 0
             scale = odd
         scales[i, 0] = scale
 
@@ -51,7 +51,7 @@ def add_quantized(integers: np.ndarray, scales: np.ndarray, total: np.ndarray) -
     for i in range(len(total)):
         scale = scales[i, 0]
         for c in range(total.shape[1]):
-            total[i, c] += scale * np.float32(integers[i, SCALE + c])
+            total[i, c] += scale * np.float32(integers[i, SCALE_BYTES + c])
 
 
 def views(rows: np.ndarray) -> tuple[Any, Any]:

@@ -30,14 +30,14 @@ class QuantizedSum:
         bounds = np.linspace(0, len(values), team.size + 1).astype(np.int64)
         mine = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
         rows, own = self._rows("all", len(values), width), values[mine]
-        found = self._rows("found", team.size * len(own), width)
+        received = self._rows("received", team.size * len(own), width)
         self._spread(quantize, values, *views(rows))
-        team.exchange_rows(rows, bounds, found)
+        team.alltoall_rows(rows, bounds, received)
         own[...] = 0
-        for theirs in found.reshape(team.size, len(own), width):
+        for theirs in received.reshape(team.size, len(own), width):
             self._spread(add_quantized, *views(theirs), own)
         self._spread(quantize, own, *views(rows[mine]))
-        team.gather_rows(rows, bounds)
+        team.allgather_rows(rows, bounds)
         values[...] = 0
         self._spread(add_quantized, *views(rows), values)
         return rows.nbytes

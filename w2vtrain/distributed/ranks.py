@@ -16,8 +16,8 @@ from typing import Any
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed.agreement import Standby, together
-from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.corpus import encode_together
+from w2vtrain.distributed.communicator import Communicator, allgather_json
+from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.trainer import RankTraining, Traffic
@@ -32,7 +32,7 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import FREE, HEARTBEAT
+from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -73,13 +73,13 @@ class Ranks(Team):
         with self._agreeing(), together(self.team):
             pass
         mine = {
-            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE},
+            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
             "request": {**request, "sync-words": self.words},
             "versions": {name: text for name, text in versions().items() if name != "platform"},
             "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
         }
         place = [socket.gethostname(), cores_of_process()]
-        everyone = self._gather({"about": mine, "place": place})
+        everyone = allgather_json(self.team, {"about": mine, "place": place})
         for rank, theirs in enumerate(everyone):
             if different := _differences(everyone[0]["about"], theirs["about"]):
                 self._agreed = True
@@ -88,7 +88,7 @@ class Ranks(Team):
         if automatic:
             sharing = sum(theirs["place"] == place for theirs in everyone)
             threads = max(1, threads // sharing)
-        self.threads = self._gather(threads)
+        self.threads = allgather_json(self.team, threads)
         where = f"on each of {self.team.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
         return replace(settings, threads=threads), where
 
@@ -115,7 +115,7 @@ class Ranks(Team):
         """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
         with self._agreeing(), together(self.team):
             pass
-        path = self._gather(folder and str(folder))[0]
+        path = allgather_json(self.team, folder and str(folder))[0]
         self.folder = path and Path(path)
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
@@ -147,7 +147,7 @@ class Ranks(Team):
                 self._standby.end(self._stopped())
         self._training = True
         pace = Pace(self.team.size, max(self.threads), self.words)
-        told = self._gather(asdict(state))
+        told = allgather_json(self.team, asdict(state))
         self.words_per_chunk = float(text.words.mean())
         pace.begin(len(text.words) * schedule.epochs)
         training = RankTraining(
@@ -245,10 +245,6 @@ class Ranks(Team):
         except W2VError as error:
             self._agreed = not isinstance(error, Disconnected)
             raise
-
-    def _gather(self, value: Any) -> list[Any]:
-        """Return a JSON value of every rank."""
-        return [json.loads(data) for data in self.team.gather(json.dumps(value).encode())]
 
 
 def _own_code(settings: Settings) -> dict[str, str]:

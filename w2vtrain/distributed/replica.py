@@ -52,12 +52,12 @@ def shares(updates: np.ndarray, words: np.ndarray, ranks: int, limit: float) -> 
 
 
 @kernel()
-def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, found: np.ndarray) -> None:
-    """Set found (n, columns) to the change of each of rows (n,) since the last synchronization."""
+def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, changes: np.ndarray) -> None:
+    """Set changes (n, columns) to the change of each of rows (n,) since the last synchronization."""
     for i in range(len(rows)):
         r = rows[i]
         for c in range(common.shape[1]):
-            found[i, c] = array[r, c] - common[r, c]
+            changes[i, c] = array[r, c] - common[r, c]
 
 
 @kernel()

@@ -4,14 +4,13 @@ Nothing here trains or exchanges weights. After every round, all ranks call `Ses
 calls `Session.leave`, which takes the place of its next `meet`; one that is done calls `Session.end`.
 """
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.errors import Disconnected, W2VError
 
 
@@ -35,7 +34,7 @@ class Report:
     elapsed: float = 0
 
 
-NAMES = tuple(field.name for field in fields(Report))
+REPORT_FIELDS = tuple(field.name for field in fields(Report))
 
 
 class Left(W2VError):
@@ -62,20 +61,21 @@ class Session:
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
         self.together = False
-        numbers = np.zeros(len(NAMES) + 2 * self.team.size)
-        numbers[: len(NAMES)] = [getattr(report, name) for name in NAMES]
-        by_rank = numbers[len(NAMES) :].reshape(2, self.team.size)
+        numbers = np.zeros(len(REPORT_FIELDS) + 2 * self.team.size)
+        numbers[: len(REPORT_FIELDS)] = [getattr(report, name) for name in REPORT_FIELDS]
+        by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.team.size)
         by_rank[:, self.team.rank] = seconds
-        self.team.sum(numbers)
-        found = Report(*numbers[: len(NAMES)].tolist())
-        if found.failed:
+        self.team.allreduce(numbers)
+        total = Report(*numbers[: len(REPORT_FIELDS)].tolist())
+        if total.failed:
             self.over = True
-            told = [json.loads(data) for data in self.team.gather(json.dumps(error).encode())]
-            rank, (message, code) = next((rank, said) for rank, said in enumerate(told) if said)
+            rank, (message, code) = next(
+                (rank, theirs) for rank, theirs in enumerate(allgather_json(self.team, error)) if theirs
+            )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
-        self.over = found.ended > 0
+        self.over = total.ended > 0
         self.together = not self.over
-        return found, by_rank
+        return total, by_rank
 
     def leave(self, message: str, code: int) -> bool:
         """Tell the other ranks about an error that ends this one.
@@ -95,8 +95,8 @@ class Session:
     def wait(self) -> bool:
         """Wait until rank 0 is done with what it does between rounds. Return whether training continues."""
         while True:
-            found, _ = self.meet(Report())
-            if not found.busy:
+            total, _ = self.meet(Report())
+            if not total.busy:
                 return not self.over
 
     def hold(self) -> None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from w2vtrain.distributed.agreement import Phase, share, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.reading import read_small
@@ -20,10 +20,10 @@ from w2vtrain.system.trust import Trusted, require_trust
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+PATIENCE_SECONDS = 10.0
 """Seconds in which what one rank has written must become visible to the others."""
-_PAUSE = 0.05  # seconds between attempts
-_TOKEN = 32  # bytes
+_PAUSE_SECONDS = 0.05  # between attempts
+_TOKEN_BYTES = 32
 
 
 def check_shared(team: Communicator, folder: Path) -> Trusted:
@@ -33,7 +33,7 @@ def check_shared(team: Communicator, folder: Path) -> Trusted:
     """
     with together(team):
         trusted = require_trust(folder, OutputError)
-    token = share(team, secrets.token_bytes(_TOKEN))
+    token = broadcast_bytes(team, secrets.token_bytes(_TOKEN_BYTES))
     path = folder / f".shared-{token.hex()[:16]}"
     try:
         with together(team):
@@ -51,11 +51,11 @@ def check_shared(team: Communicator, folder: Path) -> Trusted:
 
 
 def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
-    """Return the result of `attempt`, which is repeated for PATIENCE seconds while it raises OSError.
+    """Return the result of `attempt`, which is repeated for PATIENCE_SECONDS while it raises OSError.
 
     Raise OutputError if it still fails then. folder: the folder that seems not to be shared.
     """
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             return attempt()
@@ -63,7 +63,7 @@ def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
             if time.monotonic() >= end:
                 raise not_shared(folder, reason(error)) from error
         phase.report()
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE_SECONDS)
 
 
 def not_shared(folder: Path, why: str) -> OutputError:
@@ -76,4 +76,4 @@ def not_shared(folder: Path, why: str) -> OutputError:
 
 def _content(path: Path) -> bytes:
     path.stat()  # raises OSError, so that the attempt is repeated
-    return read_small(path, _TOKEN)
+    return read_small(path, _TOKEN_BYTES)

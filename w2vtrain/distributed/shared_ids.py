@@ -12,8 +12,8 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.distributed.agreement import Phase, share, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.merging import packed, unpacked
 from w2vtrain.distributed.shared_folder import not_shared, patiently
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
@@ -29,7 +29,7 @@ from w2vtrain.text.word_table import Int32, Int64
 MAX_NUMBER = 1 << 50
 """In a manifest: no corpus has as many bytes."""
 MAX_MANIFEST_BYTES = 1 << 20
-_PIECE = 1 << 20  # ids that are copied or checked at a time
+_PIECE_IDS = 1 << 20  # ids that are copied or checked at a time
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SharedIds:
 
     def find(self) -> EncodedCorpus | None:
         """Return the corpus that an earlier run encoded, if all is complete and undamaged; without a sample."""
-        manifest = _valid(share(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
+        manifest = _valid(broadcast_bytes(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
         if manifest is None:
             return None
         try:
@@ -98,7 +98,7 @@ class SharedIds:
                 file.seek(4 * manifest.starts[rank])
                 checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, phase)
                 _sync(file)
-        self._team.sum(checksums)
+        self._team.allreduce(checksums)
         manifest = replace(manifest, checksums=checksums.tolist())
         with together(self._team) as phase:
             corpus = patiently(phase, lambda: self._loaded(manifest), self._folder)
@@ -144,11 +144,13 @@ class SharedIds:
         wrong = np.zeros(1, np.int64)
         starts = manifest.starts
         with together(self._team) as phase:
-            for part in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
-                checksum = -1 if corpus is None else _checksum(corpus.tokens[starts[part] : starts[part + 1]], phase)
-                wrong += checksum != manifest.checksums[part]
+            for writer in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
+                checksum = (
+                    -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], phase)
+                )
+                wrong += checksum != manifest.checksums[writer]
             wrong += corpus is None
-        self._team.sum(wrong)
+        self._team.allreduce(wrong)
         return not wrong[0]
 
     def _saved(self) -> bytes:
@@ -175,7 +177,7 @@ def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, phase
     """Copy ids to the current position of `file`. Return their checksum."""
     checksum = 0
     while size:
-        ids = np.empty(min(size, _PIECE), np.int32)
+        ids = np.empty(min(size, _PIECE_IDS), np.int32)
         ids = ids[: _read(spool, ids) // ids.itemsize]
         if place is not None:
             make_room(ids, place)
@@ -196,8 +198,8 @@ def _read(spool: IO[bytes], ids: Int32) -> int:
 
 def _checksum(ids: Int32, phase: Phase) -> int:
     checksum = 0
-    for first in range(0, ids.size, _PIECE):
-        checksum = zlib.crc32(ids[first : first + _PIECE].data, checksum)
+    for first in range(0, ids.size, _PIECE_IDS):
+        checksum = zlib.crc32(ids[first : first + _PIECE_IDS].data, checksum)
         phase.report()
     return checksum
 

@@ -25,24 +25,24 @@ class Simulated:
         self.rank, self.size = rank, len(table)
         self._meeting, self._table, self._timeout = meeting, table, timeout
 
-    def sum(self, array: np.ndarray) -> None:
+    def allreduce(self, array: np.ndarray) -> None:
         """Add up the arrays of all ranks, in the order of ranks."""
-        parts = self._swap(array.copy())
-        total = parts[0].copy()
-        for part in parts[1:]:
-            total += part
+        arrays = self._swap(array.copy())
+        total = arrays[0].copy()
+        for theirs in arrays[1:]:
+            total += theirs
         array[...] = total
 
-    def exchange_rows(self, rows: np.ndarray, bounds: np.ndarray, found: np.ndarray) -> None:
+    def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
         """Get the rows of this rank from all."""
-        parts = self._swap(rows.copy())
-        np.concatenate([part[bounds[self.rank] : bounds[self.rank + 1]] for part in parts], out=found)
+        mine = slice(bounds[self.rank], bounds[self.rank + 1])
+        np.concatenate([theirs[mine] for theirs in self._swap(rows.copy())], out=received)
 
-    def gather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
+    def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
         """Copy the rows of each rank."""
         np.concatenate(self._swap(rows[bounds[self.rank] : bounds[self.rank + 1]].copy()), out=rows)
 
-    def gather(self, data: bytes) -> list[bytes]:
+    def allgather(self, data: bytes) -> list[bytes]:
         """Return the data of every rank."""
         return self._swap(data)
 
@@ -50,9 +50,9 @@ class Simulated:
         """Copy the array of rank 0."""
         array[...] = self._swap(array.copy() if self.rank == 0 else None)[0]
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
         """Return what each rank sends to this one."""
-        return [sent[self.rank] for sent in self._swap(list(parts))]
+        return [sent[self.rank] for sent in self._swap(list(messages))]
 
     def _swap(self, item: Any) -> list[Any]:
         """Return the items that all ranks passed, once all have done so."""
@@ -89,7 +89,7 @@ def run_ranks(ranks: int, work: Callable[[Simulated], T], timeout: float = 600.0
         thread.start()
     for thread in threads:
         thread.join()
-    found = [error for error in errors if error is not None]
-    if found:
-        raise next((error for error in found if not isinstance(error, Disconnected)), found[0])
+    raised = [error for error in errors if error is not None]
+    if raised:
+        raise next((error for error in raised if not isinstance(error, Disconnected)), raised[0])
     return results

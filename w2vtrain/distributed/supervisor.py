@@ -6,29 +6,28 @@ with code 0 after a host was lost. Nothing here prints or knows the command line
 
 import shlex
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from w2vtrain.distributed.descendants import Family, started
 from w2vtrain.distributed.traces import Ledger, Traces
 from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
+from w2vtrain.training.signals import handled
 
-PERMANENT = frozenset({2, 65, 66, 73, 76, 78})
+PERMANENT_CODES = frozenset({2, 65, 66, 73, 76, 78})
 """Exit codes of `fit` that another start would only repeat."""
-IN_USE = 73
+IN_USE_CODE = 73
 """After a restart, processes of the previous start may still hold the run's locks on other hosts."""
-UNKNOWN = 70
-DELAY, LONGEST_DELAY = 1.0, 60.0
-"""Seconds between two starts: DELAY at first, twice as long after each start without advance, up to LONGEST_DELAY."""
-SETTLE = 60.0
+UNKNOWN_CODE = 70
+DELAY_SECONDS, MAX_DELAY_SECONDS = 1.0, 60.0
+"""Between two starts: DELAY_SECONDS at first, twice as long after each start without advance, up to the maximum."""
+SETTLE_SECONDS = 60.0
 """Seconds in which files that another host has written appear on shared storage: NFS clients cache folders."""
-WITHOUT_HEARTBEAT = 10
+SILENCE_FACTOR = 10
 """A run that writes no heartbeat may be silent this many times longer: it changes files only at checkpoints."""
-BUSY = 0.01
+BUSY_CORES = 0.01
 """A run without a heartbeat is at work if its processes on this host used this fraction of a core."""
 
 
@@ -38,7 +37,7 @@ class GaveUp(W2VError):
     def __init__(self, message: str, code: int | None) -> None:
         super().__init__(message)
         # 75 would mean that the same command continues the run, and a batch script would submit it forever.
-        self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN
+        self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN_CODE
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Supervisor:
         Raise Stopped if a signal stopped it and the same command continues it, KeyboardInterrupt if nothing was saved,
         and GaveUp if starts in a row failed without advance or with an error that a restart cannot cure.
         """
-        with self._listening():
+        with handled(dict.fromkeys(("SIGINT", "SIGTERM", "SIGHUP"), self._stop)):
             best = self.traces.ledger()
             if self.traces.recorded() is not None:
                 self.say(f"{self.traces.record} exists already: the command decides whether it belongs to this run")
@@ -92,7 +91,7 @@ class Supervisor:
                 self.failures = 0 if reached > best else self.failures + 1
                 best = max(best, reached)
                 self._give_up_if_useless(code)
-                delay = min(LONGEST_DELAY, DELAY * 2 ** max(0, self.failures - 1))
+                delay = min(MAX_DELAY_SECONDS, DELAY_SECONDS * 2 ** max(0, self.failures - 1))
                 self.say(f"start {self.starts} {self._ending(code)} ({best}); start {self.starts + 1} in {delay:g} s")
                 self._sleep(delay)
                 self._end_if_stopped(reached)
@@ -106,7 +105,7 @@ class Supervisor:
 
     def _give_up_if_useless(self, code: int) -> None:
         how = f"start {self.starts} {self._ending(code)}"
-        if code in PERMANENT and not self.hung and (code != IN_USE or self.starts == 1):
+        if code in PERMANENT_CODES and not self.hung and (code != IN_USE_CODE or self.starts == 1):
             raise GaveUp(f"{how}, which another start cannot cure: see {self.where}, and correct the command", code)
         if self.failures >= self.limits.attempts:
             raise GaveUp(
@@ -151,11 +150,11 @@ class Supervisor:
             # If this process was suspended, the command probably was, too.
             passed, last = min(time.monotonic() - last, 2 * tick), time.monotonic()
             quiet, seen = 0.0 if now != before else quiet + passed, now
-            limit = self.limits.hang * (1 if beats else WITHOUT_HEARTBEAT)
+            limit = self.limits.hang * (1 if beats else SILENCE_FACTOR)
             if quiet <= limit:
                 continue
             used, cpu = (total := family.cpu()) - cpu, total
-            if not beats and used > BUSY * quiet:  # reading or scoring a long text changes no file
+            if not beats and used > BUSY_CORES * quiet:  # reading or scoring a long text changes no file
                 quiet = 0.0
                 continue
             self.hung = limit
@@ -176,7 +175,7 @@ class Supervisor:
 
     def _finished(self, code: int) -> bool:
         """Return whether the results of this run are written. If the run folder is gone, give them time to appear."""
-        end = time.monotonic() + SETTLE
+        end = time.monotonic() + SETTLE_SECONDS
         while not self.traces.finished():
             if code != 0 or self.stopping or self.traces.begun() or time.monotonic() > end:
                 return False
@@ -188,31 +187,15 @@ class Supervisor:
         while not self.stopping and time.monotonic() < end:
             time.sleep(0.1)
 
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
+    def _stop(self, number: int, _: Any) -> None:
         """Pass the first signal that asks to stop on; a second SIGINT kills the command."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, _: Any) -> None:
-            if self.stopping and number == signal.SIGINT:
-                self.killing = True
-                if self.family:
-                    self.family.kill()
-            elif not self.stopping:
-                self.stopping = True
-                self._ask_to_stop()
-
-        wanted = [signal.SIGINT, signal.SIGTERM]
-        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-            wanted.append(signal.SIGHUP)
-        before = {number: signal.signal(number, stop) for number in wanted}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        if self.stopping and number == signal.SIGINT:
+            self.killing = True
+            if self.family:
+                self.family.kill()
+        elif not self.stopping:
+            self.stopping = True
+            self._ask_to_stop()
 
 
 def signal_name(number: int) -> str:
@@ -221,6 +204,6 @@ def signal_name(number: int) -> str:
     return known.get(number, f"signal {number}")
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the singular or plural."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}{'es' if what.endswith('s') else 's'}"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -180,7 +180,7 @@ class Synchronizer:
         columns = values.shape[1]
         if self.team.size > 1 and row_bytes(columns) < columns * values.itemsize:
             return self._quantized_sum(values)
-        self.team.sum(values)
+        self.team.allreduce(values)
         return values.nbytes
 
     def _spread(self, function: Any, *by_row: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from w2vtrain.errors import DataError, W2VError
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, HEARTBEAT, LARGEST, Journal
+from w2vtrain.training.journal import CONFIG, HEARTBEAT, MAX_CONFIG_BYTES, Journal
 
 ENCODED = "ids.json"
 """Name of the file that shows that the corpus is encoded, in a folder below the run or cache folder."""
@@ -66,7 +66,7 @@ class Traces:
             if not stat.S_ISREG(self.record.stat().st_mode):
                 return None
             with self.record.open("rb") as file:
-                run = json_object(file.read(LARGEST), f"{self.record} is").get("run")
+                run = json_object(file.read(MAX_CONFIG_BYTES), f"{self.record} is").get("run")
             return run if isinstance(run, str) else ""
         return None
 
@@ -79,8 +79,8 @@ class Traces:
         """Return the progress of the newest valid checkpoint, and whether the corpus is encoded."""
         epoch = chunks = 0
         with suppress(W2VError, OSError, KeyError, TypeError, ValueError):
-            if found := checkpoint.load(self.folder):
-                state = found.about["state"]
+            if newest := checkpoint.load(self.folder):
+                state = newest.facts["state"]
                 epoch, chunks = int(state["epoch"]), int(state["chunks"])
         return Ledger(epoch, chunks, any(path for folder in self._folders() for path in folder.glob(f"*/{ENCODED}")))
 

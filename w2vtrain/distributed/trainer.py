@@ -82,7 +82,7 @@ class RankTraining(Training):
         self.rank, ranks = session.team.rank, session.team.size
         updates = expected_updates(engine, text, schedule)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
-        shortest = ranks * pace.least * float(text.words.mean())
+        shortest = ranks * pace.shortest * float(text.words.mean())
         self.synchronizer = Synchronizer(session.team, engine, updates, shortest, self.pool)
         self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization

@@ -70,7 +70,7 @@ def child(task: bytes) -> None:
 
 
 class Curve:
-    """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.probe.Probe.
+    """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.events.Probe.
 
     Without a time limit it scores nothing, because `fit` scores held-out text after each epoch. Before the first
     scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.

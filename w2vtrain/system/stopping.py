@@ -1,6 +1,6 @@
 """What signals do outside of training: they end the command with one line on standard error and an exit code.
 
-During training, training/run_folder.py handles signals. This module imports only a few small modules of the standard
+During training, training/signals.py handles signals. This module imports only a few small modules of the standard
 library, because it is loaded before anything else.
 """
 

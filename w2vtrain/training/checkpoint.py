@@ -31,15 +31,15 @@ from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_pas
 from w2vtrain.training.journal import Journal, OtherSchema
 
 SCHEMA = 2
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
-NAME = re.compile(r"ckpt-(\d{6})")
+CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(
     r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
 )
-LARGEST_MANIFEST = 16 << 20
-ELSE = ", or remove this checkpoint to continue from the one before it"
+MAX_MANIFEST_BYTES = 16 << 20
+OR_REMOVE = ", or remove this checkpoint to continue from the one before it"
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,27 @@ class _Manifest:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint: its number, arrays by name, and `about`, the JSON data stored with them.
+    """A loaded checkpoint: its number, arrays by name, and `facts`, the JSON data stored with them.
 
     skipped: for each newer checkpoint, why it could not be used.
     """
 
     number: int
     arrays: dict[str, np.ndarray]
-    about: dict[str, Any]
+    facts: dict[str, Any]
     skipped: list[str]
+
+
+def path_of(folder: Path, number: int) -> Path:
+    """Return the folder of a checkpoint."""
+    return folder / f"ckpt-{number:06d}"
 
 
 def save(
     folder: Path,
     number: int,
     arrays: Mapping[str, np.ndarray],
-    about: dict[str, Any],
+    facts: dict[str, Any],
     request: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write RUN/ckpt-NUMBER, then delete all checkpoints but the newest two; return the new checkpoint's path.
@@ -79,13 +84,13 @@ def save(
     request: the run's "cwd", "request" and "settings", which `described` returns. If WriteError or OutputError is
     raised, the existing checkpoints are unchanged.
     """
-    temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", folder / f"ckpt-{number:06d}"
+    temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", path_of(folder, number)
     try:
         temporary.mkdir(0o775)
-        write_safetensors(temporary / STATE, arrays, {"about": json_text(about)})
+        write_safetensors(temporary / STATE, arrays, {"about": json_text(facts)})
         size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
-        facts = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
-        manifest = sealed(facts).encode()
+        values = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
+        manifest = sealed(values).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
             file.write(manifest)
         patiently(lambda: temporary.rename(final))
@@ -94,7 +99,7 @@ def save(
         raise WriteError(f"{final} cannot be written: {reason(error)}") from error
     finally:
         remove_tree(temporary)
-    for old in numbers(folder)[:-KEPT]:
+    for old in numbers(folder)[:-KEPT_CHECKPOINTS]:
         remove(folder, old)
     return final
 
@@ -107,18 +112,18 @@ def load(folder: Path) -> Checkpoint | None:
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
         try:
-            arrays, about = _read(folder, number)
+            arrays, facts = _read(folder, number)
         except ReadError:
             raise
         except W2VError as error:
             skipped.append(str(error))
             continue
         except OSError as error:
-            place = folder / f"ckpt-{number:06d}"
-            raise_if_passing(place, error, ELSE)
+            place = path_of(folder, number)
+            raise_if_passing(place, error, OR_REMOVE)
             skipped.append(f"{place}: {reason(error)}")
             continue
-        return Checkpoint(number, arrays, about, skipped)
+        return Checkpoint(number, arrays, facts, skipped)
     if skipped:
         raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; remove the folder to start over")
     return None
@@ -127,19 +132,15 @@ def load(folder: Path) -> Checkpoint | None:
 def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
-        try:
+        with suppress(DataError, InputMissing, OSError):
             return number, _manifest(folder, number).run
-        except ReadError:
-            raise
-        except (W2VError, OSError):
-            continue
     return None
 
 
-def facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
+def newest_facts(folder: Path) -> tuple[int, dict[str, Any], float] | None:
     """Return the number, the JSON data and the time of the newest checkpoint, without its arrays; None without any."""
     for number in reversed(numbers(folder)):
-        state = folder / f"ckpt-{number:06d}" / STATE
+        state = path_of(folder, number) / STATE
         with suppress(W2VError, OSError):
             _manifest(folder, number)
             with open_safetensors(state) as box:
@@ -151,19 +152,19 @@ def numbers(folder: Path) -> list[int]:
     """Return the numbers of the existing checkpoints, oldest first. Raise ReadError if the folder does not answer."""
     with suppress(FileNotFoundError, NotADirectoryError), answering(folder):
         entries = [entry for entry in folder.iterdir() if not entry.is_symlink()]
-        return sorted(int(match[1]) for entry in entries if (match := NAME.fullmatch(entry.name)))
+        return sorted(int(match[1]) for entry in entries if (match := CHECKPOINT_NAME.fullmatch(entry.name)))
     return []
 
 
 def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    manifest, state = _manifest(folder, number), folder / f"ckpt-{number:06d}" / STATE
+    manifest, state = _manifest(folder, number), path_of(folder, number) / STATE
     try:
         with os.fdopen(open_trusted(state, os.O_RDONLY, require_trust(folder, DataError)), "rb") as file:
-            about = os.fstat(file.fileno())
+            size = os.fstat(file.fileno()).st_size
     except PermissionError as error:
         raise DataError(f"{state} cannot be used: {reason(error)}") from error
-    if about.st_size != manifest.bytes:
-        raise DataError(f"{state}: has {about.st_size:,} bytes, but its manifest says {manifest.bytes:,}")
+    if size != manifest.bytes:
+        raise DataError(f"{state}: has {size:,} bytes, but its manifest says {manifest.bytes:,}")
     if _digest(state) != manifest.sha256:
         raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
     try:
@@ -172,17 +173,17 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
             facts = json_object(box.metadata.get("about", "null"), f"{state}: its description of the run is")
             return {name: box.array(name) for name in box.names}, facts
     except InputMissing as error:  # although its checksum was right a moment ago
-        raise ReadError(f"{error}: try again{ELSE}") from error
+        raise ReadError(f"{error}: try again{OR_REMOVE}") from error
 
 
 def _manifest(folder: Path, number: int) -> _Manifest:
     """Read a manifest. Raise DataError unless it is intact and belongs to the checkpoint of this number."""
-    place = folder / f"ckpt-{number:06d}"
+    place = path_of(folder, number)
     path = place / MANIFEST
     try:
-        values = json_object(read_trusted(path, LARGEST_MANIFEST, require_trust(place, DataError)), f"{path} is")
+        values = json_object(read_trusted(path, MAX_MANIFEST_BYTES, require_trust(place, DataError)), f"{path} is")
     except OSError as error:
-        raise_if_passing(path, error, ELSE)
+        raise_if_passing(path, error, OR_REMOVE)
         raise DataError(f"{path}: {reason(error)}") from error
     if values.get("schema") != SCHEMA:
         raise DataError(f"{place}: has schema {values.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
@@ -210,13 +211,13 @@ def remove(folder: Path, number: int) -> None:
     """Delete a checkpoint. Rename it first, so that a partially deleted folder is never taken for a checkpoint."""
     doomed = folder / f".del-{number:06d}-{os.getpid()}"
     with suppress(OSError):
-        patiently(lambda: (folder / f"ckpt-{number:06d}").rename(doomed))
+        patiently(lambda: path_of(folder, number).rename(doomed))
         remove_tree(doomed)
 
 
 def has_parts(folder: Path) -> bool:
     """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
-    return any(NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+    return any(CHECKPOINT_NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
 
 
 def sweep(folder: Path) -> None:

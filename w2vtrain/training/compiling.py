@@ -34,8 +34,8 @@ class Announcement:
     `report` is called in the thread that made the announcement.
     """
 
-    def __init__(self, what: str, report: Callable[[str], None]) -> None:
-        self.line, self.report, self.thread = f"compiling {what} once for this processor", report, threading.get_ident()
+    def __init__(self, name: str, report: Callable[[str], None]) -> None:
+        self.line, self.report, self.thread = f"compiling {name} once for this processor", report, threading.get_ident()
         self.due = self.delivered = False
 
     def __call__(self) -> None:
@@ -66,9 +66,9 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
         classes = sorted((type(objective), type(architecture)), key=is_ours)  # user code first: the likelier cause
         lines = (own_line(message, cls) for cls in classes)
         brought = " with ".join(cls.__qualname__ for cls in classes if not is_ours(cls))
-        if what := next(filter(None, lines), brought):
+        if culprit := next(filter(None, lines), brought):
             all_of_it = f"{spelled('debug')} shows Numba's full message"
-            raise ConfigError(f"{what} cannot be compiled: {reason(message)} ({all_of_it})") from error
+            raise ConfigError(f"{culprit} cannot be compiled: {reason(message)} ({all_of_it})") from error
         raise
 
 

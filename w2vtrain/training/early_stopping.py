@@ -19,7 +19,7 @@ from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.units import Watch
 
-LONG_SCORING = 10.0
+LONG_SCORING_SECONDS = 10.0
 """Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""
 
 
@@ -49,29 +49,29 @@ class EarlyStopping:
             return None
 
         def warn(seconds: float) -> None:
-            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING):
+            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING_SECONDS):
                 self.events.warning(
                     f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
                     f" {epoch.seconds:,.1f} s: use a shorter text for {spelled('heldout')}"
                 )
 
-        found = predictor(self.settings, self.vocabulary, weights())
+        current = predictor(self.settings, self.vocabulary, weights())
         watch = Watch(self.events.scoring, warn, stop, self.settings.stall_timeout)
         started = time.monotonic()
-        result = score(found.scorer, found.layer, found.windows, self.text, int(self.settings.threads), watch)
+        result = score(current.scorer, current.layer, current.windows, self.text, int(self.settings.threads), watch)
         self.seconds += time.monotonic() - started
         return result
 
-    def finish(self, epoch: Epoch, found: PerplexityScore | None, weights: Callable[[], Weights]) -> None:
+    def finish(self, epoch: Epoch, heldout: PerplexityScore | None, weights: Callable[[], Weights]) -> None:
         """Record the score of an epoch. Keep a copy of its weights if it is the best so far and not the last epoch.
 
         An epoch without an example is never the best.
         """
-        if found:
+        if heldout:
             is_first = self.waited == self.finished  # no epoch before it was the best
             self.waited += 1
-            if epoch.examples and (found.perplexity < self.lowest or is_first):
-                self.lowest, self.waited = found.perplexity, 0
+            if epoch.examples and (heldout.perplexity < self.lowest or is_first):
+                self.lowest, self.waited = heldout.perplexity, 0
                 self.best = _copied(weights()) if epoch.epoch < self.settings.epochs else None
         self.finished = epoch.epoch
 

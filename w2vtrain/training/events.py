@@ -1,15 +1,17 @@
 """The events of a run: callbacks through which training and scoring report to a console, a log or a program.
 
-Callbacks do not control the run: their return values are ignored. An exception in a callback ends the run.
+Callbacks do not control the run: their return values are ignored. An exception in a callback ends the run. A probe
+decides when training pauses, and looks at the weights then.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
+from w2vtrain.training.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,13 @@ class Events:
     training: Callable[[Progress], None] = lambda progress: None
     scoring: Callable[[int, int], None] = lambda done, total: None
     epoch: Callable[[Epoch, PerplexityScore | None], None] = lambda epoch, heldout: None
+
+
+class Probe(Protocol):
+    """Decides when training pauses, and looks at the weights then. A pause does not count as training time."""
+
+    def due(self) -> bool:
+        """Return whether training should pause. Called often, by any thread."""
+
+    def visit(self, predictor: Predictor) -> None:
+        """Look at the weights. Called when `due` returned True and no thread is training, in the caller's thread."""

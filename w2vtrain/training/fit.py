@@ -27,9 +27,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
-from w2vtrain.training.events import Events
-from w2vtrain.training.fingerprint import check_fingerprint, fingerprint
-from w2vtrain.training.inputs import Inputs, Sources, corpus_of, heldout_text, text_of
+from w2vtrain.training.events import Events, Probe
+from w2vtrain.training.inputs import Inputs, Sources, check_fingerprint, corpus_of, fingerprint, heldout_text, text_of
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import (
     architecture_of,
@@ -41,7 +40,6 @@ from w2vtrain.training.predictor import (
     windows_of,
 )
 from w2vtrain.training.preflight import check_memory, position_rows, replicas
-from w2vtrain.training.probe import Probe
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
@@ -291,7 +289,7 @@ class _Learner:
             self.events.resumed(self.state)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        about, mine = checkpoint.about, self.engine.state()
+        about, mine = checkpoint.facts, self.engine.state()
         check_fingerprint(about["corpus"], self.identity)
         best = best_arrays(self.engine.weights()) if about["best"] else {}
         for name, array in (mine | best).items():

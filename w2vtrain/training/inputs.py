@@ -1,13 +1,16 @@
 """Read a run's inputs: the corpus and held-out text, encoded as word ids and divided into chunks.
 
-Nothing is trained here.
+A fingerprint of them lets a resumed run detect that its corpus has changed; fit.py decides what happens then. Nothing
+is trained here.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
 from w2vtrain.engines.step import MODEST
-from w2vtrain.errors import TokenError, shown
+from w2vtrain.errors import CorpusChanged, TokenError, shown
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.sentences import Sentences, TokenLists
@@ -25,7 +28,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 
-CHUNK = 1000
+CHUNK_WORDS = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
 
@@ -117,7 +120,7 @@ def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: 
 
 def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
-    starts, longest = ids.chunks(CHUNK), settings.max_sentence
+    starts, longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > MODEST:
         longest = longest_sentence(ids.tokens, starts)
     return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
@@ -148,3 +151,41 @@ def heldout_text(
         folder=folder,
     )
     return text_of(ids, settings), ids.words / max(1, ids.stats.tokens)
+
+
+def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:
+    """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file."""
+    files = []
+    for file in corpus.files:
+        if file.path != "-":
+            status = Path(file.path).stat()
+            files.append({"path": file.path, "bytes": status.st_size, "modified": status.st_mtime_ns})
+    tokens = zlib.crc32(np.asarray(ids.tokens).data)
+    return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
+
+
+def vocabulary_checksum(vocabulary: Vocabulary) -> int:
+    """Return the CRC-32 of the words and counts in their order."""
+    words = "\n".join(vocabulary.words).encode("utf-8", "surrogatepass")
+    return zlib.crc32(words, zlib.crc32(vocabulary.counts.tobytes()))
+
+
+def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise CorpusChanged if tokens, vocabulary or initial model differ from `before`; name what has changed."""
+    if (start := now.get("init_from")) and start["sha256"] != before.get("init_from", {}).get("sha256"):
+        raise CorpusChanged(f"{start['name']}, which the run started from, changed since the run began")
+    if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
+        return
+    old = {file["path"]: file for file in before.get("files", [])}
+    new = {file["path"]: file for file in now["files"]}
+    changed = []
+    for path in [*new, *(path for path in old if path not in new)]:
+        if path not in old or path not in new:
+            changed.append(f"{path} is {'missing' if path in old else 'new'}")
+        elif old[path]["bytes"] != new[path]["bytes"]:
+            changed.append(f"{path} had {old[path]['bytes']:,} bytes, now has {new[path]['bytes']:,}")
+        elif old[path]["modified"] != new[path]["modified"]:
+            changed.append(f"{path} was modified")
+    raise CorpusChanged(
+        f"the corpus changed since the run began: {'; '.join(changed) or 'different words in the same files'}"
+    )

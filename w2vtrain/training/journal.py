@@ -26,13 +26,13 @@ REMEDY = "; remove the folder to start over"
 CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
 """Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
 SCHEMA = 2
-LARGEST = 16 << 20
+MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
-SEALED = ("run", "cwd", "request", "settings")
+SEALED_FIELDS = ("run", "cwd", "request", "settings")
 """Fields that the digest covers."""
-FREE = ("threads", "stall_timeout")
+FREE_SETTINGS = ("threads", "stall_timeout")
 """Settings that may change when a run is resumed."""
-DECIDING = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
+DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
 """Fields of the request that affect the result, in addition to the settings."""
 
 
@@ -59,15 +59,15 @@ class _Config:
 class Journal:
     """The config.json of one run.
 
-    about: "cwd", "request" and "settings", as JSON types; run: the run's id; outputs: by real path, the inode, bytes
-    and sha256 of each file that the run wrote or is about to rename into place; locks: by real path, the inode of the
-    lock file beside each output that the run began; complete: whether all results are written; sealed: whether the
+    description: "cwd", "request" and "settings", as JSON types; run: the run's id; outputs: by real path, the inode,
+    bytes and sha256 of each file that the run wrote or is about to rename into place; locks: by real path, the inode of
+    the lock file beside each output that the run began; complete: whether all results are written; sealed: whether the
     digest matched when the file was read.
     """
 
     folder: Path
     trusted: Trusted
-    about: dict[str, Any]
+    description: dict[str, Any]
     run: str = field(default_factory=lambda: secrets.token_hex(8))
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     locks: dict[str, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Journal:
         """
         path = folder / CONFIG
         try:
-            data = read_trusted(path, LARGEST, trusted)
+            data = read_trusted(path, MAX_CONFIG_BYTES, trusted)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -100,13 +100,13 @@ class Journal:
         config = record(values, _Config, f"{path} is damaged", REMEDY)
         if not (config.run.isalnum() and len(config.run) <= 64):
             raise DataError(f"{path}: has no valid run id{REMEDY}")
-        about = {name: values.get(name) for name in ("cwd", "request", "settings")}
-        sealed = config.digest == digest({**about, "run": config.run})
-        return cls(folder, trusted, about, config.run, config.outputs, config.locks, config.complete, sealed)
+        description = {name: values.get(name) for name in ("cwd", "request", "settings")}
+        sealed = config.digest == digest({**description, "run": config.run})
+        return cls(folder, trusted, description, config.run, config.outputs, config.locks, config.complete, sealed)
 
     def save(self) -> None:
         """Write config.json. If WriteError or OutputError is raised, the previous file is unchanged."""
-        sealed = {"run": self.run, **self.about}
+        sealed = {"run": self.run, **self.description}
         text = {
             "schema": SCHEMA,
             **sealed,
@@ -121,8 +121,8 @@ class Journal:
     def claim(self, target: Path, temporary: Path) -> None:
         """Record that the run owns the file `temporary`, which is about to be renamed to `target`."""
         with answering(temporary), temporary.open("rb") as file:
-            checksum, about = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno())
-        self.outputs[str(target)] = {"inode": about.st_ino, "bytes": about.st_size, "sha256": checksum}
+            checksum, status = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno())
+        self.outputs[str(target)] = {"inode": status.st_ino, "bytes": status.st_size, "sha256": checksum}
         self.save()
 
     def claim_log(self, target: Path, temporary: Path) -> None:
@@ -138,14 +138,14 @@ class Journal:
         """
         try:
             entry = self.outputs.get(os.path.realpath(path))
-            about = Path(path).stat()
-            if entry is None or about.st_ino != entry.get("inode") or not Path(path).is_file():
+            status = Path(path).stat()
+            if entry is None or status.st_ino != entry.get("inode") or not Path(path).is_file():
                 return False
             with Path(path).open("rb") as file:
                 if entry.get("log"):
-                    first = file.readline(LARGEST)
+                    first = file.readline(MAX_CONFIG_BYTES)
                     return not first or json.dumps(self.run).encode() in first
-                same = about.st_size == entry.get("bytes")
+                same = status.st_size == entry.get("bytes")
                 return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256")
         except OSError as error:
             raise_if_passing(Path(path), error)
@@ -173,27 +173,25 @@ class Journal:
             return True
 
 
-def digest(about: Mapping[str, Any]) -> str:
+def digest(description: Mapping[str, Any]) -> str:
     """Return the digest of the fields that determine what a run does."""
-    return json_digest({name: about.get(name) for name in SEALED})
+    return json_digest({name: description.get(name) for name in SEALED_FIELDS})
 
 
 def changes(
     before: Mapping[str, Any],
     now: Mapping[str, Any],
-    free: Collection[str] = FREE,
-    parts: Collection[str] | None = None,
+    free: Collection[str] = FREE_SETTINGS,
+    fields: Collection[str] = DECIDING_FIELDS,
 ) -> list[str]:
     """Return the differences between two descriptions of a run, each like "alpha 0.05, not 0.1".
 
-    free: settings that may differ; parts: fields of the request to compare, by default those that affect the result.
+    free: settings that may differ; fields: those of the request to compare, by default all that affect the result.
     """
-    found = []
-    for part, names in (("settings", now["settings"]), ("request", DECIDING if parts is None else parts)):
-        old, new = before.get(part), now.get(part)
-        if not isinstance(old, dict) or not isinstance(new, dict):
-            continue
-        for name in names:
-            if name not in free and old.get(name) != new.get(name):
-                found.append(f"{name} {shown(old.get(name))}, not {shown(new.get(name))}")
-    return found
+    differences = []
+    for group, names in (("settings", now["settings"]), ("request", fields)):
+        old, new = before.get(group), now.get(group)
+        if isinstance(old, dict) and isinstance(new, dict):
+            differed = (name for name in names if name not in free and old.get(name) != new.get(name))
+            differences += [f"{name} {shown(old.get(name))}, not {shown(new.get(name))}" for name in differed]
+    return differences

@@ -24,9 +24,9 @@ from w2vtrain.training.units import Check, Unit, Watch, run_units
 
 EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, that are scored together."""
-UNITS = 64
+MIN_UNITS = 64
 """A text with fewer chunks is divided into about this many units, so that threads end together."""
-SAMPLED = 16
+SAMPLES_PER_UNIT = 16
 """Sampled examples per unit, if log Z is computed for a sample only."""
 
 
@@ -118,7 +118,7 @@ class _Work:
         """Return the units in groups of similar cost."""
         chunks = range(len(self.text.words))
         blocks = -(-int(self.text.words.max(initial=1)) // EXAMPLES_PER_BLOCK)
-        parts = min(-(-UNITS // max(1, len(chunks))), blocks)
+        parts = min(-(-MIN_UNITS // max(1, len(chunks))), blocks)
         stretches = list(itertools.product(chunks, range(parts), [parts]))
         if not self.by_word and not self.sampled:
             return [[partial(self._exact, *stretch) for stretch in stretches]]
@@ -182,13 +182,13 @@ class _Work:
 
     def _words(self) -> list[Unit]:
         """Return the units that compute log Z for each word that occurs in the text."""
-        found = np.zeros(len(self.text.counts) + 1, np.bool_)
+        occurs = np.zeros(len(self.text.counts) + 1, np.bool_)
         for first, last in itertools.pairwise(self.text.starts.tolist()):
-            found[self.text.tokens[first:last]] = True
-        found[-1] = False  # -1 marks the end of a sentence
+            occurs[self.text.tokens[first:last]] = True
+        occurs[-1] = False  # -1 marks the end of a sentence
         if self.windows.end >= 0:
-            found[self.windows.end] = True
-        words = np.flatnonzero(found).astype(np.int32)
+            occurs[self.windows.end] = True
+        words = np.flatnonzero(occurs).astype(np.int32)
         return [
             partial(self._log_z_of, words[at : at + EXAMPLES_PER_BLOCK])
             for at in range(0, len(words), EXAMPLES_PER_BLOCK)
@@ -212,7 +212,7 @@ class _Work:
             quota = min(quota, most)
             for at in range(0, quota, EXAMPLES_PER_BLOCK):
                 size = min(EXAMPLES_PER_BLOCK, quota - at)
-                shares = -(-size // SAMPLED)
+                shares = -(-size // SAMPLES_PER_UNIT)
                 units += [partial(self._sample, chunk, at, size, slice(k, None, shares)) for k in range(shares)]
         return units
 
@@ -262,11 +262,11 @@ def paces(
     """
     work = _Work(scorers[0], layer, windows, text)
     block = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
-    found: list[list[float]] = [[] for _ in scorers]
+    by_scorer: list[list[float]] = [[] for _ in scorers]
     for scorer in scorers:
         SCORER.verify(type(scorer), "scorer")
     for number in range(rounds + 1):
-        for scorer, paces_of_scorer in zip(scorers, found, strict=True):
+        for scorer, paces_of_scorer in zip(scorers, by_scorer, strict=True):
             calls, started = 0, time.thread_time()
             while (spent := time.thread_time() - started) < seconds or not calls:
                 given = scorer if scorer.given is None else scorer.given(block.contexts)
@@ -274,7 +274,7 @@ def paces(
                 calls += 1
             if number:  # the first round compiles and builds tables
                 paces_of_scorer.append(calls * len(block.targets) / spent)
-    return found
+    return by_scorer
 
 
 def _exp(x: float) -> float:

@@ -107,14 +107,14 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         vocabulary = Vocabulary(model.words, model.counts)
         _check_shapes(settings, model)
         settings = _checked(settings, vocabulary)
-        found = predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
+        built = predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
         H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
-        found.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
+        built.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
     except ConfigError as error:
         raise DataError(f"the model's settings: {error}") from error
     except (KeyError, IndexError, ValueError) as error:
         raise DataError(damaged) from error
-    return settings, vocabulary, found
+    return settings, vocabulary, built
 
 
 def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:

@@ -8,10 +8,8 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
 from w2vtrain.system.machine import available_memory
+from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.predictor import window_size
-
-CHECKPOINTS = 2
-"""Checkpoints kept on disk; there is a third while it is being written."""
 
 
 def matrices(words: int, width: int, more: int = 0) -> int:
@@ -57,7 +55,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
 
 def check_disk(folder: Path, words: int, width: int) -> None:
     """Raise WriteError if a run's checkpoints would not fit on the disk that holds `folder`, which must exist."""
-    needed = (CHECKPOINTS + 1) * matrices(words, width)
+    needed = (KEPT_CHECKPOINTS + 1) * matrices(words, width)  # one more while it is being written
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise WriteError(

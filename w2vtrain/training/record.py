@@ -26,10 +26,10 @@ class Record:
 
     def add(self, epoch: Epoch, spent: float, heldout: PerplexityScore | None) -> None:
         """Add an epoch. spent: seconds of training so far; heldout: the epoch's score, or None."""
-        about = {**asdict(epoch), "elapsed": spent}
+        entry = {**asdict(epoch), "elapsed": spent}
         if heldout:
-            about["heldout"] = asdict(heldout)
-        self.epochs = list(bounded([*self.epochs, about]))
+            entry["heldout"] = asdict(heldout)
+        self.epochs = list(bounded([*self.epochs, entry]))
 
     def finished(
         self, ids: EncodedCorpus, state: State, parameters: int, vectors: str, share: float, best_epoch: int | None

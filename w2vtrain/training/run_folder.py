@@ -1,4 +1,4 @@
-"""Manage the run folder: which run it belongs to, when to save, and what signals do.
+"""Manage the run folder: which run it belongs to, and when to save.
 
 This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
 files of a checkpoint, and journal.py the record of the run in config.json.
@@ -6,15 +6,11 @@ files of a checkpoint, and journal.py the record of the run in config.json.
 
 import json
 import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -40,14 +36,23 @@ from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.journal import CONFIG, CORPUS, FREE, HEARTBEAT, VOCABULARY, Journal, OtherSchema, changes
+from w2vtrain.training.inputs import vocabulary_checksum
+from w2vtrain.training.journal import (
+    CONFIG,
+    CORPUS,
+    HEARTBEAT,
+    VOCABULARY,
+    Journal,
+    OtherSchema,
+    changes,
+)
 from w2vtrain.training.preflight import check_disk
 from w2vtrain.training.run import Arrays, Facts, Phase, Run
-from w2vtrain.training.writer import SLOW, Writer
+from w2vtrain.training.signals import listening
+from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
-RETRY, LONGEST_RETRY = 5.0, 60.0
-"""Seconds between attempts to write results to a full disk: RETRY more each time, up to LONGEST_RETRY."""
+RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
+"""Between attempts to write results to a full disk: RETRY_SECONDS more each time, up to the maximum."""
 
 
 class RunFolder(Run):
@@ -90,7 +95,7 @@ class RunFolder(Run):
                 self.remove_shared()
                 self.finish()
             except Exception as error:
-                self.settle(SLOW)
+                self.settle(SLOW_SECONDS)
                 if isinstance(error, DataError) and self._journal:
                     self.remove_shared()
                 raise
@@ -123,9 +128,9 @@ class RunFolder(Run):
         return self.journal.owns(path)
 
     @property
-    def _about(self) -> Mapping[str, Any]:
-        """The run's request and settings, to be stored in checkpoints."""
-        return self._journal.about if self._journal else {}
+    def _description(self) -> Mapping[str, Any]:
+        """What to store in checkpoints about the run."""
+        return self._journal.description if self._journal else {}
 
     @property
     def shared(self) -> Path:
@@ -161,7 +166,7 @@ class RunFolder(Run):
         """Continue the journal of an earlier command. Delete its checkpoints if it had other settings and `anew`."""
         self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
         newest = checkpoint.described(self.folder)
-        changed = changes(newest[1] if newest else before.about, now)
+        changed = changes(newest[1] if newest else before.description, now)
         if not changed:
             self.journal.complete = before.complete
         elif anew or not (checkpoint.numbers(self.folder) or before.complete):
@@ -277,7 +282,7 @@ class RunFolder(Run):
         if self.unsaved:
             arrays, facts = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), facts(), self._about)
+            checkpoint.save(self.folder, self.number, arrays(), facts(), self._description)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_in_background(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -293,7 +298,7 @@ class RunFolder(Run):
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, facts, self._about),
+            lambda: checkpoint.save(self.folder, number, copies, facts, self._description),
         )
 
     def await_disk_space(self, error: W2VError) -> bool:
@@ -308,7 +313,7 @@ class RunFolder(Run):
         with suppress(WriteError, OutputError):
             self.save()
         self.waits += 1
-        end = time.monotonic() + min(RETRY * self.waits, LONGEST_RETRY)
+        end = time.monotonic() + min(RETRY_SECONDS * self.waits, MAX_RETRY_SECONDS)
         while not self.stop_requested and time.monotonic() < end:
             time.sleep(0.1)
         return not self.stop_requested
@@ -391,69 +396,14 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise DataError(f"{folder}: this run never began: repeat the fit command")
     if journal is None:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
-    newest = checkpoint.described(folder)
-    about = newest[1] if newest else {}
-    request = about.get("request")
-    free, parts = (FREE, None) if journal.sealed else ((), request if isinstance(request, dict) else None)
-    if newest and (changed := changes(about, journal.about, free, parts)):
-        raise DataError(
-            f"{folder / CONFIG}: was changed after checkpoint {newest[0]} was written ({'; '.join(changed)}):"
-            " undo the change; to train with other settings, start another run"
-        )
+    if newest := checkpoint.described(folder):
+        number, saved = newest
+        compared = () if journal.sealed else ((), saved.get("request"))  # of a changed file, all settings and fields
+        if changed := changes(saved, journal.description, *compared):
+            raise DataError(
+                f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
+                " undo the change; to train with other settings, start another run"
+            )
     if not journal.sealed:
         raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
     return journal
-
-
-def _compiler_calls(frame: FrameType | None) -> bool:
-    """Return whether the compiler has called what this frame is part of: it would drop an exception, and its code.
-
-    A signal that arrives while LLVM compiles is handled there. Training, which begins then, stops at its first pause.
-    """
-    while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache_"):
-        frame = frame.f_back
-    return frame is not None
-
-
-@contextmanager
-def listening(run: Run) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
-
-    On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP. SIGHUP stays ignored under nohup. Do nothing outside of
-    the main thread: other threads cannot handle signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if run.stop_requested and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        run.stop_requested = True
-        if run.phase is Phase.PREPARING and not _compiler_calls(frame):
-            run.end_if_stopped()
-
-    def save(number: int, _: Any) -> None:
-        run.save_requested = True
-
-    wanted: dict[Any, Callable[[int, Any], None]] = {signal.SIGINT: stop, signal.SIGTERM: stop}
-    if hasattr(signal, "SIGUSR1"):
-        wanted[signal.SIGUSR1] = save
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        wanted[signal.SIGHUP] = stop
-    if hasattr(signal, "SIGBREAK"):
-        wanted[signal.SIGBREAK] = stop
-
-    def unraisable(found: Any) -> None:
-        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped, which is requested.
-        if not isinstance(found.exc_value, Stopped):
-            hook(found)
-
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
-    hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -17,8 +17,8 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint
-from w2vtrain.training.inputs import CHUNK
-from w2vtrain.training.journal import CONFIG, LARGEST
+from w2vtrain.training.inputs import CHUNK_WORDS
+from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
 from w2vtrain.training.run_folder import kept_vocabulary, stored
 
 
@@ -41,41 +41,41 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     journal = stored(folder, InputMissing)
     process = holder(folder / checkpoint.LOCK, journal.trusted)
     status = "running" if process else "complete" if journal.complete else "stopped"
-    request: Any = journal.about.get("request")
+    request: Any = journal.description.get("request")
     names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
     outputs = [str(request[name]) for name in names if request.get(name)] if isinstance(request, dict) else []
-    about: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
+    described: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
     if process:
-        about["process"] = process
-    settings: Any = journal.about.get("settings")
+        described["process"] = process
+    settings: Any = journal.description.get("settings")
     command = f"w2vtrain resume {shlex.quote(str(path))}"
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(settings, dict) and isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(name)}"
-    return about | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
+    return described | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
 
 
 def _progress(folder: Path, settings: Any) -> dict[str, Any]:
     """Return how far the newest checkpoint is; None for what is unknown."""
-    found: dict[str, Any] = dict.fromkeys(
+    progress: dict[str, Any] = dict.fromkeys(
         ("checkpoint", "saved", "epoch", "epochs", "progress", "seconds", "seconds_left")
     )
-    newest = checkpoint.facts(folder)
+    newest = checkpoint.newest_facts(folder)
     with suppress(ConfigError, AttributeError, TypeError):
         run = validated(settings)
-        found["epochs"] = run.epochs
+        progress["epochs"] = run.epochs
         if newest:
-            number, about, saved = newest
-            found |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(saved))}
+            number, facts, saved = newest
+            progress |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(saved))}
             with suppress(KeyError, TypeError, ValueError, W2VError):
-                found |= _so_far(folder, State.read(about["state"]), run)
-    return found
+                progress |= _so_far(folder, State.read(facts["state"]), run)
+    return progress
 
 
 def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
     """Return the epoch that a run is in, and its progress, from the words that it has trained on."""
     words = max(1, int(kept_vocabulary(folder).counts.sum()))  # of an epoch
-    done = (state.epoch + min(1.0, state.chunks * CHUNK / words)) / settings.epochs
+    done = (state.epoch + min(1.0, state.chunks * CHUNK_WORDS / words)) / settings.epochs
     spent = state.spent + state.seconds
     if settings.seconds:
         done = max(done, spent / settings.seconds)
@@ -99,21 +99,21 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         data = file.read(1)
         if data != b"{":
             return None
-        data += file.read(LARGEST)
+        data += file.read(MAX_CONFIG_BYTES)
     try:
-        found = json_object(data, f"{path} is")
+        values = json_object(data, f"{path} is")
     except W2VError:
         return None
-    if Path(path).name == CONFIG and "request" in found:
+    if Path(path).name == CONFIG and "request" in values:
         return describe_run(Path(path).parent)
-    settings, record = found.get("settings"), found.get("record")
+    settings, record = values.get("settings"), values.get("record")
     if not isinstance(settings, dict) or not isinstance(record, dict):
         return None
     vectors = str(path).removesuffix(".json")
-    about = {"path": str(path), "kind": "record of a run", "vectors": vectors, "epochs": settings.get("epochs")}
+    described = {"path": str(path), "kind": "record of a run", "vectors": vectors, "epochs": settings.get("epochs")}
     folder = f"{vectors}.run"
     if is_run_folder(folder):
-        about |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
+        described |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
     else:
-        about["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
-    return about | {"settings": settings, "record": record}
+        described["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
+    return described | {"settings": settings, "record": record}

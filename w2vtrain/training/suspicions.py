@@ -19,16 +19,16 @@ from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.vocabulary import Int64
 
-LINES = 1000  # lines at the beginning of a file that are examined
-MOST = 0.9  # share of these lines that must have the same format
-TABLE_LINES = 20  # a table has at least this many lines
-VOCABULARY_LINES = 5  # a vocabulary file has at least this many lines
-VECTOR_ROWS = 20  # rows examined to distinguish vectors from sentences of numbers
-UNSEGMENTED = 0.2  # text is unsegmented if more than this share of its characters is in overlong runs
-PUNCTUATED = 0.03  # share of the words that end in punctuation: 8% in data/simplewiki.txt, which is raw text
-FREQUENT = 50_000  # words whose ends are examined, the most frequent ones
+EXAMINED_LINES = 1000  # lines at the beginning of a file that are examined
+SAME_FORMAT_SHARE = 0.9  # share of these lines that must have the same format
+MIN_TABLE_LINES = 20  # a table has at least this many lines
+MIN_VOCABULARY_LINES = 5  # a vocabulary file has at least this many lines
+EXAMINED_ROWS = 20  # rows examined to distinguish vectors from sentences of numbers
+UNSEGMENTED_SHARE = 0.2  # text is unsegmented if more than this share of its characters is in overlong runs
+PUNCTUATED_SHARE = 0.03  # share of the words that end in punctuation: 8% in data/simplewiki.txt, which is raw text
+EXAMINED_WORDS = 50_000  # words whose ends are examined, the most frequent ones
 MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
-KEPT = 0.9  # no warning if subsampling keeps at least this share of the words
+KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
 # Writing systems without spaces between words: name, letters, length that few words exceed, segmenters.
 SCRIPTS = (
@@ -57,15 +57,15 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     sample: the beginning of the text before tokenization, in UTF-8 that may be cut anywhere or contain invalid bytes;
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
-    lines = [line for line in sample.split(b"\n", LINES)[:-1] if line.strip()]  # the last line may be cut
-    found = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
-    return [f"{name} looks like {what}" for what in found if what]
+    lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
+    descriptions = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
+    return [f"{name} looks like {description}" for description in filter(None, descriptions)]
 
 
 def _unsegmented(sample: bytes) -> list[str]:
     """Describe each group of scripts if much of the text is runs of its letters that are longer than words."""
     text = sample.decode("utf-8", "ignore")
-    enough = UNSEGMENTED * sum(map(len, text.split()))
+    enough = UNSEGMENTED_SHARE * sum(map(len, text.split()))
     return [
         f"{script} without spaces between words, so whole sentences would become words:"
         f" segment it first, for example with {tools}"
@@ -77,7 +77,7 @@ def _unsegmented(sample: bytes) -> list[str]:
 def _json_lines(lines: list[bytes]) -> str | None:
     """Describe text whose lines are JSON objects; return None for other text."""
     objects = sum(map(_is_object, lines))
-    if objects < max(2, MOST * len(lines)):
+    if objects < max(2, SAME_FORMAT_SHARE * len(lines)):
         return None
     return "JSON lines, not text: extract the text field first, for example with jq -r .text"
 
@@ -93,28 +93,30 @@ def _is_object(line: bytes) -> bool:
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
     """Describe a file of vectors or a vocabulary. The tests are stricter than `sniff_head`'s, which text may pass."""
-    found = sniff_head(sample[:HEAD], len(sample))
-    if found.kind == "vocabulary" and len(lines) >= VOCABULARY_LINES:
+    sniffed = sniff_head(sample[:HEAD], len(sample))
+    if sniffed.kind == "vocabulary" and len(lines) >= MIN_VOCABULARY_LINES:
         words = {line.split()[0] for line in lines if VOCABULARY_LINE.fullmatch(line)}
         if len(words) == len(lines):  # in other text, two lines soon start with the same word
             return "a vocabulary (lines of a word and its count), not text: train on the text in which it was counted"
-    if found.kind == "text" and found.dim:
-        rows = lines[found.rows is not None :][:VECTOR_ROWS]
-        values = [row_values(row, found.dim) for row in rows]
+    if sniffed.kind == "text" and sniffed.dim:
+        rows = lines[sniffed.rows is not None :][:EXAMINED_ROWS]
+        values = [row_values(row, sniffed.dim) for row in rows]
         # Rows of integers may be sentences whose words are numbers.
         if values and all(row is not None and (np.rint(row) != row).any() for row in values):
-            return f"word vectors of {found.dim:,} dimensions, not text: train on the text from which they were learned"
+            return (
+                f"word vectors of {sniffed.dim:,} dimensions, not text: train on the text from which they were learned"
+            )
     return None
 
 
 def _table(sample: bytes) -> str | None:
     """Describe a table: most lines have the same number of separators, which are not used as in prose."""
     unquoted = _QUOTED.sub(b'" "', sample)
-    lines = [line for line in unquoted.split(b"\n", LINES)[:-1] if line.strip()]
+    lines = [line for line in unquoted.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]
     for mark, (marks, option) in SEPARATORS.items():
         (number, _), *_ = Counter(line.count(mark) for line in lines).most_common(1) or [(0, 0)]
         rows = [line for line in lines if line.count(mark) == number]
-        if number < 2 or len(rows) < max(TABLE_LINES, MOST * len(lines)):
+        if number < 2 or len(rows) < max(MIN_TABLE_LINES, SAME_FORMAT_SHARE * len(lines)):
             continue
         spaced = sum(line.count(mark + b" ") + line.count(b" " + mark) for line in rows)
         # In prose, most punctuation marks are next to a space. Tabs may separate words of sentences of equal length.
@@ -132,13 +134,13 @@ def punctuated(words: Sequence[str], counts: Int64) -> str | None:
     words: V words in descending order of counts (V,) int64. A mark alone, as in text whose punctuation was separated,
     does not count.
     """
-    examined = words[:FREQUENT]
-    found = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
-    share = counts[found].sum() / max(1, counts[: len(examined)].sum())
-    if share < PUNCTUATED:
+    examined = words[:EXAMINED_WORDS]
+    ending = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
+    share = counts[ending].sum() / max(1, counts[: len(examined)].sum())
+    if share < PUNCTUATED_SHARE:
         return None
     return (
-        f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in found[:2])}:"
+        f"{share:.0%} of the words end in punctuation, such as {' and '.join(repr(examined[i]) for i in ending[:2])}:"
         f" {spelled('tokenizer', 'simple')} removes it, and lowercases the text"
     )
 
@@ -165,7 +167,7 @@ def thinned(counts: Int64, sample: float) -> Thinning:
     share = float(counts @ kept) / int(counts.sum())
     rarer = int(np.count_nonzero(kept < 1))
     warning = None
-    if share < KEPT and 2 * rarer > len(counts):
+    if share < KEPT_SHARE and 2 * rarer > len(counts):
         warning = (
             f"subsampling at {sample:g} keeps only {share:.0%} of the words per epoch, because {rarer:,} of the"
             f" {len(counts):,} words in the vocabulary are more frequent than that: use"

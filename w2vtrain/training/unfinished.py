@@ -21,8 +21,8 @@ from w2vtrain.training.predictor import architecture_of
 def settings_of(folder: Path, journal: Journal) -> Settings:
     """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
     try:
-        settings = validated(journal.about["settings"])
-        cwd = str(journal.about["cwd"])
+        settings = validated(journal.description["settings"])
+        cwd = str(journal.description["cwd"])
         require(settings.objective, settings.architecture, cwd)
     except CodeNotAllowed:
         raise

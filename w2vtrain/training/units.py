@@ -16,9 +16,9 @@ from w2vtrain.errors import Stopped
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.system.parallel import Silence, parallel
 
-TICK = 0.05
+TICK_SECONDS = 0.05
 """Seconds between calls of `stop` while no unit ends."""
-FEW = 3
+UNITS_TO_ESTIMATE = 3
 """Units of each kind that the estimate is based on."""
 STALLED = (
     "thread {thread}: no part of the held-out text was scored for {seconds:g} s; if parts take that long, use a longer"
@@ -43,8 +43,8 @@ class Watch(NamedTuple):
 
     on_progress(units done, units) is called after each unit. on_estimate(seconds) is called once, when a few units are
     done, with the expected wall-clock time of all units. Both are called in the caller's thread. `stop` is called in
-    every thread before every block, and in the caller's thread at least every TICK seconds; if it returns True, the
-    work ends. stall_timeout: Stalled is raised if a thread finishes no unit for this many seconds.
+    every thread before every block, and in the caller's thread at least every TICK_SECONDS; if it returns True, work
+    ends. stall_timeout: Stalled is raised if a thread finishes no unit for this many seconds.
     """
 
     on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -63,7 +63,7 @@ def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.n
     batch = _Batch(kinds, watch)
     threads, silence = min(threads, len(batch.units)), Silence(watch.stall_timeout, STALLED)
     done, estimated = 0, False
-    with parallel(batch.work, threads, "w2vtrain scorer", TICK, silence) as units:
+    with parallel(batch.work, threads, "w2vtrain scorer", TICK_SECONDS, silence) as units:
         for unit in units:
             if watch.stop():
                 raise Interrupted
@@ -84,7 +84,7 @@ class _Batch:
         self.sums = [np.empty(0)] * len(self.units)
         self.seconds = np.full(len(self.units), np.nan)  # NaN: not done
         # A few units of each kind come first, for the estimate; then the kinds are mixed, so that progress is steady.
-        share = [k / len(units) if k >= FEW else -1.0 for units in kinds for k in range(len(units))]
+        share = [k / len(units) if k >= UNITS_TO_ESTIMATE else -1.0 for units in kinds for k in range(len(units))]
         self.turn = itertools.chain(np.argsort(share, kind="stable").tolist(), itertools.repeat(None))
 
     def work(self, _: int, ended: threading.Event) -> Iterator[int]:
@@ -107,9 +107,9 @@ class _Batch:
         total = 0.0
         for kind in range(int(self.kind[-1]) + 1):
             mine = self.seconds[self.kind == kind]
-            found = mine[~np.isnan(mine)]
-            if len(found) < min(FEW, len(mine)):
+            known = mine[~np.isnan(mine)]
+            if len(known) < min(UNITS_TO_ESTIMATE, len(mine)):
                 return False
-            total += float(np.median(found)) * len(mine)
+            total += float(np.median(known)) * len(mine)
         self.watch.on_estimate(total / threads)
         return True

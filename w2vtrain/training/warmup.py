@@ -14,7 +14,7 @@ from w2vtrain.permission import Named
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 
-WORDS = 33_000
+DISTINCT_WORDS = 33_000
 """Distinct words of the text, so many that the table of words has to grow: that is a kernel, too."""
 
 
@@ -60,10 +60,10 @@ def warmup(architecture: str = Settings.architecture, objective: str = Settings.
     started, kernels = time.monotonic(), []  # type: float, list[None]
     with tempfile.TemporaryDirectory() as folder, on_compilation(lambda: kernels.append(None)):
         text = Path(folder) / "text.txt"
-        line = " ".join(f"wörd{number}" for number in range(WORDS))
+        line = " ".join(f"wörd{number}" for number in range(DISTINCT_WORDS))
         text.write_text("a b c d e f g h\n" * 200 + line, encoding="utf-8")
         for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
-            about = {"architecture": architecture, "objective": objective, "threads": threads}
-            settings = effective(validated({**about, "epochs": 1, "min_count": 2, "sample": 0}))[0]
+            pair = {"architecture": architecture, "objective": objective, "threads": threads}
+            settings = effective(validated({**pair, "epochs": 1, "min_count": 2, "sample": 0}))[0]
             fit(Inputs([str(text)], [str(text)]), settings)
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)

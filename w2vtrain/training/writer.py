@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from w2vtrain.system.parallel import held_signals
 
-SLOW = 60.0
+SLOW_SECONDS = 60.0
 """Seconds after which a warning reports that a task is not done."""
 
 
@@ -21,7 +21,7 @@ class Writer:
     """
 
     def __init__(self, warn: Callable[[str], None], slow: float | None = None) -> None:
-        self.warn, self.slow = warn, SLOW if slow is None else slow
+        self.warn, self.slow = warn, SLOW_SECONDS if slow is None else slow
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Phase, share, together
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.division import Division, divided
-from w2vtrain.distributed.merging import chosen, dealt, types
+from w2vtrain.distributed.merging import chosen, dealt
 from w2vtrain.distributed.shared_folder import check_shared
 from w2vtrain.distributed.shared_ids import SharedIds
 from w2vtrain.system.json_text import json_digest
@@ -25,7 +25,7 @@ from w2vtrain.text.encoded import Counted, EncodedCorpus, naming, no_known_words
 from w2vtrain.text.source import SAMPLE
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
-from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.inputs import vocabulary_checksum
 
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads have work
 _MIN_BLOCK_BYTES = 1 << 16
@@ -56,11 +56,11 @@ def encode_together(
     given = vocabulary and vocabulary_checksum(vocabulary)
     choice = [given, settings.min_count, settings.max_vocab, settings.max_sentence, settings.sentence_end]
     ids = SharedIds(team, folder, trusted, json_digest([division.identity, choice]))
-    found = ids.find() or _Reading(team, corpus, division, folder, progress).run(settings, vocabulary, ids)
+    encoded = ids.find() or _Reading(team, corpus, division, folder, progress).run(settings, vocabulary, ids)
     with together(team):
         if progress:
-            progress(found.stats.bytes_read, corpus.size, found.stats.tokens)
-    return replace(found, sample=_sample(team, corpus))
+            progress(encoded.stats.bytes_read, corpus.size, encoded.stats.tokens)
+    return replace(encoded, sample=_sample(team, corpus))
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class _Reading:
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
         """Count all words, choose the vocabulary unless it is given, and write the ids."""
         with ExitStack() as stack:
-            with together(self.team, self.heard) as phase:
+            with together(self.team, self.report_sums) as phase:
                 counted = stack.enter_context(self.count(int(settings.threads), phase))
             words = [word.encode() for word in counted.words]
             owned = dealt(self.team, word_table.listed(words, counted.counts))
-            stats = self.total(counted.stats, types(self.team, owned))
+            stats = self.total(replace(counted.stats, types=owned.types))
             if vocabulary is None:
                 limits = settings.min_count, settings.max_vocab
                 vocabulary = chosen(self.team, owned, *limits, self.corpus.name, stats.text_bytes)
@@ -89,7 +89,7 @@ class _Reading:
             del words, owned
             return self.write(counted, vocabulary, stats, settings, ids)
 
-    def heard(self, reports: list[Any]) -> None:
+    def report_sums(self, reports: list[Any]) -> None:
         """Report the sums of what all ranks have read: [bytes, tokens]."""
         if self.progress:
             bytes_read, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))
@@ -106,12 +106,12 @@ class _Reading:
 
         return read(stretch, threads=threads, folder=self.folder, progress=tick)
 
-    def total(self, mine: CorpusStats, distinct: int) -> CorpusStats:
-        """Return the statistics of the whole corpus. distinct: the number of distinct words."""
+    def total(self, mine: CorpusStats) -> CorpusStats:
+        """Return the statistics of the whole corpus. The types of `mine` are the words that belong to this rank."""
         total = np.array(astuple(mine), np.int64)
         assert total.size == len(fields(CorpusStats))
-        self.team.sum(total)
-        return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files), types=distinct)
+        self.team.allreduce(total)
+        return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files))
 
     def write(
         self, counted: Counted, vocabulary: Vocabulary, stats: CorpusStats, settings: Settings, ids: SharedIds
@@ -122,7 +122,7 @@ class _Reading:
             with together(self.team) as phase, naming(self.folder):
                 spool = stack.enter_context(temporary(self.folder))
                 written[self.team.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, phase.report)
-            self.team.sum(written)
+            self.team.allreduce(written)
             entries, words, cuts = written.sum(axis=0).tolist()
             if not words:
                 raise no_known_words(self.corpus.name, stats.tokens)
@@ -142,4 +142,4 @@ def _sample(team: Communicator, corpus: Corpus) -> bytes:
             while len(reader.sample) < SAMPLE and next(reader, None) is not None:
                 pass
             sample = bytes(reader.sample)
-    return share(team, sample)
+    return broadcast_bytes(team, sample)

@@ -239,7 +239,7 @@ MUTANTS = (
     ),
     # training
     Mutant(
-        "checkpoints-kept", "training/checkpoint.py", "KEPT = 2", "KEPT = 1",
+        "checkpoints-kept", "training/checkpoint.py", "KEPT_CHECKPOINTS = 2", "KEPT_CHECKPOINTS = 1",
         "training/test_checkpoint.py::test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest",
     ),
     Mutant(
@@ -255,8 +255,8 @@ MUTANTS = (
         "training/test_foreign_runs.py::test_checkpoints_that_are_symbolic_links_are_ignored",
     ),
     Mutant(
-        "equal-perplexity", "training/early_stopping.py", "found.perplexity < self.lowest",
-        "found.perplexity <= self.lowest",
+        "equal-perplexity", "training/early_stopping.py", "heldout.perplexity < self.lowest",
+        "heldout.perplexity <= self.lowest",
         "training/test_early_stopping.py::test_patience_counts_the_epochs_since_the_best_one",
     ),
     Mutant(
@@ -288,7 +288,7 @@ MUTANTS = (
         "least-share", "distributed/replica.py", "1 / ranks, 1.0)", "0.0, 1.0)", "distributed/test_synchronization.py",
     ),
     Mutant(
-        "class-of-an-agreed-error", "distributed/agreement.py", 'known.get(about["class"]) or next(', "next(",
+        "class-of-an-agreed-error", "distributed/agreement.py", 'known.get(failure["class"]) or next(', "next(",
         "distributed/test_agreement.py",
     ),
     Mutant(

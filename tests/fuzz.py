@@ -298,7 +298,7 @@ def manifest_seeds(folder):
     digest = hashlib.sha256(state).hexdigest()
     yield json.dumps({"schema": 1, "number": 1, "bytes": len(state), "sha256": digest}).encode()
     yield b"[1]"
-    yield b'{"schema": 2}'
+    yield b'{"schema": 3}'
 
 
 def settings_seeds(_):

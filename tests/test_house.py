@@ -111,6 +111,14 @@ def test_links_and_names_on_the_architecture_page_exist():
             assert re.search(rf"\b(def|class) {part}\b", text), f"{module}.py has no {name}"
 
 
-def test_the_architecture_page_has_a_row_for_each_figure_of_the_survey():
-    shown = re.findall(r"^\| ([^|]+) \| [\d,]+(?: \([\d.]+%\))?(?:, \d+)* \|", PAGE, re.M)
-    assert shown == list(house.figures(house.survey(ROOT)))
+def numbers(cell):
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d)", "", cell))]
+
+
+def test_the_architecture_page_has_the_figures_of_the_survey():
+    """Figures may be 3% off, so that a small change need not correct the page."""
+    rows = re.findall(r"^\| ([^|]+) \| [\d,]+(?: \([\d.]+%\))?(?:, \d+)* \| ([^|]+) \|$", PAGE, re.M)
+    figures = house.figures(house.survey(ROOT))
+    assert [name for name, _ in rows] == list(figures)
+    for name, shown in rows:
+        assert numbers(shown)[0] == pytest.approx(numbers(figures[name])[0], rel=0.03, abs=3), (name, figures[name])

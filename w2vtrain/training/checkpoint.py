@@ -30,7 +30,7 @@ from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_fo
 from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
 
-SCHEMA = 2
+SCHEMA = 3
 KEPT_CHECKPOINTS = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")

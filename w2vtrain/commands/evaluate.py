@@ -3,6 +3,9 @@
 The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
@@ -33,18 +36,8 @@ def analogies(
     """
     with imports():
         from w2vtrain.embeddings.analogies import evaluate_analogies
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
-    refuse_stdin_twice(vectors, questions)
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-    with readable(questions) as path:
-        report = evaluate_analogies(
-            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
-        )
-    if as_json:
-        echo(json_text(report.to_dict()))
-    else:
+    report = _evaluated(evaluate_analogies, vectors, questions, restrict_vocab, case_sensitive, as_json)
+    if not as_json:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
             counts = f"{score.correct:6,} correct of {score.answered:6,} answered, {score.asked:6,} asked"
@@ -69,24 +62,31 @@ def similarity(
     """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line."""
     with imports():
         from w2vtrain.embeddings.similarity import evaluate_similarity
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
-    refuse_stdin_twice(vectors, pairs)
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-    with readable(pairs) as path:
-        report = evaluate_similarity(
-            loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive
-        )
-    if as_json:
-        echo(json_text(report.to_dict()))
-    else:
+    report = _evaluated(evaluate_similarity, vectors, pairs, restrict_vocab, case_sensitive, as_json)
+    if not as_json:
         low, high = report.interval
         echo(
             f"Spearman {report.spearman:.4f} (95% interval {low:.4f} to {high:.4f}), Pearson {report.pearson:.4f};"
             f" {report.answered} of {report.asked} pairs covered"
         )
     _require(report.spearman, fail_under, "Spearman's correlation")
+
+
+def _evaluated(
+    evaluate: Callable[..., Any], vectors: str, dataset: str, restrict_vocab: int, case_sensitive: bool, as_json: bool
+) -> Any:
+    """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON."""
+    with imports():
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
+    refuse_stdin_twice(vectors, dataset)
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
+    with readable(dataset) as path:
+        report = evaluate(loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive)
+    if as_json:
+        echo(json_text(report.to_dict()))
+    return report
 
 
 def _require(value: float, threshold: float | None, score: str) -> None:

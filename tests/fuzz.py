@@ -205,7 +205,7 @@ def read_run(path):
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
     if journal := refused(run_folder.stored, folder):
         refused(resume.asked_before, folder, journal.description)
-    refused(run_folder.RunFolder(folder).begin, config.Settings(), {"request": {"sources": ["text"]}})
+    refused(run_folder.RunFolder(folder).read, config.Settings(), {"request": {"sources": ["text"]}})
 
 
 def read_result(path):

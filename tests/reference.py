@@ -318,3 +318,9 @@ def trained(engine, text, schedule, **about):
     *_, last = trainer.train(engine, text, schedule, **about)
     trainer.check_finite(engine.weights(), schedule.alpha, last.epoch)
     return last.epochs
+
+
+def begin(run, settings, **about):
+    """Begin a run that has no outputs, in its folder."""
+    run.read(settings, about)
+    run.begin_outputs(run.journal.locks, run.journal.complete)

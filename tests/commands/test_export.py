@@ -115,7 +115,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     asked = ["--objective", objective, "--architecture", architecture]
     folder = stopped(*asked, "--max-vocab", "50", "--save-model", "m.safetensors")
     arrays = checkpoint.load(folder / "v.bin.run").arrays
-    outputs = arrays.get("output", arrays.get("learned.output"))
+    outputs = arrays.get("output")
     done = CliRunner().invoke(cli, ["export", "v.bin.run", "-o", "so-far.bin"])
     assert done.exit_code == 0, done.output
     expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
@@ -138,7 +138,7 @@ def test_export_writes_what_the_command_of_the_run_requested(stopped):
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, outputs)
 
 
-@pytest.mark.parametrize(("more", "name"), [((), "learned.output"), (("--heldout", "text.txt"), "best.output")])
+@pytest.mark.parametrize(("more", "name"), [((), "output"), (("--heldout", "text.txt"), "best.output")])
 def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped, more, name):
     folder = stopped("--objective", "softmax", "--max-vocab", "50", *more)
     run = folder / "v.bin.run"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reference import first_lines
+from reference import begin, first_lines
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
@@ -61,7 +61,7 @@ class Ranks:
         ranks, run, kept = TeamOfRanks(team, WORDS), Run(), {}
         if team.rank == 0:
             run = RunFolder(self.folder, every)
-            run.begin(self.settings, {"cwd": "", "request": {}})
+            begin(run, self.settings, cwd="", request={})
         ranks.begin(run)
 
         def prepare(engine):

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 from reference import first_lines
 
+from w2vtrain.commands.request import lock_path
 from w2vtrain.errors import DataError, Stopped
+from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, journal
 from w2vtrain.training.events import Events
@@ -373,6 +375,31 @@ def test_a_manifest_that_was_changed_is_refused(w2vtrain, stopped):
     code, said = w2vtrain("resume", "v.bin.run")
     assert code == 65, said
     assert checkpoint.described(stopped) is None
+
+
+def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopped, tmp_path):
+    """--force with other settings starts over, but only once all outputs are checked and locked."""
+    before = {path: path.read_bytes() for path in stopped.rglob("*") if path.is_file()}
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--seed", "9", "--force", "--save-vocab", "a/b")
+    assert (code, "there is no folder a" in said) == (73, True), said
+    lock = Lock(lock_path("new.txt"), "new.txt", trust(tmp_path), "another")
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--seed", "9", "--force", "--save-vocab", "new.txt")
+    lock.release(remove=True)
+    assert (code, "new.txt" in said) == (73, True), said
+    assert {path: path.read_bytes() for path in stopped.rglob("*") if path.is_file()} == before
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code == 0, said
+
+
+def test_a_run_whose_log_has_gone_is_complete_nevertheless(w2vtrain, stopped, tmp_path, monkeypatch):
+    """The run was killed after it had written all results; the same command with another log reports that."""
+    words = ["fit", "text.txt", "-o", "v.bin", *SMALL]
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.training.run_folder.RunFolder.finish", lambda self: None)
+        assert w2vtrain(*words)[0] == 0
+    code, said = w2vtrain(*words, "--log-json", "new.jsonl")
+    assert (code, "all results were written" in said) == (0, True), said
+    assert '"event":"done"' in (tmp_path / "new.jsonl").read_text()
 
 
 def test_a_run_folder_with_another_schema_is_refused(w2vtrain, stopped):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import begin
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
@@ -73,11 +74,11 @@ def check_resumed(text, folder, settings, whole, stop):
     """Stop at call `stop` of `due`, resume as a new process would, and compare the result to `whole`."""
     with locked(folder):
         run = StopsAt(folder, stop)
-        run.begin(settings, {"request": {}})
+        begin(run, settings, request={})
         with pytest.raises(Stopped):
             fit(Inputs([text]), settings, run=run)
         again = RunFolder(folder)
-        again.begin(settings, {"request": {}})
+        begin(again, settings, request={})
         model = fit(Inputs([text]), settings, run=again)
         again.finish()
     for name, array in learned(model).items():

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from reference import first_lines
+from reference import begin, first_lines
 from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
@@ -327,7 +327,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
     text = [str(corpus / "short.txt")]
     with checkpoint.locked(tmp_path):
         stopped = RunFolder(tmp_path, every=0.0)
-        stopped.begin(settings, {})
+        begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
             pipeline_fit(Inputs(text, text), settings, run=stopped, events=events)

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from reference import first_lines
+from reference import begin, first_lines
 from signaled import run_signaled
 
 from w2vtrain.commands import request
@@ -343,7 +343,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
     for stop in (1, 2, 3):
         with checkpoint.locked(place):
             stopped = RunFolder(place, every=1e9)
-            stopped.begin(settings, {})
+            begin(stopped, settings)
             scored = []
 
             def scoring(done, total, stopped=stopped, scored=scored, stop=stop):
@@ -359,7 +359,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             assert finished == []
     with checkpoint.locked(place):
         last = RunFolder(place)
-        last.begin(settings, {})
+        begin(last, settings)
         model = fit(Inputs(text, text), settings, run=last)
     assert model.input.tobytes() == whole.input.tobytes()
     seconds = model.record["seconds"]
@@ -383,7 +383,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     monkeypatch.setattr(early_stopping, "score", scored)
     with checkpoint.locked(place):
         held = RunFolder(place, every=1e9)
-        held.begin(settings, {})
+        begin(held, settings)
         fit(Inputs(text, text), settings, run=held)
     assert seen == [1, 2, 3]
 

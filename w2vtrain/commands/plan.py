@@ -86,8 +86,8 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     check_start(request, settings, start)
     if not request.print_config:
         if team.size > 1:
-            check_no_stream(request)
-        shared = {name: getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
+            check_ranks(request)
+        shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
         if team.leads:
             check_files(request, settings)
@@ -114,8 +114,10 @@ def check_start(request: FitRequest, settings: Settings, start: WarmStart | None
     start.check(settings, bool(request.grow_vocabulary))
 
 
-def check_no_stream(request: FitRequest) -> None:
-    """Raise UsageError for a result without a place for a run folder, which several ranks need."""
+def check_ranks(request: FitRequest) -> None:
+    """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
+    if request.grow_vocabulary:
+        raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
     for file in filter(is_stream, request.results):
         raise UsageError(
             "distributed: the ranks need a run folder: name an output file with -o;"

@@ -63,9 +63,9 @@ def follow(planned: Plan, team: Team) -> None:
 def lead(planned: Plan, team: Team, resumed: bool) -> None:
     """Lock the run folder and the outputs, train with a log, and write the results."""
     request, run = planned.request, planned.run()
-    with run.held():  # from here on, every signal stops or saves the run
+    with run.held():  # from here on, signals stop or save a run that has a folder
         about = {"cwd": working_folder(), "request": asdict(request)} if run.saves else {}
-        run.begin(planned.settings, about, anew=request.force)
+        run.read(planned.settings, about, anew=request.force)
         if resumed:
             check_begun(request, run)
         check_outputs(request, run.owns)
@@ -131,9 +131,10 @@ def ends_done(path: str) -> bool:
     """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
     if is_stream(path):
         return False
-    with answering(Path(path)), Path(path).open("rb") as file:
+    with answering(Path(path)), suppress(FileNotFoundError), Path(path).open("rb") as file:
         last = deque(file, 1)
-    return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
+        return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
+    return False
 
 
 def _is_cut(path: str) -> bool:

@@ -235,10 +235,10 @@ def require_own(folder: Path, trusted: Trusted) -> None:
     """Raise OutputError or DataError unless a folder is a run folder, is empty, or holds only a killed run's leftovers.
 
     A run deletes files with fixed names in its folder; in any other folder, those could be the user's files. This check
-    comes before the lock file is created. `Run.begin` reads config.json again, because another holder of the lock may
-    have changed it in between.
+    comes before the lock file is created. `RunFolder.read` reads config.json again, because another holder of the lock
+    may have changed it in between.
     """
-    with suppress(OtherSchema), answering(folder):  # a run of another version: `Run.begin` decides
+    with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
         if Journal.read(folder, trusted) is not None:
             return
         if not is_unused(folder):

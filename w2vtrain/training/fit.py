@@ -153,7 +153,7 @@ def _check_space(inputs: Inputs, settings: Settings, vocabulary: Vocabulary, run
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: the state at the end of the last complete epoch; identity: the corpus's fingerprint, for checkpoints.
+    state: what training continues from, until the end of an epoch; identity: the corpus's fingerprint, for checkpoints.
     """
 
     def __init__(

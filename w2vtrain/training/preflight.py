@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import psutil  # noqa: F401 - used by available_memory; if a signal raises an exception in its import, it drops it
+
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, WriteError, spelled

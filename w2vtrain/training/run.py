@@ -58,8 +58,8 @@ class Run:
         """Hold what nobody else may use during the run."""
         yield
 
-    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
-        """Record what the run does, and load the checkpoint to resume from."""
+    def read(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
+        """Load the checkpoint to resume from."""
 
     def owns(self, path: str) -> bool:
         """Return whether the run has written this file, so that it may be overwritten without --force."""
@@ -74,7 +74,7 @@ class Run:
         return False
 
     def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """Record the inodes of the lock files beside the outputs, and whether all results are written."""
+        """Record the run, the inodes of the lock files beside its outputs, and whether all results are written."""
 
     def end_outputs(self) -> None:
         """Record that all results are written."""

@@ -76,7 +76,7 @@ class RunFolder(Run):
         self.cache, self.allow_changed = cache, allow_changed
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
-        self.is_new = False  # set by `begin`: the folder had no config.json
+        self.is_new = self.starts_over = False  # set by `read`: it had no config.json; its checkpoints are of no use
         self.unsaved: tuple[Arrays, Facts] | None = None
         self.behind: tuple[Arrays, Facts] | None = None  # being written in the background, or failed
         self.writer = Writer(
@@ -104,8 +104,8 @@ class RunFolder(Run):
 
     @property
     def journal(self) -> Journal:
-        """The run's record in config.json; available after `begin`."""
-        assert self._journal is not None, "`begin` has not been called"
+        """The run's record in config.json; available after `read`."""
+        assert self._journal is not None, "`read` has not been called"
         return self._journal
 
     @property
@@ -137,40 +137,35 @@ class RunFolder(Run):
         """The folder in which the ranks of a job share the encoded corpus."""
         return self.cache.resolve() / f"{NAME}-{self.journal.run}" if self.cache else self.folder.resolve() / CORPUS
 
-    def begin(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
-        """Record which run the folder belongs to, and load the checkpoint to resume from, if there is one.
+    def read(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
+        """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
 
         If it has checkpoints or results of a run with other settings, start over if `anew`, else raise ConfigError.
         """
         trusted = require_trust(self.folder, OutputError)
         now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
+        before = None
         try:
             before = Journal.read(self.folder, trusted)
         except OtherSchema:
             if not anew:
                 raise
-            before = None
-            self.start_over()
+            self.starts_over = True
         self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
         if before:
-            self._take_over(before, now, anew)
-        self.journal.save()
-        self.checkpoint = checkpoint.load(self.folder)
-        if self.checkpoint is not None:
-            self.number = self.checkpoint.number
-            for number in checkpoint.numbers(self.folder):
-                if number > self.number:  # damaged, and new checkpoints will get these names
-                    checkpoint.remove(self.folder, number)
+            self._compare(before, now, anew)
+        self.checkpoint = None if self.starts_over else checkpoint.load(self.folder)
+        self.number = self.checkpoint.number if self.checkpoint else 0
 
-    def _take_over(self, before: Journal, now: dict[str, Any], anew: bool) -> None:
-        """Continue the journal of an earlier command. Delete its checkpoints if it had other settings and `anew`."""
+    def _compare(self, before: Journal, now: dict[str, Any], anew: bool) -> None:
+        """Take over the journal of an earlier command. Its checkpoints are of no use if it had other settings."""
         self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
         newest = checkpoint.described(self.folder)
         changed = changes(newest[1] if newest else before.description, now)
         if not changed:
             self.journal.complete = before.complete
         elif anew or not (checkpoint.numbers(self.folder) or before.complete):
-            self.start_over()
+            self.starts_over = True
         else:
             raise ConfigError(
                 f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
@@ -182,9 +177,17 @@ class RunFolder(Run):
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """Record the inodes of the lock files beside the outputs, and whether all results are written."""
+        """Record the run, the inodes of the lock files beside its outputs, and whether all results are written.
+
+        Delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
+        """
+        if self.starts_over:
+            self.start_over()
         self.journal.locks, self.journal.complete = locks, complete
         self.journal.save()
+        for number in checkpoint.numbers(self.folder):
+            if number > self.number:
+                checkpoint.remove(self.folder, number)
 
     def end_outputs(self) -> None:
         """Record that all results are written."""
@@ -327,7 +330,7 @@ class RunFolder(Run):
         return self._journal is not None and (self.shared.exists() or self._journal.owns_any())
 
     def tidy(self) -> None:
-        """Delete the run's files if it created the folder and none is needed. Spare a folder that `begin` refused."""
+        """Delete the run's files if it created the folder and none is needed. Spare a folder that `read` refused."""
         if self.is_new and self.folder.exists() and not self.is_needed():
             self.finish()
 

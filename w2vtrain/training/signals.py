@@ -48,10 +48,13 @@ def listening(run: Run) -> Iterator[None]:
 
     On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP.
     """
+    is_interrupted = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if run.stop_requested and number == signal.SIGINT:
+        nonlocal is_interrupted
+        if is_interrupted and number == signal.SIGINT:
             raise KeyboardInterrupt
+        is_interrupted = is_interrupted or number == signal.SIGINT
         run.stop_requested = True
         if run.phase is Phase.PREPARING and not _compiler_calls(frame):
             run.end_if_stopped()

@@ -220,12 +220,12 @@ MUTANTS = (
     ),
     # engines
     Mutant(
-        "last-context-word", "engines/step.py", "min(length - 1, position + reach)",
+        "last-context-word", "engines/window_kernel.py", "min(length - 1, position + reach)",
         "min(length - 2, position + reach)",
         "engines/test_window_engine.py::test_gather_context_copies_the_words_within_reach_on_each_side",
     ),
     Mutant(
-        "last-synchronization", "engines/step.py", "% scratch.sync_every == 0 or k == len(order) - 1",
+        "last-synchronization", "engines/window_kernel.py", "% scratch.sync_every == 0 or k == len(order) - 1",
         "% scratch.sync_every == 0",
         "kernels/test_hot_rows.py::test_either_of_two_threads_learns_the_same_as_a_single_thread",
     ),

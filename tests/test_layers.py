@@ -26,7 +26,7 @@ ORDER = [
     "probability",
     "objectives",
     "architectures",
-    "permission",
+    "user_code",
     "engines",
     "training",
     "distributed",

@@ -11,13 +11,13 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import NoSentences
 from w2vtrain.formats.vectors import Vectors
-from w2vtrain.permission import Named
 from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs, Texts, sources_of
 from w2vtrain.training.warm_start import WarmStart
+from w2vtrain.user_code import Named
 
 
 def train(

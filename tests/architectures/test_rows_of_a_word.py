@@ -13,8 +13,8 @@ import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import validated
-from w2vtrain.engines.step import Matrices, Windows, train_chunks
 from w2vtrain.engines.window_engine import Extent, make_scratch
+from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class

@@ -20,7 +20,7 @@ from w2vtrain.distributed.synchronization import (
     Synchronizer,
     expected_updates,
 )
-from w2vtrain.engines.step import Windows
+from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 

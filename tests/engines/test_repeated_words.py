@@ -12,8 +12,8 @@ from reference import problem_of
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.step import Matrices, train_window
 from w2vtrain.engines.window_engine import Extent, make_scratch
+from w2vtrain.engines.window_kernel import Matrices, train_window
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.objectives.contract import Candidates, Window

@@ -9,8 +9,8 @@ from reference import problem_of
 
 from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.step import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
 from w2vtrain.engines.window_engine import Extent, chunk_order, hot_rows, make_scratch
+from w2vtrain.engines.window_kernel import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows

@@ -10,7 +10,7 @@ from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.step import Windows
+from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import HOTTEST_ROWS, ROW, padded_rows

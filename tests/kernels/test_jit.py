@@ -15,8 +15,8 @@ import w2vtrain
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
-from w2vtrain.engines.step import Matrices, Windows, train_chunks
 from w2vtrain.engines.window_engine import Extent, make_scratch
+from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.kernels import jit
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows

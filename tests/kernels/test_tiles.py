@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from w2vtrain.engines import step
 from w2vtrain.kernels import jit, rows, tiles
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import LANES, registers

@@ -79,7 +79,7 @@ def models(texts):
 
 def windows_of(settings, end):
     """Return the windows of some settings, derived independently of the package."""
-    from w2vtrain.engines.step import Windows
+    from w2vtrain.engines.window_kernel import Windows
 
     pads = 0 if end < 0 else settings["window"] if settings["architecture"] == "vlbl" else 1
     left, right = settings["context"] != "right", settings["context"] != "left"

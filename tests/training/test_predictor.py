@@ -19,10 +19,10 @@ from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.step import STRIPES, Matrices, Windows, train_chunks
-from w2vtrain.engines.step import train_window as learn
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import Extent, make_scratch
+from w2vtrain.engines.window_kernel import STRIPES, Matrices, Windows, train_chunks
+from w2vtrain.engines.window_kernel import train_window as learn
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives.contract import Candidates, Window

@@ -42,11 +42,11 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         from w2vtrain.formats.transforms import exported
         from w2vtrain.formats.vectors import format_of, write_vectors
         from w2vtrain.objectives import objective_class
-        from w2vtrain.permission import Named
         from w2vtrain.training.inputs import vocabulary_checksum
         from w2vtrain.training.journal import VOCABULARY
         from w2vtrain.training.run_folder import kept_vocabulary, stored
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
+        from w2vtrain.user_code import Named
     folder = Path(run)
     format_of(output, format_)
     Named(**named).allow()

@@ -122,6 +122,6 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
         flags["options"] = options
     with imports():
         from w2vtrain.commands.run import carry_out
-        from w2vtrain.permission import Named
+        from w2vtrain.user_code import Named
     named = Named(flags.get("objective"), flags.get("architecture"))
     carry_out(FitRequest(sources=corpus, flags=flags, **values), named=named)

@@ -28,9 +28,9 @@ def perplexity(
     with imports():
         from w2vtrain.commands.console import Console
         from w2vtrain.embeddings.model import load_model
-        from w2vtrain.permission import Named, require
         from w2vtrain.system.json_text import json_text
         from w2vtrain.training.fit import perplexity as score_text
+        from w2vtrain.user_code import Named, require
     settings, _ = resolve({} if threads is None else {"threads": threads})
     permission, loaded = Named(**named), load_model(model)
     permission.allow()

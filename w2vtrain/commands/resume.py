@@ -41,8 +41,8 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     """
     with imports():
         from w2vtrain.commands.run import carry_out
-        from w2vtrain.permission import Named
         from w2vtrain.training.run_folder import stored
+        from w2vtrain.user_code import Named
     folder = Path(run).resolve()
     journal = stored(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory

@@ -22,7 +22,6 @@ from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.errors import InputMissing, Stopped, W2VError
 from w2vtrain.objectives import stated_options
-from w2vtrain.permission import Named
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
@@ -30,6 +29,7 @@ from w2vtrain.system.trust import answering
 from w2vtrain.training.fit import fit as train
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
+from w2vtrain.user_code import Named
 
 NOBODY = Named()
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from w2vtrain.distributed.agreement import Phase, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
-from w2vtrain.distributed.merging import packed, unpacked
 from w2vtrain.distributed.shared_folder import not_shared, patiently
+from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text, record

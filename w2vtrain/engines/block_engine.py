@@ -12,8 +12,8 @@ import numpy as np
 from numba import float32, int64
 
 from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
-from w2vtrain.engines.step import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
 from w2vtrain.engines.weights import initial_input, learned_weights, others
+from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window

@@ -1,7 +1,7 @@
 """The window engine, which trains on one window at a time: its matrices, and the working memory of its threads.
 
 It serves objectives that score only a few output rows per target, and does not depend on a particular architecture or
-objective. The kernel that trains is in step.py. Threads share the weights without locks (Hogwild: Niu et al. 2011).
+objective. The kernel that trains is in window_kernel.py. Threads share the weights without locks (Hogwild: Niu et al. 2011).
 """
 
 from typing import Any, NamedTuple
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
-from w2vtrain.engines.step import MODEST, Matrices, train_chunks, words_at_once
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
+from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.rows import (
     NO_HOT_ROWS,

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.schedule import Schedule, Text
-from w2vtrain.engines.step import Windows
+from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import one_thread

@@ -39,9 +39,9 @@ from w2vtrain.training.predictor import (
     shrinks,
     windows_of,
 )
-from w2vtrain.training.preflight import check_memory, position_rows, replicas
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.space import check_memory, position_rows, replicas
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import Engine, check_finite, make_engine

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
-from w2vtrain.engines.step import MODEST
+from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import CorpusChanged, TokenError, shown
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read

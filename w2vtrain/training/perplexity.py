@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
 from w2vtrain.engines.schedule import Text
-from w2vtrain.engines.step import MODEST
+from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import DataError
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace

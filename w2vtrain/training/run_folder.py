@@ -46,9 +46,9 @@ from w2vtrain.training.journal import (
     OtherSchema,
     changes,
 )
-from w2vtrain.training.preflight import check_disk
 from w2vtrain.training.run import Arrays, Facts, Phase, Run
 from w2vtrain.training.signals import listening
+from w2vtrain.training.space import check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0

@@ -11,11 +11,11 @@ import numpy as np
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, DataError, spelled
-from w2vtrain.permission import require
 from w2vtrain.registry import CodeNotAllowed, placed
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.journal import CONFIG, Journal
 from w2vtrain.training.predictor import architecture_of
+from w2vtrain.user_code import require
 
 
 def settings_of(folder: Path, journal: Journal) -> Settings:

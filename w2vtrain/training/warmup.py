@@ -10,9 +10,9 @@ from pathlib import Path
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.permission import Named
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.user_code import Named
 
 DISTINCT_WORDS = 33_000
 """Distinct words of the text, so many that the table of words has to grow: that is a kernel, too."""

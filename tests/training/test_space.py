@@ -9,39 +9,39 @@ from w2vtrain.api import train
 from w2vtrain.errors import ResourceError, WriteError
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.system import machine
-from w2vtrain.training import preflight
+from w2vtrain.training import space
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_matrices_that_do_not_fit_in_memory_are_refused_with_sizes_that_fit(monkeypatch):
-    monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
-    preflight.check_memory(100_000, 100)
+    monkeypatch.setattr(space, "available_memory", lambda: 100 * 2**20)
+    space.check_memory(100_000, 100)
     with pytest.raises(ResourceError) as caught:
-        preflight.check_memory(1_000_000, 300)
+        space.check_memory(1_000_000, 300)
     assert str(caught.value) == (
         "1,000,000 words x 300 dimensions need 2,319 MiB of memory, but only 100 MiB are free:"
         " max_vocab=38000 would fit"
     )
-    preflight.check_memory(38_000, 300)
+    space.check_memory(38_000, 300)
     with pytest.raises(ResourceError, match="max_vocab=105000 or vector_size=64 would fit"):
-        preflight.check_memory(140_000, 100, copies=1)
-    preflight.check_memory(140_000, 64)
+        space.check_memory(140_000, 100, copies=1)
+    space.check_memory(140_000, 64)
     with pytest.raises(ResourceError):
-        preflight.check_memory(70_000, 100, copies=2)
+        space.check_memory(70_000, 100, copies=2)
 
 
 def test_training_checks_free_memory_first(monkeypatch):
-    monkeypatch.setattr(preflight, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(space, "available_memory", lambda: 10_000)
     with pytest.raises(ResourceError, match="are free"):
         train(ROOT / "data/simplewiki.txt", epochs=1, vector_size=10)
 
 
 def test_checkpoints_that_do_not_fit_on_the_disk_are_refused(monkeypatch, tmp_path):
-    preflight.check_disk(tmp_path, 10, 10)
+    space.check_disk(tmp_path, 10, 10)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(0, 0, 2**20))
     with pytest.raises(WriteError, match=r"need 77 MiB of disk space, but only 1 MiB are free"):
-        preflight.check_disk(tmp_path, 30_000, 100)
+        space.check_disk(tmp_path, 30_000, 100)
 
 
 def test_available_memory_is_the_smallest_of_all_limits(tmp_path):
@@ -59,10 +59,10 @@ def test_available_memory_is_the_smallest_of_all_limits(tmp_path):
 
 
 def test_replicas_of_hot_rows_are_counted(monkeypatch):
-    assert preflight.replicas(1_000_000, 1) == 0
-    assert preflight.replicas(1_000_000, 8) == 2 * 8 * (HOT_INPUTS + HOT_NODES)
-    assert preflight.replicas(100, 8) == 2 * 8 * 200
-    monkeypatch.setattr(preflight, "available_memory", lambda: 100 * 2**20)
-    preflight.check_memory(100_000, 100, once=preflight.replicas(100_000, 8))
+    assert space.replicas(1_000_000, 1) == 0
+    assert space.replicas(1_000_000, 8) == 2 * 8 * (HOT_INPUTS + HOT_NODES)
+    assert space.replicas(100, 8) == 2 * 8 * 200
+    monkeypatch.setattr(space, "available_memory", lambda: 100 * 2**20)
+    space.check_memory(100_000, 100, once=space.replicas(100_000, 8))
     with pytest.raises(ResourceError, match="need 121 MiB"):
-        preflight.check_memory(100_000, 100, once=preflight.replicas(100_000, 36))
+        space.check_memory(100_000, 100, once=space.replicas(100_000, 36))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.engines import window_kernel
 from w2vtrain.kernels import jit, rows, tiles
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import LANES, registers
@@ -62,7 +63,7 @@ def test_dots_agree_with_numpy(rng, dim, ni, nj):
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 200])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize("update", [step.update_6, step.update_4, step.update_3])
+@pytest.mark.parametrize("update", [window_kernel.update_6, window_kernel.update_4, window_kernel.update_3])
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_update_agrees_with_numpy(rng, dim, update, n, in_turn):
     A, B, ai, bi = arrays(rng, dim)
@@ -82,8 +83,8 @@ def test_update_applies_both_changes_to_a_row_of_a_that_is_listed_twice(rng, in_
     A, B, _, bi = arrays(rng, 20)
     twice, G = np.array([4, 1, 4], np.int32), rng.normal(size=(3, 40)).astype(np.float32)
     slow_a, slow_b, total = A.copy(), B.copy(), A[4] + (G[0, :3] + G[2, :3]) @ B[bi[:3]]
-    update_call(step.update_3, in_turn)(A, twice, 3, B, bi, 0, G)
-    step.update_3(slow_a, twice, 3, slow_b, bi, 0, G, in_turn)
+    update_call(window_kernel.update_3, in_turn)(A, twice, 3, B, bi, 0, G)
+    window_kernel.update_3(slow_a, twice, 3, slow_b, bi, 0, G, in_turn)
     np.testing.assert_allclose(A, slow_a, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(B, slow_b, rtol=1e-4, atol=1e-4)
     assert np.allclose(A[4], total, atol=1e-4) is not in_turn
@@ -91,7 +92,7 @@ def test_update_applies_both_changes_to_a_row_of_a_that_is_listed_twice(rng, in_
 
 @pytest.mark.parametrize("dim", [1, 16, 33, 50, 64, 200])
 @pytest.mark.parametrize("first", [0, 2], ids=["first", "later"])
-@pytest.mark.parametrize("update", [step.update_one_6, step.update_one_4, step.update_one_3])
+@pytest.mark.parametrize("update", [window_kernel.update_one_6, window_kernel.update_one_4, window_kernel.update_one_3])
 def test_update_one_agrees_with_numpy_and_leaves_its_input_unchanged(rng, update, first, dim):
     A, B, _, bi = arrays(rng, dim)
     D, G = A[3:4].copy(), rng.normal(size=(1, 40)).astype(np.float32)

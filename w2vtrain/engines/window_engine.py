@@ -1,7 +1,8 @@
 """The window engine, which trains on one window at a time: its matrices, and the working memory of its threads.
 
 It serves objectives that score only a few output rows per target, and does not depend on a particular architecture or
-objective. The kernel that trains is in window_kernel.py. Threads share the weights without locks (Hogwild: Niu et al. 2011).
+objective. The kernel that trains is in window_kernel.py. Threads share the weights without locks (Hogwild: Niu et al.
+2011).
 """
 
 from typing import Any, NamedTuple

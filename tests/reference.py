@@ -22,6 +22,14 @@ MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 
 
+def zipf_text(path, seed, exponent, shape, vocabulary):
+    """Write lines of words whose numbers follow Zipf's law, modulo the vocabulary; shape: lines, and words per line."""
+    rng, (lines, words) = np.random.default_rng(seed), shape
+    text = [" ".join(f"w{k}" for k in rng.zipf(exponent, words) % vocabulary) for _ in range(lines)]
+    path.write_text("\n".join(text) + "\n")
+    return path
+
+
 def first_lines(count, path):
     """Write the first `count` lines of the demo corpus to a file, and return its path."""
     lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import begin
+from reference import begin, zipf_text
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
@@ -47,11 +47,7 @@ class StopsAt(RunFolder):
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    rng = np.random.default_rng(4)
-    path = tmp_path_factory.mktemp("resume") / "text.txt"
-    lines = [" ".join(f"w{k}" for k in rng.zipf(1.4, 9) % 40) for _ in range(120)]
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
+    return str(zipf_text(tmp_path_factory.mktemp("resume") / "text.txt", 4, 1.4, (120, 9), 40))
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.trainer import RankTraining, Traffic
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
-from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason, shown
+from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import cores_of_process, versions
@@ -32,7 +32,7 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT
+from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -81,7 +81,11 @@ class Ranks(Team):
         place = [socket.gethostname(), cores_of_process()]
         everyone = allgather_json(self.team, {"about": mine, "place": place})
         for rank, theirs in enumerate(everyone):
-            if different := _differences(everyone[0]["about"], theirs["about"]):
+            different: list[str] = []
+            for group, first in everyone[0]["about"].items():
+                here = theirs["about"][group]
+                different += differences(here, first, {**first, **here})
+            if different:
                 self._agreed = True
                 raise ConfigError(f"rank {rank} differs from rank 0: {'; '.join(different)}; start all ranks alike")
         threads = int(settings.threads)
@@ -254,13 +258,3 @@ def _own_code(settings: Settings) -> dict[str, str]:
         with suppress(OSError):
             checksums[f"code of the {kind}"] = sha256(Path(name).read_bytes()).hexdigest()[:16]
     return checksums
-
-
-def _differences(first: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Return the differences of two descriptions, each like "alpha 0.05, not 0.1"."""
-    return [
-        f"{name} {shown(values.get(name))}, not {shown(first[group].get(name))}"
-        for group, values in other.items()
-        for name in {**first[group], **values}
-        if first[group].get(name) != values.get(name)
-    ]

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,10 +188,16 @@ def changes(
 
     free: settings that may differ; fields: those of the request to compare, by default all that affect the result.
     """
-    differences = []
+    found = []
     for group, names in (("settings", now["settings"]), ("request", fields)):
         old, new = before.get(group), now.get(group)
         if isinstance(old, dict) and isinstance(new, dict):
-            differed = (name for name in names if name not in free and old.get(name) != new.get(name))
-            differences += [f"{name} {shown(old.get(name))}, not {shown(new.get(name))}" for name in differed]
-    return differences
+            found += differences(old, new, (name for name in names if name not in free))
+    return found
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the values that differ, each like "alpha 0.05, not 0.1", among those with these names."""
+    return [
+        f"{name} {shown(old.get(name))}, not {shown(new.get(name))}" for name in names if old.get(name) != new.get(name)
+    ]

@@ -1,4 +1,4 @@
-"""What a `fit` command will do, decided before it reads or writes anything: `plan` refuses all that cannot work.
+"""What a `fit` command will do, decided before it reads the corpus: `plan` refuses all that cannot work.
 
 Nothing here is written except empty temporary files beside the outputs, by `check_writable`.
 """

@@ -1,6 +1,6 @@
 """Create weight matrices, and split them into named parts. The engines train them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | No
     return padded
 
 
-def others(objective: Any, learned: Mapping[str, np.ndarray], role: Role) -> Iterator[Array]:
+def others(objective: Any, learned: Container[str], role: Role) -> Iterator[Array]:
     """Yield the arrays of an objective that it does not learn. role: of those that are not its structure."""
     structure = objective.structure()
     for name, array in objective.arrays().items():

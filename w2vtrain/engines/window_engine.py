@@ -186,20 +186,24 @@ class WindowEngine:
         )  # fmt: skip
         return loss, examples
 
-    def arrays(self) -> list[Array]:
-        """Return all arrays of the run, with their roles."""
+    def _trained(self) -> list[Array]:
+        """Return the arrays that training changes. The others take time to compute, such as the paths of a tree."""
         rows, outputs = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
         learned = {**self.architecture.learned(), **self.objective.learned()}
         return [
             Array("input", Role.INPUT, rows),
             Array("output", Role.OUTPUT, outputs),
             *(Array(name, Role.LEARNED, array) for name, array in learned.items()),
-            *others(self.objective, learned, Role.DERIVED),
         ]
+
+    def arrays(self) -> list[Array]:
+        """Return all arrays of the run, with their roles."""
+        trained = self._trained()
+        return [*trained, *others(self.objective, {array.name for array in trained}, Role.DERIVED)]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
-        return saved(self.arrays())
+        return saved(self._trained())
 
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""

@@ -134,7 +134,7 @@ class Hierarchical(NamedTuple):
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 
     def structure(self) -> tuple[str, ...]:
-        return tuple(self.arrays())
+        return ("tree.start", "tree.nodes", "tree.codes")
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
         """Write the nodes of the target's path with their labels, 1 - code."""

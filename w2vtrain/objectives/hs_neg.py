@@ -92,7 +92,7 @@ class HierarchicalNegative(NamedTuple):
         return {**self.tree.arrays(), **self.noise.arrays()}
 
     def structure(self) -> tuple[str, ...]:
-        return tuple(self.tree.arrays())
+        return self.tree.structure()
 
     def for_threads(self, threads: int) -> "list[HierarchicalNegative]":
         return [self._replace(noise=noise) for noise in self.noise.for_threads(threads)]

@@ -33,6 +33,10 @@ MAX_WINDOW = 2**31 - 1
 """The largest number for `window`, which is gensim's, too."""
 
 
+MAX_BUCKETS = 1_000_000_000
+"""The largest number for `bucket`."""
+
+
 def setting(default: Any, parser: Parser, text: str, *names: str) -> Any:
     """Return a field of Settings with its table row. None is a valid value only if it is the default."""
     return field(default=default, metadata={"row": Row(parser, text, names)})
@@ -62,6 +66,18 @@ class Settings:
         "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl and"
         " --window sentence]",
     )  # fmt: skip
+    subwords: bool = setting(
+        False, Truth(),
+        "Compose each word's input vector of rows for the word and for its character n-grams, as fastText does, which"
+        " gives vectors to words that are not in the text.",
+    )  # fmt: skip
+    minn: int = setting(3, Whole(1, 1000), "With --subwords, the shortest n-grams, in characters of `<word>`.")
+    maxn: int = setting(6, Whole(1, 1000), "With --subwords, the longest n-grams.")
+    bucket: int = setting(
+        2_000_000,
+        Whole(1, MAX_BUCKETS),
+        "With --subwords, the number of hash buckets; n-grams in the same one share a row.",
+    )
     context: str = setting(
         "symmetric", Choice(("symmetric", "left", "right")),
         "Take context words from both sides of the target word, or from one; left trains a language model.",
@@ -310,6 +326,7 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
     """
     alpha, low = settings.alpha, settings.min_alpha
     rules = (
+        (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
         (alpha == 0, "alpha: 0 would learn nothing"),
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
         (

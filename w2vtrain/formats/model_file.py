@@ -5,7 +5,7 @@ ever unpickled.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,11 @@ from w2vtrain.formats.safetensors import (
 )
 from w2vtrain.formats.transforms import EXPORTS, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.kernels.subwords import NgramVectors, Ngrams
 from w2vtrain.system.json_text import json_object, json_text
 
+INPUT_ROWS, NGRAM_BUCKETS = "input_rows", "ngram_buckets"
+"""Names of the tensors of a model with subwords: see `ngram_vectors`."""
 FIXED = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
 UNRECORDED = 0.4
@@ -61,6 +64,27 @@ def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, f
     if export == "auto":
         export = str(which) if which in EXPORTS else "in"
     return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED
+
+
+def ngram_vectors(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int) -> NgramVectors | None:
+    """Return the n-gram vectors of a model with V words and these arrays, None if it was trained without subwords.
+
+    input_rows (V + B, d) float32: the rows of words, then those of n-grams; ngram_buckets (B,) int32: the buckets of
+    the latter. Raise ValueError if they or the settings are invalid.
+    """
+    if not settings.get("subwords"):
+        return None
+    ngrams = Ngrams(*(settings.get(name) for name in Ngrams._fields))
+    rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
+    if any(not isinstance(value, int) for value in ngrams) or not 0 < ngrams.minn <= ngrams.maxn:
+        raise ValueError("minn, maxn or bucket is invalid")
+    if rows.ndim != 2 or rows.dtype != np.float32 or len(rows) != words + len(buckets):
+        raise ValueError(f"{INPUT_ROWS} has shape {list(rows.shape)}")
+    if buckets.dtype != np.int32 or buckets.ndim != 1 or len(np.unique(buckets)) != len(buckets):
+        raise ValueError(f"{NGRAM_BUCKETS} are not distinct numbers")
+    if len(buckets) and not 0 <= buckets.min() <= buckets.max() < ngrams.bucket:
+        raise ValueError(f"{NGRAM_BUCKETS} are not numbers below {ngrams.bucket:,}")
+    return NgramVectors(ngrams, rows[words:], buckets)
 
 
 def save_keys(

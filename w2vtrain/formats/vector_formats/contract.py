@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.kernels.subwords import NgramVectors
+
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
@@ -32,6 +34,8 @@ class Vectors:
         Rows left out by ``lenient=True``.
     counts : ndarray of int64, shape (V,), or None
         Occurrences of the words in the corpus, if the file has them.
+    ngrams : NgramVectors or None
+        The vectors of n-grams, from which those of other words follow, if the file has them.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Vectors:
     compression: str | None = None
     skipped: int = 0
     counts: NDArray[np.int64] | None = None
+    ngrams: NgramVectors | None = None
 
 
 class Promise(NamedTuple):

@@ -1,0 +1,192 @@
+"""Subwords: the rows that represent a word are its own and those of its character n-grams, as in fastText.
+
+Nothing here trains or reads files. Bojanowski, Grave, Joulin & Mikolov 2017, "Enriching word vectors with subword
+information".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64, uint8, uint32
+from numpy.typing import NDArray
+
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.rows import sum_rows
+
+WHOLE = "</s>"
+"""The word that marks the end of a sentence. It has no n-grams."""
+
+
+class Ngrams(NamedTuple):
+    """Which n-grams a word has: those of minn to maxn characters of "<word>", hashed into `bucket` buckets.
+
+    A character is a code point, in UTF-8. The angle brackets alone are no n-grams. With maxn = 0, there are none.
+    """
+
+    minn: int = 3
+    maxn: int = 6
+    bucket: int = 2_000_000
+
+    def texts(self, word: str) -> list[str]:
+        """Return the n-grams of a word in fastText's order: by their first character, then by length."""
+        text = f"<{word}>"
+        return [
+            text[first:last]
+            for first in range(len(text))
+            for last in range(first + max(1, self.minn), min(len(text), first + self.maxn) + 1)
+            if word != WHOLE and not (last == first + 1 and (first == 0 or last == len(text)))
+        ]
+
+    def buckets(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return (starts, buckets): word i has the n-grams in buckets[starts[i] : starts[i + 1]], int32, as `texts`."""
+        encoded = [b"" if word == WHOLE else b"<%b>" % word.encode("utf-8", "surrogatepass") for word in words]
+        text = np.frombuffer(b"".join(encoded) or b"\0", np.uint8)
+        ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+        starts = np.zeros(len(words) + 1, np.int64)
+        limits = self.minn, self.maxn, max(1, self.bucket) if self.bucket else 0
+        if not limits[2]:
+            return starts, np.empty(0, np.int32)
+        _hash_ngrams(text, ends, *limits, starts, np.empty(0, np.int32))
+        np.cumsum(starts, out=starts)
+        buckets = np.empty(int(starts[-1]), np.int32)
+        _hash_ngrams(text, ends, *limits, starts.copy(), buckets)
+        return starts, buckets
+
+
+@inline
+def fnv(text, first, last):
+    """Return fastText's hash of text[first:last]: 32-bit FNV-1a, whose bytes are signed."""
+    found = uint32(2166136261)
+    for k in range(first, last):
+        byte = uint32(text[k])
+        if byte >= uint32(128):
+            byte = byte | uint32(0xFFFFFF00)
+        found = uint32((found ^ byte) * uint32(16777619))
+    return found
+
+
+@inline
+def next_character(text, at, end):
+    """Return where the character after the one at `at` begins; UTF-8's later bytes are 10xxxxxx."""
+    at += 1
+    while at < end and (text[at] & uint8(0xC0)) == uint8(0x80):
+        at += 1
+    return at
+
+
+@kernel()
+def _hash_ngrams(text, ends, minn, maxn, bucket, starts, buckets):
+    """Write the bucket of every n-gram of every word to `buckets`; if that is empty, the number of them to starts[1:].
+
+    text uint8: the words, one after another, of which word i ends at ends[i].
+    """
+    first, written = int64(0), int64(0)
+    for word in range(len(ends)):
+        last, count = ends[word], int64(0)
+        at = first
+        while at < last:
+            end, size = at, 0
+            while end < last and size < maxn:
+                end = next_character(text, end, last)
+                size += 1
+                if size >= minn and not (size == 1 and (at == first or end == last)):
+                    if len(buckets) > 0:
+                        buckets[written] = fnv(text, at, end) % uint32(bucket)
+                    written += 1
+                    count += 1
+            at = next_character(text, at, last)
+        if len(buckets) == 0:
+            starts[word + 1] = count
+        first = last
+
+
+@kernel()
+def _compose(starts, rows, matrix, vectors):
+    for word in range(len(starts) - 1):
+        first, n = starts[word], starts[word + 1] - starts[word]
+        sum_rows(vectors[word : word + 1], matrix, rows[first:], n, float32(1) / float32(n))
+
+
+@dataclass(frozen=True, eq=False)
+class Subwords:
+    """The input rows of V words: one row per word, then one for each bucket that an n-gram of a word is in.
+
+    buckets (B,) int32: the bucket of each n-gram row, by default those that occur, in order of first use, so that
+    n-grams of frequent words come first. The rows of word i are rows[starts[i] : starts[i + 1]], its own first;
+    starts (V + 1,) int64, rows int32. A word's vector is the mean of its rows.
+    """
+
+    ngrams: Ngrams
+    words: int
+    buckets: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None) -> "Subwords":
+        """Return the rows of these words. buckets: those of a trained model, which has a row for each of them.
+
+        Raise ValueError if an n-gram of a word is in none of these.
+        """
+        starts, found = ngrams.buckets(words)
+        if buckets is None:
+            used, first = np.unique(found, return_index=True)
+            buckets = used[np.argsort(first, kind="stable")]
+        row_of = np.full(ngrams.bucket + 1, -1, np.int32)
+        row_of[buckets] = np.arange(len(words), len(words) + len(buckets), dtype=np.int32)
+        own = np.arange(len(words), dtype=np.int32)
+        rows = np.insert(row_of[found], starts[:-1], own)
+        if rows.min(initial=0) < 0:
+            raise ValueError("an n-gram of a word has no row")
+        starts = starts + np.arange(len(words) + 1)
+        return cls(ngrams, len(words), buckets.astype(np.int32), starts, rows)
+
+    def input_rows(self, words: int) -> int:
+        """Return the number of rows: V + B."""
+        return words + len(self.buckets)
+
+    def vectors(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the vectors of the words (V, d) float32, each the mean of its rows, from all input rows (V + B, d)."""
+        vectors = np.empty((self.words, rows.shape[1]), np.float32)
+        _compose(self.starts, self.rows, rows, vectors)
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class NgramVectors:
+    """The vectors of n-grams, from which the vectors of any words follow.
+
+    buckets (B,) int32: the bucket of each row of `matrix` (B, d) float32, or None if there is a row for every bucket.
+    """
+
+    ngrams: Ngrams
+    matrix: Any
+    buckets: NDArray[np.int32] | None = None
+
+    @cached_property
+    def _row_of(self) -> NDArray[np.int32] | None:
+        if self.buckets is None:
+            return None
+        row_of = np.full(self.ngrams.bucket, -1, np.int32)
+        row_of[self.buckets] = np.arange(len(self.buckets), dtype=np.int32)
+        return row_of
+
+    def rows(self, word: str) -> NDArray[np.int32]:
+        """Return the row of each n-gram of a word, -1 for those in buckets without a row."""
+        found = self.ngrams.buckets([word])[1]
+        return found if self._row_of is None else self._row_of[found]
+
+    def vector(self, word: str) -> NDArray[np.float32] | None:
+        """Return the vector (d,) of a word that has no row of its own, None if none of its n-grams has a row.
+
+        It is the mean over all its n-grams; those without a row count as zeros, as in a file of fastText.
+        """
+        rows = self.rows(word)
+        known = rows[rows >= 0]
+        if not len(known):
+            return None
+        vector: NDArray[np.float32] = np.asarray(self.matrix[known], np.float32).sum(axis=0) / np.float32(len(rows))
+        return vector

@@ -17,6 +17,7 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
@@ -150,6 +151,7 @@ class Console:
             compiling=self._compiling,
             reading=self._reading,
             read=self._read,
+            subwords=self._subwords,
             kept=self._kept,
             warning=self.warning,
             started=self._started,
@@ -227,6 +229,15 @@ class Console:
         else:
             share = f" {done / total:.0%}" if total else ""
             self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
+
+    def _subwords(self, rows: Subwords) -> None:
+        """Report the rows of n-grams, and how many a word has."""
+        ngrams, used, per_word = rows.ngrams, len(rows.buckets), len(rows.rows) / rows.words
+        self._log("subwords", ngram_rows=used, rows_per_word=round(per_word, 2))
+        self.say(
+            f"subwords    {used:,} of {ngrams.bucket:,} buckets have n-grams of {ngrams.minn} to {ngrams.maxn}"
+            f" characters; {per_word:.1f} rows per word"
+        )
 
     def _read(self, ids: EncodedCorpus, seconds: float) -> None:
         stats, size = ids.stats, len(ids.vocabulary)

@@ -56,7 +56,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         export = chosen_for(journal.description)
     own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
     if not own:
-        check_export(export, settings.objective)
+        check_export(export, settings)
     checkpoint = newest(folder)
     if checkpoint is None:
         advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
@@ -73,7 +73,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
     rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, bool(best), settings, vocabulary.words)
     blend = architecture_class(settings.architecture).blend()
     if export == "auto":
-        blends = not own and objective_class(settings.objective).blends(settings.architecture)
+        blends = not (own or settings.subwords) and objective_class(settings.objective).blends(settings.architecture)
         export = cast("Export", blend.preferred(blends, int(vocabulary.counts.sum())))
     if export != "in":
         rows = exported(

@@ -13,6 +13,7 @@ from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
 from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.vectors import format_of
+from w2vtrain.kernels.subwords import Ngrams
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
@@ -96,11 +97,14 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
 
 def without_effect(settings: Settings) -> dict[str, str]:
     """Return the settings that have no effect with this objective, each with the error message for its use."""
+    found = {}
     if engine_of(settings.objective) == "windows":
-        return {
-            "block": f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
-        }
-    return {}
+        found["block"] = (
+            f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
+        )
+    if not settings.subwords:
+        found |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
+    return found
 
 
 def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
@@ -161,10 +165,18 @@ def check_apart(request: FitRequest) -> None:
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 
 
-def check_export(export: Export, objective: str) -> None:
-    """Raise ConfigError if output vectors are requested and the objective does not have one per word."""
-    if export not in ("auto", "in") and not has_word_rows(objective):
-        raise ConfigError(f"export: objective {objective} has no output vector per word; use --export in")
+def check_export(export: Export, settings: Settings) -> None:
+    """Raise ConfigError if output vectors are requested and the objective does not have one per word.
+
+    With subwords, vectors must be input vectors, because words that are not in the vocabulary have no others.
+    """
+    if export not in ("auto", "in") and not has_word_rows(settings.objective):
+        raise ConfigError(f"export: objective {settings.objective} has no output vector per word; use --export in")
+    if export not in ("auto", "in") and settings.subwords:
+        raise ConfigError(
+            "export: with --subwords, only input vectors are composed of n-grams; use --export in, and"
+            " --save-output-vectors FILE for the others"
+        )
 
 
 def check_results(request: FitRequest, settings: Settings) -> None:
@@ -172,7 +184,7 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     has_rows = check_options(settings)
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
-    check_export(request.export, settings.objective)
+    check_export(request.export, settings)
     for file in filter(None, (request.output, request.save_output_vectors)):
         format_of(file, request.format_)
     if request.save_vocab:

@@ -172,8 +172,9 @@ def headline(settings: Settings, reason: str) -> str:
     objective = settings.objective + (f" ({options})" if options else "")
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
     epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"
+    subwords = " with subwords" * settings.subwords
     return (
-        f"settings    {settings.architecture}, {objective}, {settings.vector_size} dimensions,"
+        f"settings    {settings.architecture}{subwords}, {objective}, {settings.vector_size} dimensions,"
         f" window {settings.window}, alpha {settings.alpha:g}, {epochs}, {threads}"
     )
 

@@ -64,7 +64,9 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
         draws = _draws(engine.objective, kept / kept.sum(), engine.output_rows)
         candidates = draws.sum()
         found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
-    if not composes(engine.architecture):
+    if engine.subwords:
+        found["input"] = engine.subwords.per_row(kept * contexts * candidates)
+    elif not composes(engine.architecture):
         found["input"] = kept * contexts * candidates
     return found
 

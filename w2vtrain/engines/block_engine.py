@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64
+from numba import float32, int64, types
+from numba.extending import overload
 
 from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
-from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.objectives.contract import Contexts, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
@@ -56,26 +59,33 @@ class Examples(NamedTuple):
 class InputLayer(NamedTuple):
     """The part of a model that computes hidden vectors: an architecture and the input rows.
 
-    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1.
+    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1; stage: None, or the
+    slots in which words with subwords are kept from `hidden` until `learn`.
     """
 
     architecture: Any
     rows: np.ndarray
     dim: int
     bias: bool
+    stage: Stage | None = None
 
     @property
     def width(self) -> int:
         """The number of columns of a hidden vector."""
         return self.dim + self.bias
 
+    @property
+    def _trained(self) -> np.ndarray:
+        """What windows train: the rows, or the slots."""
+        return self.rows if self.stage is None else self.stage.vectors
+
     def hidden(self, examples: Examples, first: int, H: np.ndarray) -> None:
         """Write the hidden vectors of B examples, starting with example `first`, to H (B, width)."""
-        _forward(self, examples, first, H, padded_rows(1, self.width))
+        _forward(self, self._trained, examples, first, H, padded_rows(1, self.width))
 
     def learn(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
         """Update the rows, and the architecture's own arrays, at learning rate lr, from dH = -dL/dH (B, width)."""
-        _backward(self, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
+        _backward(self, self._trained, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
 
 
 def gather(
@@ -142,12 +152,34 @@ def window_of(examples, e):
     return Window(examples.contexts[examples.starts[e] :], int64(examples.sizes[e]), int64(examples.lefts[e]))
 
 
+def located(layer, window):
+    """Return a window of rows, or of the slots of its words, which enter the stage."""
+
+
+@overload(located, jit_options=FORCED)
+def _located(layer, window):
+    stage = layer.types[layer.fields.index("stage")]
+    return (lambda layer, window: window) if isinstance(stage, types.NoneType) else _slots
+
+
+@inline
+def _slots(layer, window):
+    inputs = layer.stage.inputs
+    for i in range(window.n):
+        inputs[i] = enter(layer.stage, layer.rows, window.context[i])
+    return Window(inputs, window.n, window.left)
+
+
 @kernel()
-def _forward(layer, examples, first, H, hidden):
-    """Write hidden vectors to H (B, width), starting with example `first`; hidden (1, columns) is working memory."""
+def _forward(layer, trained, examples, first, H, hidden):
+    """Write hidden vectors to H (B, width), starting with example `first`; hidden (1, columns) is working memory.
+
+    trained: the input rows, or the slots of the stage.
+    """
     for b in range(len(H)):
         e = first + b
-        layer.architecture.forward(layer.rows, window_of(examples, e), int64(examples.indices[e]), hidden)
+        window = located(layer, window_of(examples, e))
+        layer.architecture.forward(trained, window, int64(examples.indices[e]), hidden)
         for c in range(layer.dim):
             H[b, c] = hidden[0, c]
         if layer.bias:
@@ -155,13 +187,15 @@ def _forward(layer, examples, first, H, hidden):
 
 
 @kernel()
-def _backward(layer, examples, first, dH, lr, gradient):
+def _backward(layer, trained, examples, first, dH, lr, gradient):
     """Update rows from dH (B, width); gradient (1, columns) is working memory, which must start as zeros."""
     for b in range(len(dH)):
         e = first + b
         for c in range(layer.dim):
             gradient[0, c] = dH[b, c]
-        layer.architecture.backward(layer.rows, window_of(examples, e), int64(examples.indices[e]), gradient, lr)
+        window = located(layer, window_of(examples, e))
+        layer.architecture.backward(trained, window, int64(examples.indices[e]), gradient, lr)
+    settle(layer.stage, layer.rows)
 
 
 @kernel()
@@ -178,27 +212,35 @@ class BlockEngine:
     slice = 1
 
     def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
-    ) -> None:
-        self.architecture, self.objective, self.problem = architecture, objective, problem
+        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+        subwords: Subwords | None = None,
+    ) -> None:  # fmt: skip
+        self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
         self.text, self.windows, self.schedule = text, windows, schedule
         self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.w_in = initial_input(problem, architecture.input_rows(len(problem.counts)))
-        self.layer = InputLayer(architecture, self.w_in, problem.dim, problem.bias)
+        self.w_in = initial_input(problem, (subwords or architecture).input_rows(len(problem.counts)))
+        self.layers = [self._layer() for _ in range(schedule.threads)]
         self.work = [Workspace() for _ in range(schedule.threads)]
+
+    def _layer(self) -> InputLayer:
+        """Return the input layer of one thread."""
+        contexts = 2 * self.windows.reach(self.text.longest_sentence) + ROW
+        words = self.schedule.block * contexts
+        stage = make_stage(self.subwords, words, self.w_in.shape[1], contexts, -1)
+        return InputLayer(self.architecture, self.w_in, self.problem.dim, self.problem.bias, stage)
 
     def compile(self) -> None:
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
-        one, work = np.array([0, 1, -1], np.int32), Workspace()
+        one, work, layer = np.array([0, 1, -1], np.int32), Workspace(), self.layers[0]
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
         (examples,) = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
-        self.layer.hidden(examples, 0, H)
+        layer.hidden(examples, 0, H)
         if len(H):
             work.previous = examples.previous
             work.begin(self.schedule.seed, 0, 0)
             self.objective.step(H, examples.targets, 0.0, work)
-        self.layer.learn(examples, 0, np.zeros_like(H), 0.0)
+        layer.learn(examples, 0, np.zeros_like(H), 0.0)
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
@@ -209,12 +251,12 @@ class BlockEngine:
         loss, examples = 0.0, 0
         with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
-                chunk_loss, count = self._chunk(chunk, lr, epoch, self.work[thread])
+                chunk_loss, count = self._chunk(chunk, lr, epoch, thread)
                 loss, examples = loss + chunk_loss, examples + count
         return loss, examples
 
-    def _chunk(self, chunk: int, lr: float, epoch: int, work: Workspace) -> tuple[float, int]:
-        text, s = self.text, self.schedule
+    def _chunk(self, chunk: int, lr: float, epoch: int, thread: int) -> tuple[float, int]:
+        text, s, work = self.text, self.schedule, self.work[thread]
         first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
         work.begin(s.seed, epoch, chunk)
         stream = (s.seed, epoch, chunk)
@@ -225,19 +267,20 @@ class BlockEngine:
         for examples in gather(text.tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
             count += len(examples.targets)
             for at in range(0, len(examples.targets), s.block):
-                loss += self._step(examples, at, lr, work)
+                loss += self._step(examples, at, lr, thread)
         return loss, count
 
-    def _step(self, examples: Examples, at: int, lr: float, work: Workspace) -> float:
+    def _step(self, examples: Examples, at: int, lr: float, thread: int) -> float:
         """Train on the block of examples that begins at `at`, and return its summed loss."""
+        layer, work = self.layers[thread], self.work[thread]
         block = slice(at, at + self.schedule.block)
         targets = examples.targets[block]
         H = work.array("hidden", (len(targets), self.problem.width))
-        self.layer.hidden(examples, at, H)
+        layer.hidden(examples, at, H)
         work.previous = examples.previous[block]
         lr *= self.architecture.pace(int(examples.sizes[block].max()))
         loss, dH = self.objective.step(H, targets, lr, work)
-        self.layer.learn(examples, at, dH, lr)
+        layer.learn(examples, at, dH, lr)
         return float(loss)
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:
@@ -266,7 +309,7 @@ class BlockEngine:
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""
         output, arrays = self.objective.output, self.objective.arrays()
-        return learned_weights(self.problem, self.architecture, self.w_in, output, arrays)
+        return learned_weights(self.problem, self.architecture, self.w_in, output, arrays, self.subwords)
 
 
 def _role(name: str) -> Role:

@@ -7,7 +7,9 @@ import numpy as np
 
 from w2vtrain.architectures.contract import composes
 from w2vtrain.engines.schedule import Array, Role, Weights
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 
 
@@ -46,17 +48,20 @@ def others(objective: Any, learned: Container[str], role: Role) -> Iterator[Arra
 
 
 def learned_weights(
-    problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray]
-) -> Weights:
+    problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray],
+    subwords: Subwords | None = None,
+) -> Weights:  # fmt: skip
     """Return the parts of the matrices (rows, padded width) as views: vectors, biases, and other learned arrays.
 
     arrays: those of the objective, which are included. If the input rows are not the word vectors themselves, the word
-    vectors are computed, and the rows are included as "input_rows".
+    vectors are computed, and the rows are included as "input_rows", with the buckets of n-grams as "ngram_buckets".
     """
     dim, parts = problem.dim, dict(arrays)
     own = vectors = rows[:, :dim]
-    if composes(architecture):
-        parts["input_rows"], vectors = own, architecture.vectors(own)
+    if subwords or composes(architecture):
+        parts[INPUT_ROWS], vectors = own, (subwords or architecture).vectors(own)
+    if subwords:
+        parts[NGRAM_BUCKETS] = subwords.buckets
     if problem.bias:
         parts["bias"] = output[:, dim]
     parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.stage import LIMIT, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
@@ -25,6 +26,7 @@ from w2vtrain.kernels.rows import (
     padded_rows,
     replicate,
 )
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import keep_thresholds
 
@@ -35,7 +37,7 @@ class Scratch(NamedTuple):
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32: context words
-    inputs: np.ndarray  # (2 window + 2,) int32: their rows, or replicas; the same array as context if there are none
+    inputs: np.ndarray  # (2 window + 2,) int32: their rows, replicas or slots; the same array as context if rows
     rows: np.ndarray  # (2, candidates + padding) int32
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
@@ -53,18 +55,22 @@ class Scratch(NamedTuple):
     hot_outputs: HotRange
     replicas: tuple[Replicas, ...]
     sync_every: int  # the number of chunks between synchronizations of the replicas
+    stage: Stage | None  # the slots of words with subwords
+    trained: np.ndarray  # (rows or slots, columns) float32: what windows train, the input rows or the slots
 
 
 class Extent(NamedTuple):
     """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
-    words_at_once: how many context words are trained together, or None for all of a window.
+    words_at_once: how many context words are trained together, or None for all of a window; subwords: the input rows
+    of each word, if it has several.
     """
 
     window: int
     candidates: int
     sentence: int
     words_at_once: int | None = None
+    subwords: Subwords | None = None
 
 
 def make_scratch(
@@ -82,11 +88,13 @@ def make_scratch(
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
     context = apart_zeros((contexts,), np.int32)
+    slots = LIMIT + 2 * (extent.window + 1) + 1  # the words of LIMIT targets, and of a window before and after them
+    stage = make_stage(extent.subwords, slots, w_in.shape[1], contexts, bias)
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
         context=context,
-        inputs=apart_zeros((contexts,), np.int32) if hot.inputs else context,
+        inputs=apart_zeros((contexts,), np.int32) if hot.inputs or stage else context,
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
@@ -104,6 +112,8 @@ def make_scratch(
         hot_outputs=hot_outputs,
         replicas=(inputs, outputs, *more),
         sync_every=max(1, SYNC_CHUNKS // threads),
+        stage=stage,
+        trained=w_in if stage is None else stage.vectors,
     )
 
 
@@ -128,19 +138,21 @@ class WindowEngine:
     SLICE = 64
 
     def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
-    ) -> None:
-        self.architecture, self.objective, self.problem = architecture, objective, problem
+        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+        subwords: Subwords | None = None,
+    ) -> None:  # fmt: skip
+        self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
         self.text, self.windows, self.schedule = text, windows, schedule
         self.reach = windows.reach(text.longest_sentence)
         self.slice = max(1, self.SLICE * MODEST // max(MODEST, self.reach))
         self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.input_rows = architecture.input_rows(len(problem.counts))
+        self.input_rows = (subwords or architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
         if schedule.threads > 1 and len(text.words) >= max(SYNC_CHUNKS, schedule.threads):
-            self.hot = Hot(hot_rows(architecture, self.input_rows), hot_rows(objective, self.output_rows))
+            inputs = range(0) if subwords else hot_rows(architecture, self.input_rows)
+            self.hot = Hot(inputs, hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
@@ -159,7 +171,8 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        extent = Extent(self.reach, self.objective.candidate_limit, longest, words_at_once(self.windows.size))
+        at_once = words_at_once(self.windows.size)
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords)
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():
@@ -208,7 +221,7 @@ class WindowEngine:
     def weights(self) -> Weights:
         """Return views of the weights learned so far."""
         rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
-        return learned_weights(self.problem, self.architecture, rows, output, self.objective.arrays())
+        return learned_weights(self.problem, self.architecture, rows, output, self.objective.arrays(), self.subwords)
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:

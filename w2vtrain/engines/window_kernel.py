@@ -20,6 +20,7 @@ import numpy as np
 from numba import float32, int64, types, uint32, uint64
 from numba.extending import overload
 
+from w2vtrain.engines.stage import bring, locate, settle
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import (
     copy_indices,
@@ -190,6 +191,7 @@ def train_chunks(
             sentence_loss, count = train_sentence(architecture, objective, matrices, length, windows, lr, scratch)
             loss += sentence_loss
             examples += count
+        settle(scratch.stage, matrices.input)
         if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
             synchronize(scratch.replicas)
     return loss, examples
@@ -199,20 +201,19 @@ def train_chunks(
 def train_sentence(architecture, objective, matrices, length, windows, lr, scratch):
     """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
     sentence, context = scratch.sentence, scratch.context
-    loss, examples = 0.0, 0
+    loss, examples, hot = 0.0, 0, scratch.hot_inputs
+    trained = Matrices(scratch.trained, matrices.output)
     m_next = next_candidates(objective, matrices.output, scratch, length, windows.pads)
     for position in range(windows.pads, length):
-        k, m = position & 1, m_next
+        k, m, first = position & 1, m_next, position == windows.pads
         m_next = next_candidates(objective, matrices.output, scratch, length, position + 1)
-        if position + 1 + windows.size < length:
-            prefetch(matrices.input, replica_of(scratch.hot_inputs, sentence[position + 1 + windows.size]))
+        bring(scratch.stage, matrices.input, hot, sentence, length, position, windows.size, first)
         reach = reach_of(windows, scratch.rng)
         n, left = gather_context(sentence, length, position, reach, windows, context)
-        if scratch.hot_inputs.size > 0:  # otherwise, the copy would take 3% of the time of a CBOW window
-            replicas_of(scratch.hot_inputs, context, n, scratch.inputs)
+        locate(scratch.stage, hot, context, n, scratch.inputs)
         if n > 0 and m > 0:
             candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
-            loss += train_window(architecture, objective, matrices, Window(context, n, left), candidates, lr, scratch)
+            loss += train_window(architecture, objective, trained, Window(context, n, left), candidates, lr, scratch)
             examples += examples_of(architecture, n)
     return loss, examples
 

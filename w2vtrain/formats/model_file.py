@@ -74,7 +74,7 @@ def ngram_vectors(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     """
     if not settings.get("subwords"):
         return None
-    ngrams = Ngrams(*(settings.get(name) for name in Ngrams._fields))
+    ngrams = Ngrams._make(settings.get(name, 0) for name in Ngrams._fields)
     rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
     if any(not isinstance(value, int) for value in ngrams) or not 0 < ngrams.minn <= ngrams.maxn:
         raise ValueError("minn, maxn or bucket is invalid")

@@ -148,6 +148,12 @@ class Subwords:
         """Return the number of rows: V + B."""
         return words + len(self.buckets)
 
+    def per_row(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each row (V + B,) the sum of `numbers` (V,) over the words that have it."""
+        sums: NDArray[np.float64] = np.zeros(self.input_rows(self.words))
+        np.add.at(sums, self.rows, np.repeat(numbers, np.diff(self.starts)))
+        return sums
+
     def vectors(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the vectors of the words (V, d) float32, each the mean of its rows, from all input rows (V + B, d)."""
         vectors = np.empty((self.words, rows.shape[1]), np.float32)

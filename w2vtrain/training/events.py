@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from w2vtrain.engines.schedule import Epoch, Progress, State
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
 from w2vtrain.training.predictor import Predictor
@@ -22,6 +23,7 @@ class Events:
     reading(bytes read, total bytes or None if unknown, tokens): several times per second while the corpus is read.
     read(corpus, seconds): the corpus has been read and encoded.
     kept(words, share): the words that subsampling is expected to keep per epoch, and their share of all words, 0 to 1.
+    subwords(rows): words have these input rows, which the memory was found to hold; only with subwords.
     started(facts): the weights were copied from a trained model; the facts are the new model's ``record["init_from"]``.
     warning(sentence): something looks wrong, but may be intended.
     resumed(state): training continues from a checkpoint.
@@ -47,6 +49,7 @@ class Events:
     reading: Callable[[int, int | None, int], None] = lambda done, total, tokens: None
     read: Callable[[EncodedCorpus, float], None] = lambda ids, seconds: None
     kept: Callable[[int, float], None] = lambda words, share: None
+    subwords: Callable[[Subwords], None] = lambda rows: None
     warning: Callable[[str], None] = lambda sentence: None
     started: Callable[[dict[str, Any]], None] = lambda facts: None
     resumed: Callable[[State], None] = lambda state: None

@@ -23,7 +23,6 @@ from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
@@ -37,6 +36,7 @@ from w2vtrain.training.predictor import (
     predictor,
     problem_of,
     shrinks,
+    subwords_of,
     windows_of,
 )
 from w2vtrain.training.record import Record, output_parameters
@@ -98,7 +98,6 @@ def fit(
     if inputs.heldout:
         corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record, team)
-    _check_space(inputs, settings, ids.vocabulary, run, team.copies)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
@@ -136,24 +135,11 @@ def _read(
     return corpus, ids
 
 
-def _check_space(inputs: Inputs, settings: Settings, vocabulary: Vocabulary, run: Run, more: int) -> None:
-    """Raise ResourceError or WriteError if memory or disk are too small. more: copies of the weights for the team."""
-    words, width = len(vocabulary), settings.vector_size + settings.bias
-    has_replicas = engine_of(settings.objective) == "windows"
-    once = (replicas(words, int(settings.threads)) if has_replicas else 0) + position_rows(settings)
-    # The best weights and the initial model are kept, too.
-    copies = 1 + bool(inputs.heldout) + bool(inputs.start) + more
-    check_memory(words, width, copies, once=once)
-    architecture = architecture_of(settings, vocabulary.words)
-    if composes(architecture):
-        check_memory(words, width, copies, architecture.input_rows(words), once)
-    run.check_disk_space(words, width)
-
-
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from, until the end of an epoch; identity: the corpus's fingerprint, for checkpoints.
+    state: what training continues from, until the end of an epoch; identity: the corpus's fingerprint, for checkpoints;
+    subwords: the input rows of words, or None if each has one.
     """
 
     def __init__(
@@ -164,6 +150,11 @@ class _Learner:
         self.record, self.run, self.probe = record, run, probe
         self.started = time.monotonic()
         self.state, self.identity = State(), {}  # type: State, dict[str, Any]
+        self.subwords = subwords_of(settings, ids.vocabulary.words)
+        self.architecture = architecture_of(settings, ids.vocabulary.words)
+        self.check_space(inputs)
+        if self.subwords:
+            events.subwords(self.subwords)
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
         self.early_stopping = EarlyStopping(text, settings, ids.vocabulary, events)
         self.text = text_of(ids, settings)
@@ -171,8 +162,23 @@ class _Learner:
         problem = problem_of(settings, ids.vocabulary, self.text)
         self.objective = build(settings.objective, problem, settings.options)
         windows = windows_of(settings, ids.vocabulary)
-        self.architecture = architecture_of(settings, ids.vocabulary.words)
-        self.engine: Engine = make_engine(self.architecture, self.objective, problem, self.text, windows, self.schedule)
+        self.engine: Engine = make_engine(
+            self.architecture, self.objective, problem, self.text, windows, self.schedule, self.subwords
+        )
+
+    def check_space(self, inputs: Inputs) -> None:
+        """Raise ResourceError or WriteError if memory or disk are too small."""
+        settings, words, more = self.settings, len(self.ids.vocabulary), 0
+        width = settings.vector_size + settings.bias
+        has_replicas = engine_of(settings.objective) == "windows"
+        once = (replicas(words, int(settings.threads)) if has_replicas else 0) + position_rows(settings)
+        # The best weights and the initial model are kept, too.
+        copies = 1 + bool(inputs.heldout) + bool(inputs.start) + self.team.copies
+        check_memory(words, width, copies, once=once)
+        if self.subwords or composes(self.architecture):
+            more = (self.subwords or self.architecture).input_rows(words)
+            check_memory(words, width, copies, more, once)
+        self.run.check_disk_space(words, width, more)
 
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
@@ -315,7 +321,8 @@ class _Learner:
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         parameters, best_epoch = output_parameters(self.objective, weights), self.early_stopping.best_epoch()
         blend = self.architecture.blend()
-        vectors = blend.preferred(self.objective.blends(self.settings.architecture), int(vocabulary.counts.sum()))
+        blends = self.objective.blends(self.settings.architecture) and not self.subwords
+        vectors = blend.preferred(blends, int(vocabulary.counts.sum()))
         return Model(
             words=vocabulary.words,
             counts=vocabulary.counts,

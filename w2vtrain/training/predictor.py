@@ -18,6 +18,8 @@ from w2vtrain.engines.block_engine import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.engines.window_kernel import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.kernels.subwords import Ngrams, Subwords
 from w2vtrain.objectives import check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
@@ -77,6 +79,30 @@ def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[st
     return build_architecture(settings.architecture, layout, arrays or {})
 
 
+def subwords_of(
+    settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None
+) -> Subwords | None:
+    """Return the input rows of words that share n-grams, or None without --subwords. arrays: as in `architecture_of`.
+
+    Raise ConfigError if the architecture has input rows of its own.
+    """
+    if not settings.subwords:
+        return None
+    if composes(architecture_class(settings.architecture)):
+        raise ConfigError(
+            f"{label('subwords')}: architecture {settings.architecture} computes the vectors of words from rows of its"
+            f" own; leave out {spelled('subwords', True)}"
+        )
+    ngrams = Ngrams(settings.minn, settings.maxn, settings.bucket)
+    return Subwords.of(words, ngrams, (arrays or {}).get(NGRAM_BUCKETS))
+
+
+def input_rows(settings: Settings, words: Sequence[str]) -> Any:
+    """Return what composes the vectors of words from input rows, an architecture or Subwords; None if nothing does."""
+    architecture = architecture_of(settings, words)
+    return subwords_of(settings, words) or (architecture if composes(architecture) else None)
+
+
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:
     """Return the problem that an objective is built for. text: the corpus, or None to only score a trained model."""
     size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
@@ -91,7 +117,7 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
         output = np.concatenate([output, arrays["bias"][:, None]], axis=1)
     problem = problem_of(settings, vocabulary)
     cls, architecture = objective_class(settings.objective), architecture_of(settings, vocabulary.words, arrays)
-    rows = arrays["input_rows"] if composes(architecture) else weights.input
+    rows = arrays[INPUT_ROWS] if composes(architecture) else weights.input
     return Predictor(
         cls.scorer(problem, settings.options, output, arrays),
         InputLayer(architecture, rows, settings.vector_size, settings.bias),
@@ -141,7 +167,8 @@ def _check_shapes(settings: Settings, model: Model) -> None:
     for name, array in architecture.learned().items():
         expected[name] = (len(array), settings.vector_size)
     if composes(architecture):
-        expected["input_rows"] = (architecture.input_rows(size), settings.vector_size)
+        expected[INPUT_ROWS] = (architecture.input_rows(size), settings.vector_size)
+    ngram_vectors(model.settings, model.arrays, size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

@@ -106,7 +106,7 @@ class Run:
     def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
         """Save a checkpoint of these arrays and facts if one is due: see RunFolder."""
 
-    def check_disk_space(self, words: int, width: int) -> None:
+    def check_disk_space(self, words: int, width: int, more: int = 0) -> None:
         """Raise WriteError if checkpoints will not fit on the disk."""
 
     def keep(self, vocabulary: Vocabulary) -> None:

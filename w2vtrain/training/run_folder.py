@@ -218,10 +218,10 @@ class RunFolder(Run):
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
-    def check_disk_space(self, words: int, width: int) -> None:
+    def check_disk_space(self, words: int, width: int, more: int = 0) -> None:
         """Raise WriteError if checkpoints will not fit on the disk; only warn if the run waits for disk space."""
         try:
-            check_disk(self.folder, words, width)
+            check_disk(self.folder, words, width, more)
         except WriteError as error:
             if not self.wait_for_disk:
                 raise

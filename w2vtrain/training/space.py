@@ -55,9 +55,12 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     )
 
 
-def check_disk(folder: Path, words: int, width: int) -> None:
-    """Raise WriteError if a run's checkpoints would not fit on the disk that holds `folder`, which must exist."""
-    needed = (KEPT_CHECKPOINTS + 1) * matrices(words, width)  # one more while it is being written
+def check_disk(folder: Path, words: int, width: int, more: int = 0) -> None:
+    """Raise WriteError if a run's checkpoints would not fit on the disk that holds `folder`, which must exist.
+
+    more: see `check_memory`.
+    """
+    needed = (KEPT_CHECKPOINTS + 1) * matrices(words, width, more)  # one more while it is being written
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise WriteError(

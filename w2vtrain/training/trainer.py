@@ -17,6 +17,7 @@ from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Array, Epoch, Progress, Schedule, State, Text, Weights
 from w2vtrain.engines.window_engine import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged, spelled
+from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events
@@ -31,12 +32,14 @@ STALLED = (
 class Engine(Protocol):
     """The interface of WindowEngine and BlockEngine, which learn chunks.
 
-    slice: chunks per call of `learn`; architecture, objective: what is trained.
+    slice: chunks per call of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
+    None if each has one.
     """
 
     slice: int
     architecture: Any
     objective: Any
+    subwords: Subwords | None
 
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""
@@ -58,11 +61,12 @@ class Engine(Protocol):
 
 
 def make_engine(
-    architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule
-) -> Engine:
-    """Return an engine of the kind that the objective requires."""
+    architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+    subwords: Subwords | None = None,
+) -> Engine:  # fmt: skip
+    """Return an engine of the kind that the objective requires. subwords: the input rows of words, if these share."""
     engine = BlockEngine if objective.engine == "blocks" else WindowEngine
-    return engine(architecture, objective, problem, text, windows, schedule)
+    return engine(architecture, objective, problem, text, windows, schedule, subwords)
 
 
 def train(

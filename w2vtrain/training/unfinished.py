@@ -14,7 +14,7 @@ from w2vtrain.errors import ConfigError, DataError, spelled
 from w2vtrain.registry import CodeNotAllowed, placed
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.journal import CONFIG, Journal
-from w2vtrain.training.predictor import architecture_of
+from w2vtrain.training.predictor import input_rows
 from w2vtrain.user_code import require
 
 
@@ -47,9 +47,9 @@ def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Se
     """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
         return _rows(checkpoint, "best.input", len(words), settings.vector_size)
-    architecture = architecture_of(settings, words)
-    rows = _rows(checkpoint, "input", architecture.input_rows(len(words)), settings.vector_size)
-    return np.asarray(architecture.vectors(rows))
+    composed = input_rows(settings, words)
+    rows = _rows(checkpoint, "input", composed.input_rows(len(words)) if composed else len(words), settings.vector_size)
+    return np.asarray(composed.vectors(rows) if composed else rows)
 
 
 def output_vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:

@@ -21,8 +21,10 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.schedule import Array, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.kernels.subwords import Ngrams, Subwords
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
@@ -128,6 +130,8 @@ class WarmStart:
                 f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
                 f" are not in {self.name}; start from a model of the same architecture"
             )
+        if settings.subwords:
+            self._check_subwords(settings)
         if not grow:
             return
         if self.model is None:
@@ -140,6 +144,20 @@ class WarmStart:
                 f"{label('grow_vocabulary')}: what objective {settings.objective} has learned does not fit other words;"
                 f" leave out {spelled('grow_vocabulary')}, choose another objective, or {ALONE}"
             )
+
+    def _check_subwords(self, settings: Settings) -> None:
+        """Raise ConfigError if the model does not have the n-gram rows of a run with subwords."""
+        if self.model is None or not self.settings.get("subwords"):
+            raise ConfigError(
+                f"{label('subwords')}: {self.name} has no n-grams; start from a model that was trained with"
+                f" {spelled('subwords', True)}, or leave it out"
+            )
+        for name in Ngrams._fields:
+            if not self._same(name, settings):
+                raise ConfigError(
+                    f"{label(name)}: {self.name} has {self.settings.get(name):,}, not {getattr(settings, name):,};"
+                    f" leave out {spelled(name)}"
+                )
 
     def _same(self, name: str, settings: Settings) -> bool:
         """Return whether the model has this setting in common with a run; False for vectors."""
@@ -236,8 +254,10 @@ class _Taking:
 
     def architecture(self) -> None:
         """Copy the input rows and, with the same architecture, what it learns besides these."""
-        if composes(self.engine.architecture):
-            self._rows(self.weights.arrays["input_rows"], self._theirs("input_rows"))
+        if self.engine.subwords:
+            self._ngrams(self.engine.subwords)
+        elif composes(self.engine.architecture):
+            self._rows(self.weights.arrays[INPUT_ROWS], self._theirs(INPUT_ROWS))
         else:
             self.weights.input[self.new] = self.start.input[self.old]
         self.parts.append("input")
@@ -256,8 +276,17 @@ class _Taking:
         """Copy the rows of words, and the other rows, from which an architecture computes the vectors of words."""
         V, U = self.sizes
         if len(theirs) < U or mine[V:].shape != theirs[U:].shape:
-            raise self._misfit("input_rows", mine, theirs)
+            raise self._misfit(INPUT_ROWS, mine, theirs)
         mine[self.new], mine[V:] = theirs[self.old], theirs[U:]
+
+    def _ngrams(self, subwords: Subwords) -> None:
+        """Copy the rows of words, and those of n-grams in buckets that the model has; others keep initial values."""
+        (V, U), mine, theirs = self.sizes, self.weights.arrays[INPUT_ROWS], self._theirs(INPUT_ROWS)
+        row_of = np.full(subwords.ngrams.bucket, -1, np.int64)
+        buckets = self._theirs(NGRAM_BUCKETS)
+        row_of[buckets] = np.arange(U, U + len(buckets))
+        rows = row_of[subwords.buckets]
+        mine[self.new], mine[V:][rows >= 0] = theirs[self.old], theirs[rows[rows >= 0]]
 
     def objective(self, can_grow: bool) -> None:
         """Copy the output rows and all other arrays that the objective learns."""
@@ -267,7 +296,7 @@ class _Taking:
             self._check_structure(model, arrays.values())
         if "output" in arrays:
             self._by_word("output", self.weights.output, model.output)
-        architecture = {*self.engine.architecture.learned(), "input_rows"}
+        architecture = {*self.engine.architecture.learned(), INPUT_ROWS, NGRAM_BUCKETS}
         for name, view in self.weights.arrays.items():
             if name in architecture or name not in model.arrays or not view.size:
                 continue

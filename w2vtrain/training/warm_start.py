@@ -149,7 +149,7 @@ class WarmStart:
         """Raise ConfigError if the model does not have the n-gram rows of a run with subwords."""
         if self.model is None or not self.settings.get("subwords"):
             raise ConfigError(
-                f"{label('subwords')}: {self.name} has no n-grams; start from a model that was trained with"
+                f"{label('subwords')}: there are no n-grams in {self.name}; start from a model that was trained with"
                 f" {spelled('subwords', True)}, or leave it out"
             )
         for name in Ngrams._fields:

@@ -48,6 +48,7 @@ RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
     help="Noise words, or several numbers, as with --epochs; repeatable.  [default: 5]",
 )  # fmt: skip
 @click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
+@click.option("--subwords", is_flag=True, help="Train with n-grams of 3 to 6 characters in 2,000,000 buckets.")
 @click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
 @scored_options
 @click.option(

@@ -13,7 +13,7 @@ from w2vtrain.commands.inputs import check_different, readable
 from w2vtrain.commands.options import CODES, COUNT_OR_NONE, command, restrict_option, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
-from w2vtrain.errors import DataError, ResourceError
+from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.terminal import echo
 
@@ -50,11 +50,21 @@ def convert(
     `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
     """
     with imports():
+        from w2vtrain.embeddings.model import load_model, save_as
         from w2vtrain.formats.transforms import transform
+        from w2vtrain.formats.vector_formats import MODELS
         from w2vtrain.formats.vectors import format_of, write_vectors
-    format_of(output, format_)
+    form = format_of(output, format_, models=True)
     check_different([output], [vectors])
     check_writable(output, force)
+    if form in MODELS:
+        if export != "auto" or restrict_vocab or center or remove_top or normalize:
+            raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
+        with readable(vectors) as path:
+            model = load_model(path)
+            save_as(form, output, model, force)
+        echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
+        return
     with readable(vectors) as path:
         try:
             words, matrix, described = read(path, export, restrict_vocab or None)

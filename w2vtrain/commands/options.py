@@ -58,7 +58,7 @@ force_option: Any = click.option(
     "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
 )
 format_option: Any = click.option(
-    "--format", "format_", type=click.Choice(vector_formats.names()),
+    "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
     help="Format of the vectors.  [default: by the file suffix]",
 )  # fmt: skip
 OUTPUT = (

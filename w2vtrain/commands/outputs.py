@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
-from w2vtrain.embeddings.model import Model, save_model
+from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
-from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.formats.vector_formats import MODELS
+from w2vtrain.formats.vectors import format_of, write_vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
@@ -61,12 +62,18 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     counted = Vocabulary(model.words, model.counts)
 
     def write_output(file: str, force: bool) -> None:
+        if (form := format_of(file, kind, models=True)) in MODELS:
+            save_as(form, file, model, force, claim)
+            return
         vectors = exported(model.input, model.output, export, share, file)
         write_vectors(file, model.words, vectors, kind, force, claim)
 
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
         (request.output, write_output),
-        (request.save_output_vectors, lambda file, force: write_vectors(file, names, model.output, kind, force, claim)),
+        (
+            request.save_output_vectors,
+            lambda file, force: write_vectors(file, names, model.output, request.vectors_format, force, claim),
+        ),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
         (request.record, lambda file, force: write_json(file, record, force, claim)),

@@ -185,8 +185,9 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     check_export(request.export, settings)
-    for file in filter(None, (request.output, request.save_output_vectors)):
-        format_of(file, request.format_)
+    format_of(request.output, request.format_, models=True)
+    if request.save_output_vectors:
+        format_of(request.save_output_vectors, request.vectors_format)
     if request.save_vocab:
         check_suffix(request.save_vocab)
     for file in filter(None, (request.save_model, request.log_json)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Number, Real, Whole
 from w2vtrain.system.files import STDOUT
 
@@ -76,6 +77,11 @@ class FitRequest:
     def files(self) -> list[str]:
         """The names of the results, and of the log if there is one."""
         return [*self.results, *filter(None, [self.log_json])]
+
+    @property
+    def vectors_format(self) -> str | None:
+        """The format of --save-output-vectors, None for that of its suffix: --format may name one of models."""
+        return None if self.format_ in MODELS else self.format_
 
     @property
     def run_folder(self) -> Path | None:

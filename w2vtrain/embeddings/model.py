@@ -16,7 +16,16 @@ from w2vtrain import embeddings
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats.model_file import FIXED, choose_vectors, settings_and_record
+from w2vtrain.formats import fasttext
+from w2vtrain.formats.fasttext import HS, NS, Arguments, write_fasttext
+from w2vtrain.formats.model_file import (
+    FIXED,
+    INPUT_ROWS,
+    NGRAM_BUCKETS,
+    choose_vectors,
+    ngram_vectors,
+    settings_and_record,
+)
 from w2vtrain.formats.safetensors import (
     decode_words,
     encode_words,
@@ -24,6 +33,7 @@ from w2vtrain.formats.safetensors import (
     open_safetensors,
     write_safetensors,
 )
+from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
@@ -201,6 +211,35 @@ class Model:
         model: Model = embeddings.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
         return model
 
+    def save_fasttext(self, path: str | Path, force: bool = False) -> None:
+        """Write the model in fastText's format (.bin), which its program and gensim read.
+
+        Without subwords, words have no n-grams in the file. Output vectors are written if the model has one per word
+        or, for hs, per node of the tree, and are otherwise zeros: queries do not need them.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        force : bool, default False
+            Overwrite an existing file.
+
+        Raises
+        ------
+        DataError
+            If a word contains white space.
+        OutputError, WriteError
+            If the file exists already, cannot be created, or cannot be written.
+
+        Examples
+        --------
+        >>> import w2vtrain
+        >>> model = w2vtrain.load_model("model.safetensors")
+        >>> model.save_fasttext("model.bin", force=True)
+
+        """
+        save_as("fasttext", path, self, force)
+
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model to a safetensors file: see `save_model`.
 
@@ -293,11 +332,34 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     write_safetensors(path, tensors, metadata, force, claim)
 
 
+def save_as(form: str, path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
+    """Write a model in a format of `vector_formats.MODELS`. Parameters and errors are those of `save_model`."""
+    if form == "model":
+        save_model(path, model, force, claim)
+        return
+    given, (V, d) = model.settings, model.input.shape
+    ngrams = ngram_vectors(given, model.arrays, V)
+    arguments = Arguments(
+        d, window if isinstance(window := given.get("window", 5), int) else 2**31 - 1, given.get("epochs", 5),
+        min(given.get("min_count", 5), 2**31 - 1), given.get("options", {}).get("negative", 5),
+        loss=HS if given.get("objective") == "hs" else NS, model=2 if given.get("architecture") == "skipgram" else 1,
+        t=given.get("sample", 1e-3),
+    )  # fmt: skip
+    rows, buckets = model.input, np.empty(0, np.int32)
+    if ngrams:
+        rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
+        arguments = arguments._replace(**ngrams.ngrams._asdict())
+    output = np.zeros((V, d), np.float32)
+    if len(model.output) == V or arguments.loss == HS:
+        output[: len(model.output)] = model.output
+    write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
+
+
 def load_model(path: str | Path) -> Model:
-    """Read a model that `save_model` or ``w2vtrain fit --save-model`` wrote.
+    """Read a model that `save_model` or ``w2vtrain fit --save-model`` wrote, or a model of fastText (.bin).
 
     Everything that later code relies on is checked: sizes, dtypes, words, counts, and that values are finite. Nothing
-    is unpickled.
+    is unpickled. The matrices of fastText's models are read-only maps of the file.
 
     Parameters
     ----------
@@ -326,6 +388,8 @@ def load_model(path: str | Path) -> Model:
 
     """
     try:
+        if sniff(path).kind == fasttext.NAME:
+            return _of_fasttext(path)
         with open_safetensors(path) as box:
             settings, record = settings_and_record(box)
             model = Model(
@@ -341,6 +405,16 @@ def load_model(path: str | Path) -> Model:
         raise ResourceError(f"{path}: not enough memory for this model") from error
     _check(model, path)
     return model
+
+
+def _of_fasttext(path: str | Path) -> Model:
+    model = fasttext.read_fasttext(path)
+    arrays: dict[str, NDArray[Any]] = {}
+    if model.ngrams:
+        arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
+    output = model.output[: len(model.words) - (model.arguments.loss == HS)]
+    record = {"vectors": "in", "fasttext": model.arguments._asdict()}
+    return Model(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 
 def _check(model: Model, path: str | Path) -> None:
@@ -369,5 +443,10 @@ def _check(model: Model, path: str | Path) -> None:
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: row {bad} of {name} is not finite")
     for name, array in sorted(model.arrays.items()):
-        if array.dtype.kind == "f" and np.isnan(array).any():  # -inf, the logarithm of a zero probability, is valid
+        # -inf, the logarithm of a zero probability, is valid
+        if array.dtype.kind == "f" and any(np.isnan(array[i : i + 4096]).any() for i in range(0, len(array), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
+    try:
+        ngram_vectors(model.settings, model.arrays, V)
+    except ValueError as error:
+        raise DataError(f"{path}: its n-grams are damaged: {error}") from error

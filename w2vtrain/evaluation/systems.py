@@ -38,12 +38,14 @@ class Job:
     min_count: int = 5
     threads: int = 2
     max_vocab: int | None = None
+    subwords: bool = False
 
     @property
     def task(self) -> str:
         """The architecture, the objective and the noise words."""
         noise = f", {counted(self.negative, 'noise word')}" if self.negative else ""
-        return f"{self.architecture} {self.objective}{noise}"
+        subwords = " with subwords" * self.subwords
+        return f"{self.architecture}{subwords} {self.objective}{noise}"
 
     @property
     def name(self) -> str:
@@ -62,7 +64,7 @@ SETTING = ["architecture", "objective", "noise words", "system", "alpha", "threa
 
 def setting(job: Job) -> list[str]:
     """Return the cells of a table that say what was trained and how."""
-    cells = [job.architecture, job.objective, f"{job.negative or '-'}", job.system]
+    cells = [job.architecture + " with subwords" * job.subwords, job.objective, f"{job.negative or '-'}", job.system]
     return [*cells, f"{job.alpha:g}" if job.alpha else "default", f"{job.threads}", f"{job.epochs}"]
 
 
@@ -103,10 +105,10 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:
-    from gensim.models import Word2Vec
+    from gensim.models import FastText, Word2Vec
 
     hs = job.objective == "hs"
-    model = Word2Vec(
+    model = (FastText if job.subwords else Word2Vec)(
         vector_size=job.vector_size, window=job.window, negative=0 if hs else job.negative, hs=int(hs),
         sg=int(job.architecture == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
         min_count=job.min_count, alpha=job.alpha or 0.025,
@@ -124,19 +126,25 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
 
 def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
     import fasttext
+    import numpy as np
 
     from w2vtrain.formats.vectors import write_vectors
 
+    clock = Clock()  # fastText does not tell when it has read the text, so this includes reading
     model = fasttext.train_unsupervised(
         job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
-        lr=job.alpha or 0.05, maxn=0, verbose=0,
+        lr=job.alpha or 0.05, minn=3, maxn=6 if job.subwords else 0, verbose=0,
     )  # fmt: skip
+    training = clock.read()
     words, counts = model.get_words(include_freq=True)
-    matrix = model.get_input_matrix()
-    write_vectors(output, words, matrix[: len(words)], force=True)
+    if job.subwords:
+        matrix = np.array([model.get_word_vector(word) for word in words], np.float32)
+    else:
+        matrix = model.get_input_matrix()[: len(words)]
+    write_vectors(output, words, matrix, force=True)
     count = sum(int(n) for word, n in zip(words, counts, strict=True) if word != "</s>")
-    return {"words": count * job.epochs, "training": (None, None)}
+    return {"words": count * job.epochs, "training": training}
 
 
 SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats import fasttext
 from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
@@ -33,6 +34,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         description["compression"] = sniffed.compression
     if sniffed.kind == "model":
         return description | _describe_model(path)
+    if sniffed.kind == fasttext.NAME:
+        return description | _describe_fasttext(path)
     if sniffed.kind in names():
         description |= {"kind": f"{sniffed.kind} vectors", "words": sniffed.rows, "dim": sniffed.dim}
         description |= {"words_exact": True, "header": sniffed.rows is not None}
@@ -66,6 +69,18 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
             "settings": settings,
             "record": record,
         }
+
+
+def _describe_fasttext(path: str | Path) -> dict[str, Any]:
+    model = fasttext.read_fasttext(path)
+    return {
+        "kind": "model of fastText",
+        "words": len(model.words),
+        "words_exact": True,
+        "dim": model.arguments.dim,
+        "settings": model.settings(),
+        "record": {"fasttext": model.arguments._asdict()},
+    }
 
 
 def _count_lines(path: str | Path, sniffed: Sniff) -> tuple[int, bool]:

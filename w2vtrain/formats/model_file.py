@@ -172,6 +172,7 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
         which, share = choose_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
+        ngrams = _ngrams_of(box, len(words))
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
     shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
     if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
@@ -184,7 +185,16 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     vectors = exported(matrices[0], matrices[-1], which, share, path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
-    return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit])
+    return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit], ngrams=ngrams)
+
+
+def _ngrams_of(box: SafetensorsFile, words: int) -> NgramVectors | None:
+    """Return the n-gram vectors of a file of a model with subwords; DataError if they are damaged."""
+    arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
+    try:
+        return ngram_vectors(settings_and_record(box)[0], arrays, words)
+    except ValueError as error:
+        raise DataError(f"{box.path}: its n-grams are damaged: {error}; train the model again") from error
 
 
 def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:

@@ -6,6 +6,7 @@ This module reads no further and ignores file names.
 import re
 from pathlib import Path
 
+from w2vtrain.formats.fasttext import READER as FASTTEXT
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff, VectorReader
@@ -19,7 +20,6 @@ STRANGERS = {
     b"\x93NUMPY": "a NumPy array: it has no words",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"PAR1": "a Parquet table",
-    b"\xba\x16\x4f\x2f": "a fastText model: use its .vec file",
     **{
         bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
         "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
@@ -35,7 +35,7 @@ def readers() -> dict[str, VectorReader]:
     Text is last, because GloVe text has no signature: the first line of another format may look like a word and two
     numbers, too.
     """
-    return {MODEL.name: MODEL, **dict(reversed(formats().items()))}
+    return {MODEL.name: MODEL, FASTTEXT.name: FASTTEXT, **dict(reversed(formats().items()))}
 
 
 def sniff(path: str | Path) -> Sniff:

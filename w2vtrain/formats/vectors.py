@@ -17,7 +17,7 @@ from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
 from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
 from w2vtrain.formats.transforms import Combined, Reordered
-from w2vtrain.formats.vector_formats import DEFAULT, binary, formats, names, text
+from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff
@@ -27,14 +27,16 @@ from w2vtrain.system.files import STDOUT, Claim
 from w2vtrain.system.reading import read_lines
 
 
-def format_of(path: str | Path, format: str | None = None) -> str:
+def format_of(path: str | Path, format: str | None = None, models: bool = False) -> str:
     """Return the format to write: `format` if given, else the one that uses the suffix of `path`.
 
-    A suffix of a compression comes after that of the format; alone, it means DEFAULT. Raise UsageError for an unknown
-    format, and for a suffix that is unknown or promises a format that is not written.
+    models: whether a model can be written, or only vectors. A suffix of a compression comes after that of the format;
+    alone, it means DEFAULT. Raise UsageError for an unknown format, and for a suffix that is unknown or promises a format that is not written.
     """
-    if format is not None and format not in names():
-        raise UsageError(f"unknown format {format!r} for vectors: use {' or '.join(names())}")
+    possible = [*names(), *MODELS] if models else names()
+    if format is not None and format not in possible:
+        why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
+        raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
     if format is not None:
         check_suffix(path)
         return format
@@ -42,6 +44,7 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     if str(path) == STDOUT or (compression and not inner.suffix):
         return DEFAULT
     suffixes = {suffix: name for name, known in formats().items() for suffix in known.suffixes}
+    suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
     try:
         return suffixes[inner.suffix.lower()]
     except KeyError:

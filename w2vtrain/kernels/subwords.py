@@ -186,13 +186,10 @@ class NgramVectors:
         return found if self._row_of is None else self._row_of[found]
 
     def vector(self, word: str) -> NDArray[np.float32] | None:
-        """Return the vector (d,) of a word that has no row of its own, None if none of its n-grams has a row.
+        """Return the vector (d,) of a word that has no row of its own, None if none of its n-grams is known.
 
         It is the mean over all its n-grams; those without a row count as zeros, as in a file of fastText.
         """
         rows = self.rows(word)
-        known = rows[rows >= 0]
-        if not len(known):
-            return None
-        vector: NDArray[np.float32] = np.asarray(self.matrix[known], np.float32).sum(axis=0) / np.float32(len(rows))
-        return vector
+        total: NDArray[np.float32] = np.asarray(self.matrix[rows[rows >= 0]], np.float32).sum(axis=0)
+        return total / np.float32(len(rows)) if total.any() else None

@@ -21,6 +21,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.schedule import Array, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
+from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import Vectors, read_vectors
@@ -72,7 +73,8 @@ class WarmStart:
     @classmethod
     def load(cls, path: str | Path) -> "WarmStart":
         """Read a model, or vectors in any format. Raise the errors of `load_model` and `read_vectors`."""
-        is_model = sniff(path).kind == "model" and describe(path)["kind"] == "model"
+        kind = sniff(path).kind
+        is_model = kind == FASTTEXT or (kind == "model" and describe(path)["kind"] == "model")
         return cls.of(load_model(path) if is_model else read_vectors(path), str(path))
 
     @cached_property

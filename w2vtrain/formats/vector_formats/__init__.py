@@ -16,6 +16,10 @@ DEFAULT = "text"
 """The format that is written to standard output if none is named."""
 
 
+MODELS = {"fasttext": (), "model": (".safetensors",)}
+"""Formats of models, which vectors alone do not make, and their suffixes: embeddings.model writes them."""
+
+
 def names() -> list[str]:
     """Return the names of all formats, DEFAULT first, without importing their modules."""
     found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}

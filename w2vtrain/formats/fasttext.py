@@ -1,0 +1,260 @@
+"""The model files of fastText (.bin): read as memory maps, and written for its program and for gensim.
+
+Quantized models (.ftz) and classifiers are not read. Bojanowski, Grave, Joulin & Mikolov 2017, "Enriching word vectors
+with subword information".
+"""
+
+import mmap
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError, TruncatedFile
+from w2vtrain.formats.safetensors import encode_words, first_not_finite
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
+from w2vtrain.system.compression import packed_write
+from w2vtrain.system.files import Claim
+
+NAME = "fasttext"
+MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
+START = struct.Struct("<2i12id")
+"""The magic number, the version and the arguments, see Arguments."""
+SIZES = struct.Struct("<3i2q")
+"""The numbers of entries, words and labels (int32), of words in the text and of entries of a pruned index (int64)."""
+ENTRY = struct.Struct("<qb")
+"""After each word and a zero byte: its count, and 0 for a word or 1 for a label."""
+SHAPE = struct.Struct("<?2q")
+"""Before each matrix: whether it is quantized, and its numbers of rows and columns."""
+HS, NS, SOFTMAX, CLASSIFIER = 1, 2, 3, 3
+ARCHITECTURES, OBJECTIVES = {1: "cbow", 2: "skipgram"}, {HS: "hs", NS: "neg", SOFTMAX: "softmax", 4: "neg"}
+MAX_DIM = 100_000
+BLOCK = 1 << 16
+"""Rows of zeros that are written at once, where a file cannot have holes."""
+
+
+class Arguments(NamedTuple):
+    """The arguments that a file of fastText stores, by fastText's names, in its order."""
+
+    dim: int
+    ws: int = 5
+    epoch: int = 5
+    minCount: int = 5  # noqa: N815
+    neg: int = 5
+    wordNgrams: int = 1  # noqa: N815
+    loss: int = NS
+    model: int = 2
+    bucket: int = 0
+    minn: int = 0
+    maxn: int = 0
+    lrUpdateRate: int = 100  # noqa: N815
+    t: float = 1e-4
+
+
+class FastTextModel(NamedTuple):
+    """The parts of a file: V words and their counts, the input rows (V + bucket, d), the output rows (V, d)."""
+
+    arguments: Arguments
+    words: list[str]
+    counts: NDArray[np.int64]
+    rows: NDArray[np.float32]
+    output: NDArray[np.float32]
+
+    @property
+    def ngrams(self) -> Ngrams | None:
+        """Which n-grams words have; None if they have none."""
+        a = self.arguments
+        return Ngrams(max(1, a.minn), a.maxn, a.bucket) if a.maxn > 0 and a.bucket > 0 else None
+
+    def vectors(self, limit: int | None = None) -> NDArray[np.float32]:
+        """Return the vectors of the first `limit` words, composed of their rows."""
+        words = self.words[:limit]
+        if self.ngrams is None:
+            return np.array(self.rows[: len(words)])
+        V, buckets = len(self.words), np.arange(self.ngrams.bucket, dtype=np.int32)
+        subwords = Subwords.of(words, self.ngrams, buckets)
+        subwords.rows[subwords.rows >= len(words)] += V - len(words)
+        return subwords.vectors(self.rows)
+
+    def used_rows(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Return the input rows without those of buckets that are zero and have no n-gram of a word, and the buckets.
+
+        The rows are a view if all are used: those of a file that w2vtrain wrote often are not.
+        """
+        assert self.ngrams
+        V = len(self.words)
+        used = np.concatenate([self.rows[i : i + BLOCK].any(axis=1) for i in range(V, len(self.rows), BLOCK)])
+        used[self.ngrams.buckets(self.words)[1]] = True
+        buckets = np.flatnonzero(used).astype(np.int32)
+        return (self.rows if used.all() else np.concatenate([self.rows[:V], self.rows[V:][used]])), buckets
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of a run that would train such a model."""
+        a, objective = self.arguments, OBJECTIVES[self.arguments.loss]
+        facts: dict[str, Any] = {
+            "architecture": ARCHITECTURES[a.model], "objective": objective, "vector_size": a.dim,
+            "window": max(1, a.ws), "epochs": max(1, a.epoch), "min_count": max(1, a.minCount), "sample": min(1.0, max(0.0, a.t)),
+        }  # fmt: skip
+        if objective == "neg":
+            facts["options"] = {"negative": max(1, a.neg)}
+        return facts | ({"subwords": True, **self.ngrams._asdict()} if self.ngrams else {})
+
+
+def _sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim files that begin with the magic number."""
+    return Promise() if head[:4] == struct.pack("<i", MAGIC) else None
+
+
+def read_fasttext(path: str | Path) -> FastTextModel:
+    """Read a model. The matrices are read-only maps of the file, so that only the rows in use take memory.
+
+    Raise DataError if it is not an unquantized model of word vectors, or damaged; InputMissing if it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return _Parser(str(path), data).model()
+
+
+class _Parser:
+    """Reads one part of a file after the other; every size is compared with what is left before it is used."""
+
+    def __init__(self, path: str, data: mmap.mmap) -> None:
+        self.path, self.data, self.at = path, data, 0
+
+    def error(self, why: str) -> DataError:
+        return DataError(f"{self.path}, byte {self.at:,}: {why}")
+
+    def unpack(self, form: struct.Struct) -> tuple[Any, ...]:
+        self.need(form.size)
+        values = form.unpack_from(self.data, self.at)
+        self.at += form.size
+        return values
+
+    def need(self, size: int) -> None:
+        if size > len(self.data) - self.at:
+            raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends after {len(self.data):,} bytes")
+
+    def model(self) -> FastTextModel:
+        _, version, *values = self.unpack(START)
+        if version not in VERSIONS:
+            raise self.error(f"version {version} of fastText's format; only {VERSIONS[0]} and {VERSIONS[1]} are read")
+        arguments = Arguments(*values)
+        self.check(arguments)
+        words, counts = self.vocabulary()
+        rows = self.matrix("input", len(words) + arguments.bucket, arguments.dim)
+        output = self.matrix("output", len(words), arguments.dim)
+        if self.at < len(self.data):
+            raise self.error(f"{len(self.data) - self.at:,} bytes more than the model needs")
+        return FastTextModel(arguments, words, counts, rows, output)
+
+    def check(self, a: Arguments) -> None:
+        if a.model == CLASSIFIER:
+            raise self.error("a classifier of fastText (supervised): only models of word vectors are read")
+        if a.model not in ARCHITECTURES or a.loss not in OBJECTIVES:
+            raise self.error(f"model {a.model} and loss {a.loss} are not among fastText's")
+        if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
+            raise self.error(f"dim {a.dim}, bucket {a.bucket}, minn {a.minn}, maxn {a.maxn} are not possible together")
+
+    def vocabulary(self) -> tuple[list[str], NDArray[np.int64]]:
+        entries, words, labels, _, pruned = self.unpack(SIZES)
+        if labels or entries != words:
+            raise self.error("a classifier of fastText (supervised): only models of word vectors are read")
+        if pruned >= 0:
+            raise self.quantized()
+        if words < 1:
+            raise self.error(f"the model has {words} words")
+        self.need(words * (ENTRY.size + 2))  # a word has at least one byte
+        names, counts = [], np.empty(words, np.int64)
+        for i in range(words):
+            end = self.data.find(b"\0", self.at)
+            if end < 0:
+                raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends inside word {i + 1:,}")
+            try:
+                names.append(self.data[self.at : end].decode())
+            except UnicodeDecodeError:
+                raise self.error(f"word {i + 1:,} is not UTF-8") from None
+            self.at = end + 1
+            counts[i], kind = self.unpack(ENTRY)
+            if kind or counts[i] < 0 or not names[i]:
+                raise self.error(f"the entry of word {i + 1:,} ({names[i]!r}, count {counts[i]}) is damaged")
+        if len(set(names)) != words:
+            raise self.error("a word occurs twice")
+        return names, counts
+
+    def quantized(self) -> DataError:
+        return self.error("a quantized model of fastText (.ftz): it has lost its vectors; use the .bin file")
+
+    def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
+        quantized, m, n = self.unpack(SHAPE)
+        if quantized:
+            raise self.quantized()
+        if (m, n) != (rows, dim):
+            raise self.error(f"{name} has {m:,} x {n:,} values; expected {rows:,} x {dim:,}")
+        self.need(4 * m * n)
+        matrix: NDArray[np.float32] = np.frombuffer(self.data, "<f4", m * n, self.at).reshape(m, n)
+        if (bad := first_not_finite(matrix)) is not None:
+            raise self.error(f"row {bad} of {name} is not finite")
+        self.at += 4 * m * n
+        return matrix
+
+
+def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read words, their counts and vectors, and the vectors of n-grams."""
+    model = read_fasttext(path)
+    ngrams = NgramVectors(model.ngrams, model.rows[len(model.words) :]) if model.ngrams else None
+    words, vectors = model.words[:limit], model.vectors(limit)
+    return Vectors(words, vectors, NAME, counts=model.counts[:limit], ngrams=ngrams)
+
+
+READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)
+
+
+def write_fasttext(
+    path: str | Path, arguments: Arguments, words: Sequence[str], counts: NDArray[np.int64],
+    matrices: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]],
+    force: bool = False, claim: Claim | None = None,
+) -> None:  # fmt: skip
+    """Write a model. Buckets without a row are zeros: holes in the file, if its file system has holes.
+
+    matrices: the input rows (V + B, d), the bucket of each of the last B, and the output rows (V, d). Raise DataError
+    if a word is empty, occurs twice or contains ASCII white space, and OutputError and WriteError as `atomic_write`.
+    """
+    rows, buckets, output = matrices
+    V, d = len(words), arguments.dim
+    names = encode_words(words, path).split(b"\n")
+    if bad := next((word for word in words if "\0" in word), None):
+        raise DataError(f"{path}: the word {bad!r} contains a NUL byte, which ends a word in fastText's format")
+    size = 4 * d * (2 * V + arguments.bucket) + sum(map(len, names)) + V * (ENTRY.size + 1)
+    with packed_write(path, force, None if len(buckets) < arguments.bucket else size, claim) as file:
+        file.write(START.pack(MAGIC, VERSION, *arguments))
+        file.write(SIZES.pack(V, V, 0, int(counts.sum()), -1))
+        entries = (b"%b\0%b" % (name, ENTRY.pack(count, 0)) for name, count in zip(names, counts.tolist(), strict=True))
+        file.write(b"".join(entries))
+        file.write(SHAPE.pack(False, V + arguments.bucket, d))
+        _write_rows(file, rows[:V])
+        at, order = 0, np.argsort(buckets, kind="stable")
+        for first in np.split(order, np.flatnonzero(np.diff(buckets[order]) != 1) + 1) if len(order) else []:
+            _skip(file, int(buckets[first[0]]) - at, 4 * d)
+            _write_rows(file, rows[V + first])
+            at = int(buckets[first[-1]]) + 1
+        _skip(file, arguments.bucket - at, 4 * d)
+        file.write(SHAPE.pack(False, V, d))
+        _write_rows(file, output)
+
+
+def _write_rows(file: BinaryIO, rows: NDArray[np.float32]) -> None:
+    for first in range(0, len(rows), BLOCK):
+        file.write(np.ascontiguousarray(rows[first : first + BLOCK], "<f4").data)
+
+
+def _skip(file: BinaryIO, rows: int, size: int) -> None:
+    """Leave out rows of `size` bytes, which then read as zeros."""
+    if rows > 0 and getattr(file, "seekable", lambda: False)():
+        file.seek(rows * size, 1)
+        return
+    for first in range(0, rows, BLOCK):
+        file.write(bytes(min(BLOCK, rows - first) * size))

@@ -3,7 +3,7 @@
 The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -15,6 +15,12 @@ from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.system.terminal import echo
 
+unseen_option: Any = click.option(
+    "--unseen", is_flag=True,
+    help="Compose the vectors of words that are not in the vocabulary, with a model that was trained with subwords;"
+    " they are then possible answers, too.",
+)  # fmt: skip
+
 
 @click.group(name="eval", cls=Catalogue, epilog=CODES)
 def evaluate() -> None:
@@ -25,10 +31,9 @@ def evaluate() -> None:
 @click.argument("vectors")
 @click.argument("questions")
 @restrict_option(30_000)
+@unseen_option
 @scoring_options
-def analogies(
-    vectors: str, questions: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
-) -> None:
+def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
     """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section.
 
     Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
@@ -36,7 +41,12 @@ def analogies(
     """
     with imports():
         from w2vtrain.embeddings.analogies import evaluate_analogies
-    report = _evaluated(evaluate_analogies, vectors, questions, restrict_vocab, case_sensitive, as_json)
+        from w2vtrain.embeddings.datasets import read_questions
+
+    def words(path: str) -> Iterator[str]:
+        return (word for _, question in read_questions(path) for word in question or ())
+
+    report = _evaluated(evaluate_analogies, words, vectors, questions, as_json, **options)
     if not as_json:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
@@ -55,14 +65,18 @@ def analogies(
 @click.argument("vectors")
 @click.argument("pairs")
 @restrict_option(0)
+@unseen_option
 @scoring_options
-def similarity(
-    vectors: str, pairs: str, restrict_vocab: int, case_sensitive: bool, as_json: bool, fail_under: float | None
-) -> None:
+def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
     """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line."""
     with imports():
+        from w2vtrain.embeddings.datasets import read_pairs
         from w2vtrain.embeddings.similarity import evaluate_similarity
-    report = _evaluated(evaluate_similarity, vectors, pairs, restrict_vocab, case_sensitive, as_json)
+
+    def words(path: str) -> Iterator[str]:
+        return (word for left, right, _ in read_pairs(path) for word in (left, right))
+
+    report = _evaluated(evaluate_similarity, words, vectors, pairs, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -73,17 +87,27 @@ def similarity(
 
 
 def _evaluated(
-    evaluate: Callable[..., Any], vectors: str, dataset: str, restrict_vocab: int, case_sensitive: bool, as_json: bool
-) -> Any:
-    """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON."""
+    evaluate: Callable[..., Any], words: Callable[[str], Iterator[str]], vectors: str, dataset: str, as_json: bool,
+    restrict_vocab: int, case_sensitive: bool, unseen: bool,
+) -> Any:  # fmt: skip
+    """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON.
+
+    words: returns the words of a dataset; unseen: compose the vectors of those that are not in the vocabulary.
+    """
     with imports():
+        from w2vtrain.embeddings.unseen import with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)
+    limit = restrict_vocab or None
     with readable(dataset) as path:
-        report = evaluate(loaded, path, restrict_vocab=restrict_vocab or None, case_insensitive=not case_sensitive)
+        if unseen:
+            known, loaded = len(loaded.words[:limit]), with_unseen(loaded, words(path), limit, not case_sensitive)
+            limit = None
+            echo(f"{len(loaded.words) - known:,} words are not in the vocabulary: their n-grams give vectors", err=True)
+        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive)
     if as_json:
         echo(json_text(report.to_dict()))
     return report

@@ -28,7 +28,7 @@ Queries = Sequence[list[str]]
 
 
 class Lookup(NamedTuple):
-    """How a command answers a query of `size` words.
+    """How a command answers a query of `size` words, or of one or more if that is 0.
 
     answer: returns the answer, or None if there is none; line: returns the text of a query and its answer, or None to
     print nothing; fact: the name of the answer in JSON, and its value.
@@ -44,15 +44,18 @@ class Lookup(NamedTuple):
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @query_options
-def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+@click.option("--ngrams", is_flag=True, help="Print the nearest n-grams of a model with subwords, instead of words.")
+def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool, ngrams: bool) -> None:
     """Print the words nearest to each of WORDS in VECTORS. Without WORDS, read one word per line from stdin.
+
+    With a model that was trained with subwords, or one of fastText, WORDS may be any words.
 
     Each word gives one line of output: the word, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why; for words given as arguments, the exit code is then 65.
     """
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
-        return keyed.most_similar(words[0], topn=topn)
+        return keyed.nearest_ngrams(words[0], topn) if ngrams else keyed.most_similar(words[0], topn=topn)
 
     _print_answers(vectors, asked_words(words, 1, vectors), _ranked(1, answer), as_json, strict)
 
@@ -105,10 +108,15 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @lookup_options
-def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) -> None:
+@click.option(
+    "--sentences", is_flag=True,
+    help="Print the mean of the unit vectors of the words of each line from stdin, or of WORDS, as fastText does.",
+)  # fmt: skip
+def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool, sentences: bool) -> None:
     """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in vector files of text.
 
-    Without WORDS, read one word per line from stdin. An unknown word prints no line, and a warning names it; for words
+    Without WORDS, read one word per line from stdin. With a model that was trained with subwords, or one of fastText,
+    WORDS may be any words. An unknown word prints no line, and a warning names it; for words
     given as arguments, the exit code is then 65.
     """
     with imports():
@@ -120,14 +128,19 @@ def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool) ->
         if row is None:
             return None
         lines = io.BytesIO()
-        write_rows(lines, [words[0].encode()], row[None])
+        write_rows(lines, [" ".join(words).encode(errors="surrogateescape")], row[None])
         return lines.getvalue().decode().rstrip("\n")
 
     def fact(row: Any) -> tuple[str, list[float] | None]:
         return "vector", None if row is None else [float(str(value)) for value in row]
 
-    lookup = Lookup(1, lambda keyed, words: np.asarray(keyed.get_vector(words[0]), np.float32), line, fact)
-    _print_answers(vectors, asked_words(words, 1, vectors), lookup, as_json, strict)
+    def answer(keyed: KeyedVectors, words: list[str]) -> Any:
+        found = keyed.get_sentence_vector(words) if sentences else keyed.get_vector(words[0])
+        return np.asarray(found, np.float32)
+
+    lookup = Lookup(0 if sentences else 1, answer, line, fact)
+    asked = asked_words(words, len(words) if sentences else 1, vectors)
+    _print_answers(vectors, asked, lookup, as_json, strict)
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:
@@ -170,14 +183,14 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
         from w2vtrain.system.json_text import json_text
     with readable(vectors) as path:
         loaded = read_vectors(path)
-        keyed = KeyedVectors.of(loaded.words, loaded.matrix)
+        keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0
     for where, query in _lines() if asked is None else [("", query) for query in asked]:
         answer = None
         try:
-            if len(query) != lookup.size:
+            if len(query) != (lookup.size or max(1, len(query))):
                 raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
             answer = lookup.answer(keyed, query)
         except (DataError, UsageError) as error:
@@ -195,7 +208,7 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
 
 
 def _words(count: int) -> str:
-    return f"{count} word{'s' * (count > 1)}"
+    return f"{count} word{'s' * (count > 1)}" if count else "one or more words"
 
 
 def _lines() -> Iterator[tuple[str, list[str]]]:

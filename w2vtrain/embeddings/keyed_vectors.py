@@ -48,6 +48,7 @@ from w2vtrain.formats.model_file import save_keys
 from w2vtrain.formats.transforms import Reordered
 from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
+from w2vtrain.kernels.subwords import NgramVectors
 from w2vtrain.successors import with_successors
 from w2vtrain.system.compression import packed_write
 
@@ -107,6 +108,9 @@ class KeyedVectors:
         The number of dimensions, d.
     expandos : dict of str to ndarray
         Attributes of keys, such as "count"; see `set_vecattr`.
+    ngrams : NgramVectors or None
+        The vectors of n-grams. With these, ``vectors["unseen"]`` and all queries compose the vectors of words that are
+        not among the keys, and ``in`` still says whether a word is a key. A word without a known n-gram is a KeyError.
 
     Notes
     -----
@@ -141,9 +145,13 @@ class KeyedVectors:
         self.vectors: Vector = np.zeros((count, vector_size), dtype)
         self.norms: Vector | None = None
         self.mapfile_path = mapfile_path
+        self.ngrams: NgramVectors | None = None
 
     @classmethod
-    def of(cls, words: Sequence[Any], matrix: NDArray[Any], counts: ArrayLike | None = None) -> Self:
+    def of(
+        cls, words: Sequence[Any], matrix: NDArray[Any], counts: ArrayLike | None = None,
+        ngrams: NgramVectors | None = None,
+    ) -> Self:  # fmt: skip
         """Return an object over a matrix, which is neither copied nor checked for NaN.
 
         Parameters
@@ -154,6 +162,8 @@ class KeyedVectors:
             One row per key. It may be a view such as ``padded[:, :d]``.
         counts : array_like of int, shape (V,), optional
             The attribute "count".
+        ngrams : NgramVectors, optional
+            The vectors of n-grams, such as `read_vectors` returns them, which give vectors to other words.
 
         Raises
         ------
@@ -171,7 +181,7 @@ class KeyedVectors:
         if matrix.ndim != 2 or len(matrix) != len(words):
             raise InvalidValue(f"a matrix of shape {list(matrix.shape)} for {len(words):,} keys: pass one row per key")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
-        made.vectors, made.index_to_key = matrix, list(words)
+        made.vectors, made.index_to_key, made.ngrams = matrix, list(words), ngrams
         made.key_to_index = dict(zip(made.index_to_key, range(len(words)), strict=True))
         if len(made.key_to_index) != len(made):
             twice = next(key for row, key in enumerate(made.index_to_key) if made.key_to_index[key] != row)
@@ -327,7 +337,17 @@ class KeyedVectors:
             keys = list(key_or_keys)
         except TypeError:
             raise InvalidType(f"expected a key or a list of keys, not {type(key_or_keys).__name__}") from None
-        return self.vectors[np.array([self.get_index(key) for key in keys], np.int64)]
+        rows = [self._index(key) for key in keys]
+        if min(rows, default=0) < 0:  # an unknown key, whose vector may follow from n-grams
+            return np.array([self.get_vector(key) for key in keys], self.vectors.dtype)
+        return self.vectors[np.array(rows, np.int64)]
+
+    def _composed(self, key: Any) -> Vector | None:
+        """Return the vector (d,) that n-grams give to an unknown key, or None."""
+        return self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
+
+    def _has_vector(self, key: Any) -> bool:
+        return self._index(key) >= 0 or self._composed(key) is not None
 
     def get_vector(self, key: Key, norm: bool = False) -> Vector:
         """Return the vector of a key: a read-only view of its row or, with `norm`, a new array of length 1.
@@ -338,11 +358,13 @@ class KeyedVectors:
         (array([0., 2., 1.], dtype=float32), array([0., 2., 1.], dtype=float32), (2, 3))
 
         """
-        index = self.get_index(key)
-        row: Vector = self.vectors[index]
+        index = self._index(key)
+        row: Vector | None = self.vectors[index] if index >= 0 else self._composed(key)
+        if row is None:
+            raise self._unknown(key)
         if norm:
             with np.errstate(all="ignore"):
-                normed: Vector = row / self._norms()[index]
+                normed: Vector = row / (self._norms()[index] if index >= 0 else row_norms(row[None])[0])
             return normed
         row = row.view()
         row.flags.writeable = False
@@ -397,7 +419,7 @@ class KeyedVectors:
         for key, factor in zip(keys, factors, strict=True):
             if isinstance(key, np.ndarray):
                 terms.append((factor, self._checked(key)))
-            elif key in self:
+            elif self._has_vector(key):
                 terms.append((factor, self.get_vector(key, norm=pre_normalize)))
             elif ignore_missing:
                 continue
@@ -627,7 +649,7 @@ class KeyedVectors:
         keys : iterable of str or int
             Repeated keys count once.
         allow_inference : bool, default True
-            Without effect: unknown keys have no vectors here.
+            Also compose vectors of unknown keys, if there are n-grams.
         copy_vecattrs : bool, default False
             Copy the attributes. By default, the only one is "count", which decreases from the number of keys to 1.
 
@@ -637,11 +659,14 @@ class KeyedVectors:
         ['woman', 'king']
 
         """
-        known = [key for key in dict.fromkeys(keys) if key in self.key_to_index]
+        has = self._has_vector if allow_inference and self.ngrams else self.key_to_index.__contains__
+        known = [key for key in dict.fromkeys(keys) if has(key)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
-        rows = [self.key_to_index[key] for key in known]
-        extras = {name: values[rows] for name, values in self.expandos.items()} if copy_vecattrs else None
-        made.add_vectors(known, self.vectors[rows], extras or {"count": np.arange(len(known), 0, -1)})
+        rows = np.array([self.key_to_index.get(str(key), -1) for key in known], np.int64)
+        extras = None
+        if copy_vecattrs:
+            extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in self.expandos.items()}
+        made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
         return made
 
     # The nearest keys. All queries compute cosines with one matrix product and the norms, without a copy.
@@ -716,8 +741,8 @@ class KeyedVectors:
         return mean, self._rows(keys)
 
     def _rows(self, terms: Iterable[Any]) -> set[int]:
-        """Return the rows of the keys in a query, which may also have vectors."""
-        return {self.get_index(term) for term in terms if not isinstance(term, np.ndarray)}
+        """Return the rows of the keys in a query, which may also have vectors, and unknown keys with composed ones."""
+        return {self._index(term) for term in terms if not isinstance(term, np.ndarray)} - {-1}
 
     def _best(self, scores: Vector, excluded: set[int], topn: int, start: int = 0) -> Answers:
         """Return the keys of the largest scores of the rows from `start`, except for the rows `excluded`."""
@@ -765,8 +790,8 @@ class KeyedVectors:
         single = isinstance(keys, SINGLE)
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
             names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
-            own = [self.get_index(key) for key in names]
-            rows, lengths = np.asarray(self.vectors[own], np.float32), np.asarray(self._norms()[own], np.float32)
+            own = [self._index(key) for key in names]
+            rows, lengths = np.asarray(self[names], np.float32), np.asarray(self._lengths(names), np.float32)
         else:
             rows, own = np.asarray(keys, np.float32), []
             if rows.ndim != 2 or rows.shape[1] != self.vector_size:
@@ -775,6 +800,13 @@ class KeyedVectors:
         with np.errstate(all="ignore"):
             units = np.divide(rows, lengths[:, None], dtype=np.float32)
         return units, own
+
+    def _lengths(self, keys: Sequence[Any]) -> Vector:
+        """Return the lengths (n,) of the vectors of keys."""
+        rows, norms = [self._index(key) for key in keys], self._norms()
+        if min(rows, default=0) < 0:
+            return row_norms(self[keys])
+        return norms[rows]
 
     @typing.overload
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
@@ -968,9 +1000,9 @@ class KeyedVectors:
         """
         vector = self[word_or_vector] if isinstance(word_or_vector, SINGLE) else self._checked(word_or_vector)
         others = list(other_words or ())
-        rows = [self.get_index(key) for key in others] if others else slice(None)
+        rows, norms = (self[others], self._lengths(others)) if others else (self.vectors, self._norms())
         with np.errstate(all="ignore"):
-            apart: Vector = 1 - self.vectors[rows] @ vector / (np.linalg.norm(vector) * self._norms()[rows])
+            apart: Vector = 1 - rows @ vector / (np.linalg.norm(vector) * norms)
         return apart
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:
@@ -1071,7 +1103,7 @@ class KeyedVectors:
         ['queen', 'king', 'man']
 
         """
-        known: list[Any] = [word for word in words if word in self]
+        known: list[Any] = [word for word in words if self._has_vector(word)]
         if not known:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
         products = centrality(np.array([self.get_vector(word, norm=use_norm) for word in known]))
@@ -1110,7 +1142,7 @@ class KeyedVectors:
             import ot
         except ImportError as error:
             raise ImportError("wmdistance needs the package POT: pip install 'w2vtrain[wmd]'") from error
-        documents = [[word for word in document if word in self] for document in (document1, document2)]
+        documents = [[word for word in document if self._has_vector(word)] for document in (document1, document2)]
         words = sorted(set().union(*documents), key=str)
         if not all(documents):
             return math.inf
@@ -1269,6 +1301,51 @@ class KeyedVectors:
             end -= 1
         return end
 
+    def nearest_ngrams(self, word: Key | Vector, topn: int = 10) -> Answers:
+        """Return the n-grams of keys nearest to a word or vector, by cosine; ValueError if there are no n-grams.
+
+        N-grams that share a bucket share a vector: of these, the first of the most frequent key is named.
+
+        Examples
+        --------
+        >>> model = w2vtrain.train("data/simplewiki.txt", subwords=True, epochs=1)
+        >>> len(model.to_keyed_vectors().nearest_ngrams("water", topn=3))
+        3
+
+        """
+        if self.ngrams is None:
+            raise InvalidValue("there are no n-grams: train with subwords=True")
+        sizes, matrix = self.ngrams.ngrams, np.asarray(self.ngrams.matrix)
+        starts, buckets = sizes.buckets([str(key) for key in self.index_to_key])
+        used, first = np.unique(buckets, return_index=True)
+        rows = self.ngrams.rows_of(used)
+        used, first, rows = used[rows >= 0], first[rows >= 0], rows[rows >= 0]
+        vector = self[word] if isinstance(word, SINGLE) else self._checked(word)
+        near = matrix[rows]
+        scores = row_cosines(near, row_norms(near), unit(vector).astype(near.dtype))
+        answers = []
+        for best in largest(scores, topn).tolist():
+            key = int(np.searchsorted(starts, first[best], "right")) - 1
+            answers.append((sizes.texts(str(self.index_to_key[key]))[first[best] - starts[key]], float(scores[best])))
+        return answers[:topn]
+
+    def get_sentence_vector(self, sentence: str | Iterable[Key]) -> Vector:
+        """Return the mean of the unit vectors of the words of a sentence, as fastText and gensim do.
+
+        Parameters
+        ----------
+        sentence : str or iterable of str
+            Words, or text that is split at white space. Words without a vector are left out.
+
+        Examples
+        --------
+        >>> vectors.get_sentence_vector("king man").tolist()
+        [0.5, 0.5, 0.0]
+
+        """
+        words = sentence.split() if isinstance(sentence, str) else list(sentence)
+        return self.get_mean_vector(words)
+
     def save(
         self,
         fname_or_handle: str | Path,
@@ -1302,7 +1379,8 @@ class KeyedVectors:
         """
         rows = self._filled()
         attributes = {name: values[:rows] for name, values in self.expandos.items()}
-        save_keys(Path(fname_or_handle), self.index_to_key[:rows], self.vectors[:rows], attributes)
+        keys = self.index_to_key[:rows]
+        save_keys(Path(fname_or_handle), keys, self.vectors[:rows], attributes, self.ngrams)
 
     @classmethod
     def load(cls, fname: str | Path, mmap: str | None = None) -> Self:
@@ -1331,9 +1409,9 @@ class KeyedVectors:
 
         """
         with builtin_errors():
-            keys, matrix, attributes = read_keys(fname, mmap)
+            keys, matrix, attributes, ngrams = read_keys(fname, mmap)
             try:
-                made = cls.of(keys, matrix)
+                made = cls.of(keys, matrix, ngrams=ngrams)
             except InvalidValue as error:
                 raise DataError(f"{fname}: {error}") from error
         made.expandos.update(attributes)

@@ -35,6 +35,7 @@ from w2vtrain.formats.safetensors import (
 )
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.transforms import exported
+from w2vtrain.kernels.subwords import NgramVectors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
@@ -65,8 +66,9 @@ class Model:
     Notes
     -----
     ``model[word]`` is the word's row of `vectors`, or a matrix for a list of words; an unknown word is a KeyError that
-    names similar words. ``word in model`` and ``len(model)`` ask for words, and iteration yields them. Queries use the
-    weights of the first query: call `to_keyed_vectors` again if `input` or `output` changed since.
+    names similar words or, if the model was trained with subwords, its vector is composed of those of its n-grams.
+    ``word in model`` and ``len(model)`` ask for words, and iteration yields them. Queries use the weights of the first
+    query: call `to_keyed_vectors` again if `input` or `output` changed since.
 
     Examples
     --------
@@ -108,7 +110,12 @@ class Model:
     @cached_property
     def _keyed(self) -> KeyedVectors:
         """What answers queries. It shares memory with `input` if these are the vectors."""
-        return KeyedVectors.of(self.words, self._exported("auto"), self.counts)
+        return KeyedVectors.of(self.words, self._exported("auto"), self.counts, self._ngrams("auto"))
+
+    def _ngrams(self, export: str) -> NgramVectors | None:
+        """Return the vectors of n-grams, unless the vectors are others than those that n-grams compose."""
+        given = choose_vectors(self.record, export)[0]
+        return ngram_vectors(self.settings, self.arrays, len(self.words)) if given == "in" else None
 
     def _exported(self, export: str) -> NDArray[np.float32]:
         return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
@@ -177,7 +184,7 @@ class Model:
         True
 
         """
-        return KeyedVectors.of(self.words, self.vectors(export), self.counts)
+        return KeyedVectors.of(self.words, self.vectors(export), self.counts, self._ngrams(export))
 
     def continue_training(
         self, corpus: Any, epochs: int = 5, *, grow_vocabulary: bool = False, **settings: Any

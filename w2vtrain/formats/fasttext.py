@@ -97,7 +97,8 @@ class FastTextModel(NamedTuple):
         a, objective = self.arguments, OBJECTIVES[self.arguments.loss]
         facts: dict[str, Any] = {
             "architecture": ARCHITECTURES[a.model], "objective": objective, "vector_size": a.dim,
-            "window": max(1, a.ws), "epochs": max(1, a.epoch), "min_count": max(1, a.minCount), "sample": min(1.0, max(0.0, a.t)),
+            "window": max(1, a.ws), "epochs": max(1, a.epoch), "min_count": max(1, a.minCount),
+            "sample": min(1.0, max(0.0, a.t)),
         }  # fmt: skip
         if objective == "neg":
             facts["options"] = {"negative": max(1, a.neg)}

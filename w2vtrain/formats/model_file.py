@@ -38,8 +38,10 @@ KIND = "keyed vectors"
 """The metadata "kind" of a file of KeyedVectors; models have none."""
 NUMBERS, OBJECTS = "attribute.", "objects."
 """What the names of the tensors of attributes begin with in a file of KeyedVectors."""
-KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]]]
-"""Keys, vectors (V, d), and attributes (V,) by name."""
+NGRAMS = ("ngrams.rows", "ngrams.buckets", "ngrams.sizes")
+"""The tensors of n-grams in a file of KeyedVectors: rows, their buckets, and (minn, maxn, bucket)."""
+KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]], NgramVectors | None]
+"""Keys, vectors (V, d), attributes (V,) by name, and the vectors of n-grams."""
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -88,8 +90,9 @@ def ngram_vectors(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
 
 
 def save_keys(
-    path: str | Path, keys: Sequence[Any], vectors: NDArray[Any], attributes: dict[str, NDArray[Any]]
-) -> None:
+    path: str | Path, keys: Sequence[Any], vectors: NDArray[Any], attributes: dict[str, NDArray[Any]],
+    ngrams: NgramVectors | None = None,
+) -> None:  # fmt: skip
     """Write keys, their vectors, which may be a strided view, and their attributes, completely or not at all.
 
     Raise InvalidType if JSON cannot represent a key or an attribute, OutputError if the file cannot be created and
@@ -104,6 +107,10 @@ def save_keys(
     for name, values in attributes.items():
         plain = values.dtype.kind != "O"
         tensors[(NUMBERS if plain else OBJECTS) + name] = values if plain else _json_tensor(values.tolist(), path)
+    if ngrams is not None:
+        buckets = np.arange(ngrams.ngrams.bucket, dtype=np.int32) if ngrams.buckets is None else ngrams.buckets
+        parts = np.asarray(ngrams.matrix), buckets, np.array(ngrams.ngrams, np.int64)
+        tensors |= dict(zip(NGRAMS, parts, strict=True))
     write_safetensors(path, tensors, {"kind": KIND}, force=True)
 
 
@@ -134,7 +141,22 @@ def keyed_arrays(box: SafetensorsFile, mmap: str | None = None) -> KeyedArrays:
             objects[:] = values
     if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
         raise DataError(f"{box.path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")
-    return keys, vectors, attributes
+    return keys, vectors, attributes, _keyed_ngrams(box, vectors.shape[1])
+
+
+def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
+    """Return the n-grams of a file of KeyedVectors, or None. Raise DataError if they are damaged."""
+    if NGRAMS[0] not in box.names:
+        return None
+    rows, buckets, sizes = (box.array(name) for name in NGRAMS)
+    settings = dict(zip(Ngrams._fields, sizes.tolist(), strict=False))
+    try:
+        ngrams = ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0)
+    except ValueError as error:
+        raise DataError(f"{box.path}: its n-grams are damaged: {error}") from error
+    if rows.shape[1] != dim or first_not_finite(rows) is not None:
+        raise DataError(f"{box.path}: its n-grams are damaged: they are not finite vectors of {dim} dimensions")
+    return ngrams
 
 
 def _keys(box: SafetensorsFile) -> list[Any]:
@@ -200,7 +222,7 @@ def _ngrams_of(box: SafetensorsFile, words: int) -> NgramVectors | None:
 def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
     """Return the keys, vectors and counts of a file that KeyedVectors.save wrote. All keys must be strings."""
     box.check_format()
-    keys, vectors, attributes = keyed_arrays(box)
+    keys, vectors, attributes, ngrams = keyed_arrays(box)
     if not all(isinstance(key, str) for key in keys):
         raise DataError(f"{box.path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
     if len(set(keys)) != len(keys):
@@ -212,7 +234,7 @@ def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
         raise DataError(f"{box.path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
-    return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers)
+    return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers, ngrams=ngrams)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)

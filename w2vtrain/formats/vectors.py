@@ -31,7 +31,8 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     """Return the format to write: `format` if given, else the one that uses the suffix of `path`.
 
     models: whether a model can be written, or only vectors. A suffix of a compression comes after that of the format;
-    alone, it means DEFAULT. Raise UsageError for an unknown format, and for a suffix that is unknown or promises a format that is not written.
+    alone, it means DEFAULT. Raise UsageError for an unknown format, and for a suffix that is unknown or promises a
+    format that is not written.
     """
     possible = [*names(), *MODELS] if models else names()
     if format is not None and format not in possible:
@@ -167,7 +168,7 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
 
 
 def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
-    """Return the keys, vectors and attributes of a file of KeyedVectors, or of any file that `read_vectors` reads.
+    """Return the keys, vectors, attributes and n-grams of a file of KeyedVectors, or of any that `read_vectors` reads.
 
     mmap: None, or the mode in which the vectors of a file of KeyedVectors are mapped instead of read ("r", "r+", "c").
     The errors are those of `read_vectors`.
@@ -180,7 +181,7 @@ def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
     if mmap is not None:
         raise DataError(f"{path}: only files written by KeyedVectors.save can be mapped: leave out mmap")
     vectors = read_vectors(path)
-    return vectors.words, vectors.matrix, {} if vectors.counts is None else {"count": vectors.counts}
+    return vectors.words, vectors.matrix, {} if vectors.counts is None else {"count": vectors.counts}, vectors.ngrams
 
 
 def read_word2vec(

@@ -180,16 +180,15 @@ class NgramVectors:
         row_of[self.buckets] = np.arange(len(self.buckets), dtype=np.int32)
         return row_of
 
-    def rows(self, word: str) -> NDArray[np.int32]:
-        """Return the row of each n-gram of a word, -1 for those in buckets without a row."""
-        found = self.ngrams.buckets([word])[1]
-        return found if self._row_of is None else self._row_of[found]
+    def rows_of(self, buckets: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the row of each bucket (n,), -1 for those without one."""
+        return buckets if self._row_of is None else self._row_of[buckets]
 
     def vector(self, word: str) -> NDArray[np.float32] | None:
         """Return the vector (d,) of a word that has no row of its own, None if none of its n-grams is known.
 
         It is the mean over all its n-grams; those without a row count as zeros, as in a file of fastText.
         """
-        rows = self.rows(word)
+        rows = self.rows_of(self.ngrams.buckets([word])[1])
         total: NDArray[np.float32] = np.asarray(self.matrix[rows[rows >= 0]], np.float32).sum(axis=0)
         return total / np.float32(len(rows)) if total.any() else None

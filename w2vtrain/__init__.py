@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import train as train
     from w2vtrain.compat.callbacks import CallbackAny2Vec as CallbackAny2Vec
+    from w2vtrain.compat.fasttext import FastText as FastText
+    from w2vtrain.compat.fasttext import load_facebook_model as load_facebook_model
+    from w2vtrain.compat.fasttext import load_facebook_vectors as load_facebook_vectors
+    from w2vtrain.compat.fasttext import save_facebook_model as save_facebook_model
     from w2vtrain.compat.line_sentence import LineSentence as LineSentence
     from w2vtrain.compat.line_sentence import PathLineSentences as PathLineSentences
     from w2vtrain.compat.line_sentence import Text8Corpus as Text8Corpus
     from w2vtrain.compat.word2vec import Word2Vec as Word2Vec
+    from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load_model as load_model
@@ -44,6 +49,11 @@ _HOMES = {
     "read_vectors": "formats.vectors",
     "write_vectors": "formats.vectors",
     "Word2Vec": "compat.word2vec",
+    "FastText": "compat.fasttext",
+    "FastTextKeyedVectors": "embeddings.fasttext_vectors",
+    "load_facebook_model": "compat.fasttext",
+    "load_facebook_vectors": "compat.fasttext",
+    "save_facebook_model": "compat.fasttext",
     "CallbackAny2Vec": "compat.callbacks",
     "LineSentence": "compat.line_sentence",
     "PathLineSentences": "compat.line_sentence",

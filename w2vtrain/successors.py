@@ -47,10 +47,11 @@ SUCCESSORS = {
         "size": "vector_size",
         "iter": "epochs",
         "trainables": "the model's own syn1neg, syn1 and layer1_size",
+        "load_fasttext_format": "load_facebook_model(path) or, for queries alone, load_facebook_vectors(path)",
         "delete_temporary_training_data": "wv, which is all that queries need",
     },
     "w2vtrain": {
-        **dict.fromkeys(("models", "word2vec", "keyedvectors", "callbacks"), _OURS),
+        **dict.fromkeys(("models", "word2vec", "fasttext", "keyedvectors", "callbacks"), _OURS),
         **{
             name: f"gensim.{name}"
             for name in ("utils", "corpora", "parsing", "matutils", "interfaces", "topic_coherence", "test")
@@ -58,7 +59,7 @@ SUCCESSORS = {
         "downloader": "gensim.downloader, and KeyedVectors.from_gensim for the vectors that it loads",
         "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
         "summarization": "gensim 3, which had it",
-        **{name: f"gensim.models.{name}" for name in ("FastText", "Doc2Vec", "fasttext", "doc2vec")},
+        **{name: f"gensim.models.{name}" for name in ("Doc2Vec", "doc2vec")},
         "TaggedDocument": "gensim.models.doc2vec.TaggedDocument",
         **{name: f"gensim.models.{name}" for name in ("TfidfModel", "LdaModel", "LdaMulticore", "LsiModel")},
         **{name: f"gensim.models.{name}" for name in ("CoherenceModel", "TranslationMatrix")},

@@ -120,8 +120,9 @@ def same(one, other):
     return all(np.array_equal(one[name], other[name]) for name in one.keys() | other.keys())
 
 
-def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text):
-    run = ranks()
+@pytest.mark.parametrize("subwords", [False, True], ids=["words", "subwords"])
+def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text, subwords):
+    run = ranks(subwords=subwords)
     ((model, _),) = run(1)
     assert run.every_chunk_once()
     alone = fit(Inputs([text]), run.settings)
@@ -140,8 +141,9 @@ def test_log_probabilities_without_biases_are_learned_by_four_ranks_as_by_one(ra
     assert loss[4] < loss[1] + 0.1
 
 
-def test_all_replicas_are_equal_at_the_end_and_all_ranks_take_part(ranks):
-    run, seen = ranks(), set()
+@pytest.mark.parametrize("subwords", [False, True], ids=["words", "subwords"])
+def test_all_replicas_are_equal_at_the_end_and_all_ranks_take_part(ranks, subwords):
+    run, seen = ranks(subwords=subwords), set()
     run.act = lambda rank, *_: seen.add(rank)
     (_, first), *others = run(3)
     assert all(same(first, theirs) for _, theirs in others)

@@ -22,6 +22,7 @@ from w2vtrain.distributed.synchronization import (
 )
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError
+from w2vtrain.kernels.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
 ROWS, WIDTH = 700, 2
@@ -205,11 +206,28 @@ def test_updates_of_rows_follow_the_frequency_of_words(pairs, factor):
     objective = SimpleNamespace(engine="windows", draws=lambda targets: 2 * targets)
     architecture = SimpleNamespace(pairs=lambda: pairs, vectors=Architecture.vectors)
     engine = SimpleNamespace(
-        windows=Windows(size=5), objective=objective, architecture=architecture, output_rows=len(COUNTS)
+        windows=Windows(size=5), objective=objective, architecture=architecture, output_rows=len(COUNTS), subwords=None
     )
     found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
     np.testing.assert_allclose(found["input"], 6 * 2 * COUNTS / 100)
     np.testing.assert_allclose(found["output"], factor * 2 * COUNTS / 100)
+
+
+def test_the_row_of_an_ngram_is_updated_as_often_as_all_its_words():
+    words = [f"w{i % 7}{i % 3}" for i in range(len(COUNTS))]
+    engine = SimpleNamespace(
+        windows=Windows(size=5),
+        objective=SimpleNamespace(engine="blocks"),
+        subwords=Subwords.of(words, Ngrams(1, 2, 50)),
+    )
+    found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))["input"]
+    own = 6 * 6.0 * COUNTS / COUNTS.sum()
+    np.testing.assert_allclose(found[: len(COUNTS)], own)
+    starts = engine.subwords.starts
+    rows = [engine.subwords.rows[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    for row in range(len(COUNTS), len(found)):
+        expected = sum(own[word] * (rows[word] == row).sum() for word in range(len(COUNTS)))
+        assert found[row] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("size", "contexts"), [(50, 100), (51, 19), (10_000, 19)])
@@ -218,7 +236,7 @@ def test_the_words_of_a_wide_window_are_those_of_a_sentence(size, contexts):
     objective = SimpleNamespace(engine="blocks")
     architecture = SimpleNamespace(vectors=Architecture.vectors)
     windows = Windows(size=size, shrink=False)
-    engine = SimpleNamespace(windows=windows, objective=objective, architecture=architecture)
+    engine = SimpleNamespace(windows=windows, objective=objective, architecture=architecture, subwords=None)
     text = SimpleNamespace(counts=COUNTS, words=np.array([60, 40]), tokens=np.zeros(105))
     found = expected_updates(engine, text, SimpleNamespace(sample=0.0))
     np.testing.assert_allclose(found["input"], contexts * 6.0 * COUNTS / COUNTS.sum())

@@ -1,5 +1,7 @@
 """A run stopped anywhere and resumed ends with the same bytes and the same record, for every model and objective."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference import begin, zipf_text
@@ -88,6 +90,15 @@ def check_resumed(text, folder, settings, whole, stop):
 def test_resume_gives_the_same_model_as_an_uninterrupted_run(text, tmp_path, name, model):
     settings = settings_of(name, model)
     whole = fit(Inputs([text]), settings)
+    for stop in STOPS:
+        check_resumed(text, tmp_path / "run", settings, whole, stop)
+
+
+@pytest.mark.parametrize("name", ["neg", "sampled-softmax"])
+def test_resume_gives_the_same_model_with_subwords(text, tmp_path, name):
+    settings = replace(settings_of(name, "skipgram"), subwords=True, bucket=300)
+    whole = fit(Inputs([text]), settings)
+    assert len(whole.arrays["ngram_buckets"]) > 20
     for stop in STOPS:
         check_resumed(text, tmp_path / "run", settings, whole, stop)
 

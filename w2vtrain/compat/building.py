@@ -17,7 +17,6 @@ from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.compat.matrices import WordMatrices, initial_vectors
 from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.compat.word_choice import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
@@ -179,7 +178,7 @@ class TrainableVocabulary(WordMatrices):
 
     def _set_words(self, words: list[Any], counts: NDArray[np.int64]) -> None:
         """Set `wv` to words with vectors of zeros, none of which is locked."""
-        self.wv = KeyedVectors.of(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+        self.wv = self._keyed(words, np.zeros((len(words), self.vector_size), np.float32), counts)
         self.wv.vectors_lockf = np.ones(1, np.float32)
         if unsaved := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
             logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", unsaved[0])

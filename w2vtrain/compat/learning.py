@@ -65,7 +65,7 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
         "threads": model.threads(),
     }
     try:
-        return effective(validated(settings))[0]
+        return effective(validated(settings | model.subword_settings()))[0]
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
 

@@ -4,6 +4,7 @@ The trainer orders words by falling count. If the model's words have the same or
 trainer's; otherwise, they are copied before and after training.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.schedule import Weights
 from w2vtrain.engines.weights import initial_input
 from w2vtrain.errors import InvalidValue
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.encoded import EncodedCorpus
@@ -41,12 +43,17 @@ class Matrices:
         self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
         self.order: Any = slice(None) if self.is_in_order else order
         self._views: tuple[Float32, Float32 | None] | None = None
+        self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
 
     def adopt(self, wv: Any, weights: Weights) -> None:
         """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`."""
         output = weights.output  # first the nodes, then the words, as in the objective hs-neg
         split = 0 if self.nodes is None else len(self.nodes)
-        weights.input[...] = wv.vectors[self.order]
+        if INPUT_ROWS in weights.arrays:
+            self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
+            self._give_rows(wv)
+        else:
+            weights.input[...] = wv.vectors[self.order]
         if self.nodes is not None:
             output[:split] = self.nodes
             self.nodes = output[:split]
@@ -54,30 +61,45 @@ class Matrices:
             output[split:] = self.words[self.order]
         words = output[split:] if self.words is not None else None
         if self.is_in_order:
-            wv.vectors, self.words = weights.input, words
+            wv.vectors, self.words = wv.vectors if self._rows else weights.input, words
         self._views = weights.input, words
+
+    def _give_rows(self, wv: Any) -> None:
+        """Copy the rows of words and of n-grams to the trainer's."""
+        assert self._rows
+        rows, buckets = self._rows
+        rows[: len(wv)] = wv.vectors_vocab[self.order]
+        rows[len(wv) :] = wv.vectors_ngrams[wv.ngrams.rows_of(buckets)]
 
     def give_back(self, wv: Any) -> None:
         """Copy the model's matrices to the trainer's if a callback may have changed them."""
         assert self._views
         vectors, words = self._views
+        if self._rows:
+            self._give_rows(wv)
         if not self.is_in_order:
             vectors[...] = wv.vectors[self.order]
             if words is not None and self.words is not None:
                 words[...] = self.words[self.order]
-        elif wv.vectors is not vectors:
+        elif wv.vectors is not vectors and not self._rows:
             vectors[...] = wv.vectors
             wv.vectors = vectors
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""
-        self._views = None
+        self._views = self._rows = None
 
     def fetch(self, wv: Any) -> None:
         """Make the model's matrices equal to the trainer's; norms that were computed before are dropped."""
+        if self._rows:
+            rows, buckets = self._rows
+            wv.vectors_vocab[self.order] = rows[: len(wv)]
+            wv.vectors_ngrams[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
+            wv.adjust_vectors()
         if self._views is not None and not self.is_in_order:
             vectors, words = self._views
-            wv.vectors[self.order] = vectors
+            if not self._rows:
+                wv.vectors[self.order] = vectors
             if words is not None and self.words is not None:
                 self.words[self.order] = words
         wv.norms = None
@@ -97,9 +119,13 @@ class WordMatrices(Claimable):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wv = KeyedVectors(self.vector_size)
+        self.wv = self._keyed([], np.empty((0, self.vector_size), np.float32))
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
+
+    def _keyed(self, words: Sequence[Any], vectors: Float32, counts: Any = None) -> KeyedVectors:
+        """Return the object that holds the words and their vectors."""
+        return KeyedVectors.of(words, vectors, counts)
 
     @claiming
     def prepare_weights(self, update: bool = False) -> None:

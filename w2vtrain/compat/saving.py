@@ -6,7 +6,7 @@ A model file that `w2vtrain fit --save-model` wrote can be loaded, too, if its o
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike, fspath
 from typing import Any
 
@@ -16,9 +16,11 @@ from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_of
 from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.config import validated
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors, builtin_errors
+from w2vtrain.embeddings.keyed_vectors import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
+from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.objectives import build
 from w2vtrain.objectives.hs import Hierarchical, checked_links
@@ -79,6 +81,9 @@ def as_model(model: Any) -> Model:
     if matrices.tree:
         arrays |= Hierarchical.of(matrices.tree).arrays()
     arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
+    if settings.subwords:
+        arrays[INPUT_ROWS] = np.concatenate([model.wv.vectors_vocab[rows], model.wv.vectors_ngrams])
+        arrays[NGRAM_BUCKETS] = np.asarray(model.wv.ngrams.buckets)
     return Model(
         words=vocabulary.words,
         counts=vocabulary.counts,
@@ -86,12 +91,15 @@ def as_model(model: Any) -> Model:
         output=outputs[0] if len(outputs) == 1 else np.concatenate(outputs),
         arrays=arrays if matrices.is_in_order else {**arrays, ORDER: rows},
         settings=asdict(settings),
-        record={"vectors": "in", "word2vec": {name: _plain(getattr(model, name)) for name in PARAMETERS} | _own(model)},
+        record={
+            "vectors": "in",
+            "word2vec": {name: _plain(getattr(model, name)) for name in model.parameters} | _own(model),
+        },
     )
 
 
 def base_of(cls: type) -> type:
-    """Return `Word2Vec` for it or a subclass of it."""
+    """Return `Word2Vec` or `FastText` for it or a subclass of it."""
     return next(base for base in cls.__mro__ if "load" in vars(base))
 
 
@@ -135,7 +143,7 @@ def _attributes(wv: Any) -> dict[str, Any]:
 def loaded(model: Any, path: str) -> Any:
     """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
     try:
-        if (kind := sniff(path)).kind != "model":
+        if (kind := sniff(path)).kind not in ("model", FASTTEXT):
             raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
         stored = load_model(path)
     except DataError as error:
@@ -151,7 +159,15 @@ def loaded(model: Any, path: str) -> Any:
         raise NotAModel(f"{path}: {len(stored.output):,} output rows; the model's parameters require {nodes + noise:,}")
     rows: Any = slice(None) if order is None else np.argsort(order)
     words = np.array(stored.words, object)[rows].tolist()
-    model.wv = KeyedVectors.of(words, stored.input[rows], stored.counts[rows])
+    if stored.settings.get("subwords") and not model.subword_settings():
+        raise NotAModel(f"{path}: a model with subwords: load it with w2vtrain.FastText.load")
+    model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
+    if model.subword_settings():
+        ngrams = ngram_vectors(stored.settings, stored.arrays, size)
+        assert ngrams
+        # Matrices of fastText's files are read-only.
+        model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
+        model.wv.vectors_vocab = np.array(stored.arrays[INPUT_ROWS][:size][rows])
     model.wv.vectors_lockf = np.ones(1, np.float32)
     for name, values in stored.arrays.items():
         if name == f"{ATTRIBUTE}vectors_lockf" and values.shape == (size,):
@@ -187,7 +203,7 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
         values = _from_settings(stored.settings, path)
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
-    for name in PARAMETERS:
+    for name in model.parameters:
         setattr(model, name, values.get(name, getattr(model, name)))
     if isinstance(own := values.get(OWN), dict):  # a file cannot replace what Word2Vec has
         plain = base_of(type(model))()
@@ -217,5 +233,9 @@ def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
         )
     (hs, has_noise), (sg, mean) = kinds[objective], ways[architecture]
     values = {name: checked[name] for name in PARAMETERS if name in settings and name in checked}
+    if checked["subwords"]:
+        values |= {"min_n": checked["minn"], "max_n": checked["maxn"], "bucket": checked["bucket"]}
     values |= {"hs": hs, "sg": sg, "cbow_mean": mean, "negative": options.get("negative", 5) if has_noise else 0}
-    return {**values, "ns_exponent": options.get("ns_exponent", 0.75), "min_alpha_yet_reached": checked["alpha"]}
+    if checked["alpha"] is not None:
+        values["min_alpha_yet_reached"] = checked["alpha"]
+    return {**values, "ns_exponent": options.get("ns_exponent", 0.75)}

@@ -16,7 +16,7 @@ from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
 from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals
-from w2vtrain.compat.parameters import check, checked
+from w2vtrain.compat.parameters import PARAMETERS, check, checked
 from w2vtrain.compat.scoring import Predictions
 from w2vtrain.compat.word_choice import Rule
 from w2vtrain.embeddings.model import Model, save_model
@@ -107,6 +107,11 @@ class Word2Vec(TrainableVocabulary, Predictions):
     """
 
     load = saving.OnClass()
+    parameters: tuple[str, ...] = PARAMETERS
+
+    def subword_settings(self) -> dict[str, Any]:
+        """Return the settings that a model with subwords has besides: none."""
+        return {}
 
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
@@ -132,6 +137,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         self.reread = reread
         self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
         self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
+        self.null_word = 0
         if null_word:
             raise NotImplementedError("null_word pads windows of models that concatenate vectors: leave it at 0")
         check(self)
@@ -285,6 +291,6 @@ class Word2Vec(TrainableVocabulary, Predictions):
         raise InvalidType(f"a model has no items since gensim 4.0: use {shown(word)} in model.wv")
 
     def __str__(self) -> str:
-        return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
+        return f"{type(self).__name__}<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     __repr__ = __str__

@@ -24,6 +24,8 @@ NAME = "fasttext"
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
 START = struct.Struct("<2i12id")
 """The magic number, the version and the arguments, see Arguments."""
+OLD, OLD_SIZES, OLD_SHAPE = struct.Struct("<12id"), struct.Struct("<3iq"), struct.Struct("<2q")
+"""What files of 2016 have in place of START, SIZES and SHAPE."""
 SIZES = struct.Struct("<3i2q")
 """The numbers of entries, words and labels (int32), of words in the text and of entries of a pruned index (int64)."""
 ENTRY = struct.Struct("<qb")
@@ -106,8 +108,17 @@ class FastTextModel(NamedTuple):
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim files that begin with the magic number."""
-    return Promise() if head[:4] == struct.pack("<i", MAGIC) else None
+    """Claim files that begin with the magic number, or with the arguments alone, as in 2016."""
+    return Promise() if head[:4] == struct.pack("<i", MAGIC) or _is_old(head) else None
+
+
+def _is_old(head: bytes) -> bool:
+    """Return whether a file begins with arguments that fastText can have; those of text would be far too large."""
+    if len(head) < OLD.size:
+        return False
+    a = Arguments(*OLD.unpack_from(head))
+    in_range = max(a.ws, a.epoch, a.neg, a.wordNgrams, a.lrUpdateRate, a.dim) <= MAX_DIM and min(a[:-1]) >= 0
+    return in_range and a.loss in OBJECTIVES and 0 < a.model <= CLASSIFIER and 0 <= a.t <= 1 and a.dim > 0
 
 
 def read_fasttext(path: str | Path) -> FastTextModel:
@@ -124,7 +135,7 @@ class _Parser:
     """Reads one part of a file after the other; every size is compared with what is left before it is used."""
 
     def __init__(self, path: str, data: mmap.mmap) -> None:
-        self.path, self.data, self.at = path, data, 0
+        self.path, self.data, self.at, self.old = path, data, 0, False
 
     def error(self, why: str) -> DataError:
         return DataError(f"{self.path}, byte {self.at:,}: {why}")
@@ -140,9 +151,14 @@ class _Parser:
             raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends after {len(self.data):,} bytes")
 
     def model(self) -> FastTextModel:
-        _, version, *values = self.unpack(START)
-        if version not in VERSIONS:
-            raise self.error(f"version {version} of fastText's format; only {VERSIONS[0]} and {VERSIONS[1]} are read")
+        self.old = _is_old(self.data[: OLD.size])
+        values: Sequence[Any]
+        if self.old:
+            values = self.unpack(OLD)
+        else:
+            _, version, *values = self.unpack(START)
+            if version not in VERSIONS:
+                raise self.error(f"version {version} of fastText's format; {VERSIONS[0]} and {VERSIONS[1]} are read")
         arguments = Arguments(*values)
         self.check(arguments)
         words, counts = self.vocabulary()
@@ -161,14 +177,14 @@ class _Parser:
             raise self.error(f"dim {a.dim}, bucket {a.bucket}, minn {a.minn}, maxn {a.maxn} are not possible together")
 
     def vocabulary(self) -> tuple[list[str], NDArray[np.int64]]:
-        entries, words, labels, _, pruned = self.unpack(SIZES)
+        entries, words, labels, _, pruned = (*self.unpack(OLD_SIZES), -1) if self.old else self.unpack(SIZES)
         if labels or entries != words:
             raise self.error("a classifier of fastText (supervised): only models of word vectors are read")
         if pruned >= 0:
             raise self.quantized()
         if words < 1:
             raise self.error(f"the model has {words} words")
-        self.need(words * (ENTRY.size + 2))  # a word has at least one byte
+        self.need(words * (ENTRY.size + 1))
         names, counts = [], np.empty(words, np.int64)
         for i in range(words):
             end = self.data.find(b"\0", self.at)
@@ -180,7 +196,7 @@ class _Parser:
                 raise self.error(f"word {i + 1:,} is not UTF-8") from None
             self.at = end + 1
             counts[i], kind = self.unpack(ENTRY)
-            if kind or counts[i] < 0 or not names[i]:
+            if kind or counts[i] < 0:
                 raise self.error(f"the entry of word {i + 1:,} ({names[i]!r}, count {counts[i]}) is damaged")
         if len(set(names)) != words:
             raise self.error("a word occurs twice")
@@ -190,7 +206,7 @@ class _Parser:
         return self.error("a quantized model of fastText (.ftz): it has lost its vectors; use the .bin file")
 
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
-        quantized, m, n = self.unpack(SHAPE)
+        quantized, m, n = (False, *self.unpack(OLD_SHAPE)) if self.old else self.unpack(SHAPE)
         if quantized:
             raise self.quantized()
         if (m, n) != (rows, dim):

@@ -1,0 +1,205 @@
+"""Models of fastText: those that its own program made (tests/fasttext), ours as others read them, and damaged files."""
+
+import json
+import lzma
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import w2vtrain
+from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
+from w2vtrain.formats.fasttext import SIZES, START, read_fasttext
+from w2vtrain.formats.sniff import sniff
+from w2vtrain.kernels.subwords import Ngrams
+
+MADE = Path(__file__).parents[1] / "fasttext"
+NAMES = ["skipgram", "cbow-hs", "whole-words"]
+
+
+def unpacked(name, folder):
+    path = folder / f"{name}.bin"
+    path.write_bytes(lzma.decompress((MADE / f"{name}.bin.xz").read_bytes()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fasttext")
+    return {name: unpacked(name, folder) for name in [*NAMES, "classifier"]}
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return json.loads(lzma.decompress((MADE / "vectors.json.xz").read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ours") / "text"
+    path.write_text("water waters falling слово слова\nfalls waterfall слово über übung\n" * 60, encoding="utf-8")
+    about = {"vector_size": 6, "epochs": 2, "min_count": 1, "sample": 0, "threads": 1}
+    return w2vtrain.train(path, subwords=True, bucket=3000, **about)
+
+
+def test_the_ngrams_of_a_thousand_words_in_six_scripts_are_those_that_fasttext_prints():
+    lines = lzma.decompress((MADE / "ngrams.tsv.xz").read_bytes()).decode().splitlines()
+    assert len(lines) > 1000
+    words = [line.split("\t")[0] for line in lines]
+    starts, buckets = Ngrams().buckets(words)
+    for row, line in enumerate(lines):
+        word, *ngrams = line.split("\t")
+        found = zip(Ngrams().texts(word), buckets[starts[row] : starts[row + 1]].tolist(), strict=True)
+        assert [f"{text} {bucket}" for text, bucket in found] == ngrams
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vectors_of_known_and_unseen_words_are_those_that_fasttext_prints(files, printed, name):
+    vectors = w2vtrain.read_vectors(files[name])
+    keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix, vectors.counts, vectors.ngrams)
+    assert (np.diff(vectors.counts) <= 0).all()
+    for word, vector in printed[name]["words"].items():
+        np.testing.assert_allclose(keyed[word], vector, atol=5e-6)
+    sentence, vector = printed[name]["sentence"]
+    if name != "whole-words":
+        np.testing.assert_allclose(keyed.get_sentence_vector(sentence), vector, atol=5e-6)
+    assert "watery" not in keyed
+    first = w2vtrain.read_vectors(files[name], limit=3)
+    np.testing.assert_array_equal(first.matrix, vectors.matrix[:3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_of_fasttext_is_a_model(files, name):
+    model = w2vtrain.load_model(files[name])
+    assert model.settings["architecture"] == ("cbow" if name == "cbow-hs" else "skipgram")
+    assert model.settings["objective"] == ("hs" if name == "cbow-hs" else "neg")
+    assert model.settings.get("subwords", False) is (name != "whole-words")
+    np.testing.assert_allclose(model.input, w2vtrain.read_vectors(files[name]).matrix)
+
+
+@pytest.mark.parametrize("name", ["skipgram", "cbow-hs"])
+def test_a_model_of_fasttext_predicts_its_text_and_trains_on(files, name, tmp_path):
+    """Its output vectors are in our order: trained by fastText for 3 epochs, it predicts better than chance."""
+    model = w2vtrain.load_model(files[name])
+    text = tmp_path / "text"
+    text.write_text("the of water waters and\n" * 20)
+    more = w2vtrain.continue_training(model, text, 1, alpha=1e-9, threads=1, sample=0)
+    for word in model.words:
+        np.testing.assert_allclose(more[word], model[word], atol=1e-5)
+    np.testing.assert_allclose(more["watery"], model["watery"], atol=1e-5)
+
+
+def test_a_model_that_is_written_reads_back_the_same(model, tmp_path):
+    model.save_fasttext(tmp_path / "model.bin")
+    again = w2vtrain.load_model(tmp_path / "model.bin")
+    assert again.words == model.words
+    np.testing.assert_array_equal(again.counts, model.counts)
+    np.testing.assert_array_equal(again.output, model.output)
+    for word in [*model.words, "watery", "словом"]:
+        np.testing.assert_allclose(again[word], model[word], atol=1e-6)
+    with pytest.raises(KeyError, match="xyz"):
+        again["xyz"]
+    again.save_fasttext(tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "model.bin").read_bytes()
+    with pytest.raises(OutputError, match="exists"):
+        model.save_fasttext(tmp_path / "model.bin")
+
+
+def test_gensim_reads_what_is_written(model, tmp_path):
+    fasttext = pytest.importorskip("gensim.models.fasttext", reason="gensim is not installed")
+    model.save_fasttext(tmp_path / "model.bin")
+    theirs = fasttext.load_facebook_vectors(str(tmp_path / "model.bin"))
+    for word in [*model.words, "watery", "словом", "übungen"]:
+        np.testing.assert_allclose(theirs[word], model[word], atol=5e-6)
+
+
+def test_a_model_without_subwords_is_written_without_ngrams(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("a b c d\n" * 50)
+    plain = w2vtrain.train(path, vector_size=4, min_count=1, epochs=1, objective="hs", sample=0)
+    plain.save_fasttext(tmp_path / "plain.bin")
+    found = read_fasttext(tmp_path / "plain.bin")
+    assert (found.arguments.maxn, found.arguments.bucket, found.arguments.loss) == (0, 0, 1)
+    np.testing.assert_array_equal(found.rows, plain.input)
+    np.testing.assert_array_equal(found.output[:-1], plain.output)
+
+
+def test_unused_buckets_take_no_space_on_disk(model, tmp_path):
+    model.save_fasttext(tmp_path / "model.bin")
+    stat = (tmp_path / "model.bin").stat()
+    if not hasattr(stat, "st_blocks"):
+        pytest.skip("this system does not say how much space a file takes")
+    big = w2vtrain.Model(
+        model.words, model.counts, model.input, model.output, model.arrays, {**model.settings, "bucket": 3_000_000}
+    )
+    big.save_fasttext(tmp_path / "big.bin")
+    assert (tmp_path / "big.bin").stat().st_size > 70_000_000
+    assert (tmp_path / "big.bin").stat().st_blocks * 512 < 10_000_000
+
+
+def damaged(data, offset, value, form="<i"):
+    return data[:offset] + struct.pack(form, value) + data[offset + struct.calcsize(form) :]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: damaged(data, 4, 13), "version 13 of fastText's format"),
+        (lambda data: damaged(data, 8, 0), "dim 0"),
+        (lambda data: damaged(data, 8, 5), "input has"),
+        (lambda data: damaged(data, 8 + 8 * 4, 2**31 - 1), "expected"),
+        (lambda data: damaged(data, 8 + 9 * 4, 9), "minn 9, maxn 4"),
+        (lambda data: damaged(data, 8 + 7 * 4, 3), "a classifier of fastText"),
+        (lambda data: damaged(data, 8 + 6 * 4, 9), "loss 9"),
+        (lambda data: damaged(data, START.size + 4, 2**31 - 1), "a classifier|the file ends"),
+        (lambda data: damaged(damaged(data, START.size, 2**31 - 1), START.size + 4, 2**31 - 1), "the file ends"),
+        (lambda data: damaged(data, START.size + 20, 5, "<q"), "a quantized model of fastText"),
+        (lambda data: data + b"\0", "1 bytes more than the model needs"),
+        (lambda data: data[:-1], "the file ends after"),
+        (lambda data: damaged(data, len(data) - 4, float("nan"), "<f"), "of output is not finite"),
+        (lambda data: data[: START.size + SIZES.size] + b"\xff" + data[START.size + SIZES.size + 1 :], "is not UTF-8"),
+    ],
+    ids=[
+        "version", "no dimensions", "other dimensions", "buckets", "lengths of n-grams", "classifier", "loss", "words",
+        "words of 20 GB", "quantized", "a byte more", "a byte less", "NaN", "encoding",
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused_by_what_is_wrong(files, tmp_path, change, message):
+    (tmp_path / "x.bin").write_bytes(change(files["skipgram"].read_bytes()))
+    for read in (w2vtrain.read_vectors, w2vtrain.load_model):
+        with pytest.raises(DataError, match=message):
+            read(tmp_path / "x.bin")
+
+
+def test_a_classifier_is_refused_by_name(files):
+    with pytest.raises(DataError, match=r"classifier of fastText \(supervised\)"):
+        w2vtrain.load_model(files["classifier"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@given(st.data())
+def test_damage_anywhere_gives_one_of_our_errors_or_vectors(files, tmp_path, data):
+    original = files["whole-words"].read_bytes()
+    changed = bytearray(original[: data.draw(st.integers(0, len(original)))])
+    for _ in range(data.draw(st.integers(0, 3))):
+        if changed:
+            changed[data.draw(st.integers(0, min(len(changed), 400) - 1))] = data.draw(st.integers(0, 255))
+    (tmp_path / "x.bin").write_bytes(changed)
+    with suppress(W2VError):
+        model = w2vtrain.load_model(tmp_path / "x.bin")
+        assert np.isfinite(model.input).all()
+
+
+def test_the_end_of_a_file_is_an_error_of_its_own(files, tmp_path):
+    (tmp_path / "x.bin").write_bytes(files["skipgram"].read_bytes()[:200])
+    with pytest.raises(TruncatedFile):
+        w2vtrain.read_vectors(tmp_path / "x.bin")
+
+
+def test_text_is_never_taken_for_a_model_of_2016(tmp_path):
+    (tmp_path / "x.txt").write_text("water 0.25 0.5\nfalls 0.125 0.25\n" * 20)
+    assert sniff(tmp_path / "x.txt").kind == "text"

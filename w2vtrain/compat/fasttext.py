@@ -1,0 +1,195 @@
+"""`FastText`, a class with the constructor and methods of gensim 4's, and readers and writers of fastText's files.
+
+It is Word2Vec with subwords: nearly all is in word2vec.py and the other modules of this folder.
+"""
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import Any, Self
+
+import numpy as np
+
+from w2vtrain.compat import saving
+from w2vtrain.compat.building import Path
+from w2vtrain.compat.claim import claiming
+from w2vtrain.compat.matrices import initial_vectors
+from w2vtrain.compat.parameters import PARAMETERS, SEEDS
+from w2vtrain.compat.word2vec import Word2Vec
+from w2vtrain.compat.word_choice import Rule
+from w2vtrain.config import MAX_BUCKETS
+from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
+from w2vtrain.errors import InvalidValue
+from w2vtrain.successors import refuse_arguments
+
+
+class FastText(Word2Vec):
+    """A model whose words are composed of n-grams, trained from Python, with gensim's interface.
+
+    Parameters
+    ----------
+    min_n, max_n : int
+        The lengths of n-grams, in characters of ``<word>``. If max_n is 0 or less than min_n, words have none.
+    bucket : int
+        The number of hash buckets; 0 for no n-grams. Only buckets that occur take memory.
+    word_ngrams
+        Only 1 is accepted: it concerns classifiers.
+    sentences, corpus_file, **
+        As for `Word2Vec`, in gensim's order for FastText.
+
+    Attributes
+    ----------
+    wv : FastTextKeyedVectors
+        ``wv["unseen"]`` composes the vector of any word.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, W2VError
+        As for `Word2Vec`.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1)
+    >>> model.wv.similarity("green", "greenish") > 0
+    np.True_
+
+    """
+
+    load = saving.OnClass()
+    parameters = (*PARAMETERS, "min_n", "max_n", "bucket")
+    wv: FastTextKeyedVectors
+
+    def __init__(
+        self, sentences: Any = None, corpus_file: Path | None = None, sg: int = 0, hs: int = 0, vector_size: int = 100,
+        alpha: float | None = None, window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None,
+        word_ngrams: int = 1, sample: float | None = 1e-3, seed: int = 1, workers: int = 3, min_alpha: float = 0.0001,
+        negative: int = 5, ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5,
+        null_word: int = 0, min_n: int = 3, max_n: int = 6, sorted_vocab: int = 1, bucket: int = 2_000_000,
+        trim_rule: Rule | None = None, batch_words: int = 10_000, callbacks: Iterable[Any] = (),
+        max_final_vocab: int | None = None, shrink_windows: bool = True, comment: str | None = None,
+        reread: bool | None = None, **other: Any,
+    ) -> None:  # fmt: skip
+        refuse_arguments("FastText", other)
+        if word_ngrams != 1:
+            raise NotImplementedError("word_ngrams concerns classifiers: leave it at 1")
+        for name, value, most in (("min_n", min_n, 1000), ("max_n", max_n, 1000), ("bucket", bucket, MAX_BUCKETS)):
+            if not isinstance(value, int | np.integer) or not 0 <= value <= most:
+                raise InvalidValue(f"{name} must be a whole number from 0 to {most:,}, got {value!r}")
+        self.min_n, self.max_n, self.bucket = int(min_n), int(max_n), int(bucket) if max_n >= max(1, min_n) else 0
+        super().__init__(
+            sentences, corpus_file, vector_size, alpha, window, min_count, max_vocab_size, sample, seed, workers,
+            min_alpha, sg, hs, negative, ns_exponent, cbow_mean, hashfxn, epochs, null_word, trim_rule, sorted_vocab,
+            batch_words, callbacks=callbacks, comment=comment, max_final_vocab=max_final_vocab,
+            shrink_windows=shrink_windows, reread=reread, **other,
+        )  # fmt: skip
+
+    def subword_settings(self) -> dict[str, Any]:
+        """Return the settings of the n-grams; none if words have none."""
+        if not self.bucket:
+            return {}
+        return {"subwords": True, "minn": max(1, self.min_n), "maxn": self.max_n, "bucket": self.bucket}
+
+    def _keyed(self, words: Any, vectors: Any, counts: Any = None) -> FastTextKeyedVectors:
+        keyed = FastTextKeyedVectors.of(words, vectors, counts)
+        keyed.ngrams = FastTextKeyedVectors(self.vector_size, max(1, self.min_n), self.max_n, self.bucket).ngrams
+        return keyed
+
+    @claiming
+    def prepare_weights(self, update: bool = False) -> None:
+        """Give every word and every n-gram an initial row or, with `update`, those that are new."""
+        old = self.wv.own if update and self.wv.own is not None else np.empty((0, self.vector_size), np.float32)
+        super().prepare_weights(update)
+        if self.bucket:
+            own = np.concatenate([old, np.asarray(self.wv.vectors, np.float32)[len(old) :]])
+            seed = (self.seed + 1 + len(self.wv)) % SEEDS
+            self.wv.grow(own, lambda rows: initial_vectors(rows, self.vector_size, seed))
+
+    def locked(self) -> Any:
+        """Return no words: `vectors_lockf` is not supported, because words share the rows of n-grams."""
+        locked = super().locked()
+        if self.bucket and len(locked):
+            raise NotImplementedError("vectors_lockf: words with n-grams share rows, which cannot be locked")
+        return locked
+
+    @classmethod
+    def from_gensim(cls, model: Any) -> Self:
+        """Refuse: write the model with gensim's save_facebook_model, and load it with `load_facebook_model`."""
+        raise NotImplementedError("write the model with gensim's save_facebook_model and use load_facebook_model")
+
+
+def load_facebook_model(path: str | PathLike[str], encoding: str = "utf-8") -> FastText:
+    """Return a model of fastText (.bin), whose training can be continued.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to read.
+    encoding : str, default "utf-8"
+        Only UTF-8 is supported.
+
+    Raises
+    ------
+    AttributeError, FileNotFoundError
+        If the file is not a model of word vectors, or cannot be opened.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.load_facebook_model("model.bin")  # doctest: +SKIP
+
+    """
+    _check_encoding(encoding)
+    model: FastText = FastText.load(fspath(path))
+    return model
+
+
+def load_facebook_vectors(path: str | PathLike[str], encoding: str = "utf-8") -> FastTextKeyedVectors:
+    """Return the vectors of a model of fastText (.bin), for queries; parameters and errors as `load_facebook_model`.
+
+    The rows of n-grams stay in the file until they are used.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> vectors = w2vtrain.load_facebook_vectors("model.bin")  # doctest: +SKIP
+
+    """
+    _check_encoding(encoding)
+    return FastTextKeyedVectors.load(fspath(path))
+
+
+def save_facebook_model(
+    model: FastText, path: str | PathLike[str], encoding: str = "utf-8", lr_update_rate: int = 100, word_ngrams: int = 1
+) -> None:
+    """Write a model in fastText's format, overwriting what is there.
+
+    Parameters
+    ----------
+    model : FastText
+        The model.
+    path : str or Path
+        The file to write.
+    encoding : str, default "utf-8"
+        Only UTF-8 is supported.
+    lr_update_rate, word_ngrams
+        Without effect.
+
+    Raises
+    ------
+    OutputError, WriteError
+        If the file cannot be created or written.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, bucket=1000)
+    >>> w2vtrain.save_facebook_model(model, "small.bin")
+
+    """
+    _check_encoding(encoding)
+    model.to_model().save_fasttext(fspath(path), force=True)
+
+
+def _check_encoding(encoding: str) -> None:
+    if encoding.lower().replace("-", "") != "utf8":
+        raise NotImplementedError(f"encoding {encoding!r}: only UTF-8 is supported")

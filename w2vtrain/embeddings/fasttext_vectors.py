@@ -1,0 +1,126 @@
+"""`FastTextKeyedVectors`: KeyedVectors with n-grams, and gensim's names for their parts.
+
+Queries are those of KeyedVectors, which composes the vectors of unknown words itself.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
+
+
+class FastTextKeyedVectors(KeyedVectors):
+    """Vectors by key whose n-grams give vectors to all other words, with the names of gensim's class of this name.
+
+    Parameters
+    ----------
+    vector_size, count, dtype
+        As for `KeyedVectors`.
+    min_n, max_n : int
+        The lengths of n-grams, in characters of ``<word>``.
+    bucket : int
+        The number of hash buckets; 0 for no n-grams.
+
+    Attributes
+    ----------
+    vectors_vocab : ndarray, shape (V, d)
+        The keys' own rows. A vector is the mean of a key's own row and those of its n-grams.
+    vectors_ngrams : ndarray, shape (B, d)
+        The rows of n-grams: one for each bucket that has one, unlike in gensim, where each bucket has one.
+    buckets_word : list of ndarray of int32
+        For each key, the rows of its n-grams in `vectors_ngrams`.
+
+    own : ndarray or None
+        The keys' own rows, if they are known: `vectors_vocab` computes them otherwise.
+    vectors_vocab_lockf, vectors_ngrams_lockf, compatible_hash
+        Constants for programs written for gensim: rows cannot be locked, and hashes are those of fastText.
+
+    Notes
+    -----
+    ``word in vectors`` says whether a word is a key; in gensim, it is always True.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1)
+    >>> "greenish" in model.wv, model.wv["greenish"].shape
+    (False, (8,))
+
+    """
+
+    def __init__(
+        self, vector_size: int, min_n: int = 3, max_n: int = 6, bucket: int = 2_000_000, count: int = 0,
+        dtype: Any = np.float32,
+    ) -> None:  # fmt: skip
+        super().__init__(vector_size, count, dtype)
+        self.ngrams: NgramVectors = _none(Ngrams(min_n, max_n, bucket), vector_size)
+        self.own: NDArray[np.float32] | None = None
+        self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
+        self.compatible_hash = True
+
+    @property
+    def min_n(self) -> int:
+        """The length of the shortest n-grams."""
+        return self.ngrams.ngrams.minn
+
+    @property
+    def max_n(self) -> int:
+        """The length of the longest n-grams."""
+        return self.ngrams.ngrams.maxn
+
+    @property
+    def bucket(self) -> int:
+        """The number of hash buckets."""
+        return self.ngrams.ngrams.bucket
+
+    @property
+    def vectors_ngrams(self) -> Any:
+        """The rows of n-grams (B, d)."""
+        return self.ngrams.matrix
+
+    @property
+    def vectors_vocab(self) -> NDArray[np.float32]:
+        """The keys' own rows (V, d); if these are not known, what the vectors and n-grams imply."""
+        if self.own is None or len(self.own) != len(self):
+            subwords, rows = self._subwords(), np.zeros((len(self), self.vector_size), np.float32)
+            sums = subwords.vectors(np.concatenate([rows, self.vectors_ngrams]))  # divided by the number of rows
+            self.own = (self.vectors - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
+        return self.own
+
+    @vectors_vocab.setter
+    def vectors_vocab(self, rows: NDArray[np.float32]) -> None:
+        self.own = rows
+
+    @property
+    def buckets_word(self) -> list[NDArray[np.int32]]:
+        """For each key, the rows of its n-grams."""
+        subwords = self._subwords()
+        return [rows[1:] - len(self) for rows in np.split(subwords.rows, subwords.starts[1:-1])]
+
+    def adjust_vectors(self) -> None:
+        """Compose `vectors` again, after a change of `vectors_vocab` or `vectors_ngrams`."""
+        self.vectors = self._subwords().vectors(np.concatenate([self.vectors_vocab, self.vectors_ngrams]))
+        self.norms = None
+
+    def grow(self, own: NDArray[np.float32], initial: Any) -> None:
+        """Set the keys' own rows (V, d), and add rows for their n-grams; initial(n) returns n rows for new buckets."""
+        old, needed = self.ngrams, Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams).buckets
+        new = np.setdiff1d(needed, np.arange(self.bucket) if old.buckets is None else old.buckets, assume_unique=True)
+        if len(new):
+            buckets = np.concatenate([old.buckets, new]) if old.buckets is not None else new
+            matrix = np.concatenate([old.matrix, initial(len(new))])
+            self.ngrams = NgramVectors(old.ngrams, matrix, buckets.astype(np.int32))
+        self.vectors_vocab = own
+        self.adjust_vectors()
+
+    def _subwords(self) -> Subwords:
+        sizes, buckets = self.ngrams.ngrams, self.ngrams.buckets
+        known = np.arange(sizes.bucket, dtype=np.int32) if buckets is None else buckets
+        return Subwords.of(list(map(str, self.index_to_key)), sizes, known)
+
+
+def _none(ngrams: Ngrams, dim: int) -> NgramVectors:
+    return NgramVectors(ngrams, np.empty((0, dim), np.float32), np.empty(0, np.int32))

@@ -19,8 +19,11 @@ def documented():
     for name in w2vtrain.__all__:
         thing = getattr(w2vtrain, name)
         found[name] = thing
-        if inspect.isclass(thing) and thing is not w2vtrain.KeyedVectors:  # its methods have a test in embeddings/
+        if inspect.isclass(thing):
+            theirs = set(dir(w2vtrain.KeyedVectors)) if issubclass(thing, w2vtrain.KeyedVectors) else set()
             for member, value in inspect.getmembers(thing):
+                if member in theirs:  # which have a test in embeddings/
+                    continue
                 if not member.startswith("_") and inspect.getdoc(value) and callable(value):
                     found[f"{name}.{member}"] = value
     return {name: thing for name, thing in found.items() if ">>>" in (inspect.getdoc(thing) or "")}

@@ -36,14 +36,12 @@ class Ours(NamedTuple):
         )
 
 
-SUBWORDS = "w2vtrain learns whole words, not subwords; leave it out"
 NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
 IN_MEMORY = "train reads sentences once, whatever the number of epochs; leave it out"
 RETURNS = "train returns a model and writes no file; pass its words and vectors() to write_vectors"
 CORPUS = Ours("corpus", python="pass the text as the first argument")
 OPTIONS: dict[str, Ours | str] = {
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
-    "bucket": SUBWORDS,
     "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
     "cbow_mean": Ours("architecture", {"1": "cbow", "0": "cbow-sum"}),
     "classes": "w2vtrain does not cluster words; leave it out",
@@ -57,12 +55,11 @@ OPTIONS: dict[str, Ours | str] = {
     "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
     "max_final_vocab": Ours("max_vocab"),
     "max_vocab_size": Ours("max_vocab"),
-    "maxn": SUBWORDS,
+    "max_n": Ours("maxn"),
     "minCount": Ours("min_count"),
     "minCountLabel": NO_CLASSES,
-    "minn": SUBWORDS,
+    "min_n": Ours("minn"),
     "neg": Ours("negative"),
-    "ngrams": SUBWORDS,
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
     "reread": IN_MEMORY,
     "saveOutput": Ours("save_output_vectors", python="use the model's `output`"),
@@ -88,6 +85,8 @@ COMMANDS = {
     "nn": "use w2vtrain neighbors",
     "predict": NO_CLASSES,
     "predict-prob": NO_CLASSES,
+    "print-ngrams": "use w2vtrain neighbors --ngrams",
+    "print-sentence-vectors": "use w2vtrain vector --sentences",
     "print-word-vectors": "use w2vtrain vector",
     "quantize": "use w2vtrain convert --restrict-vocab N to make vectors smaller",
     "skipgram": f"{FITS} --architecture skipgram",

@@ -1,5 +1,6 @@
 """The exchange of rows: the rule that combines the ranks' changes, which rows are due, and when replicas are equal."""
 
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -224,7 +225,7 @@ def test_the_row_of_an_ngram_is_updated_as_often_as_all_its_words():
     own = 6 * 6.0 * COUNTS / COUNTS.sum()
     np.testing.assert_allclose(found[: len(COUNTS)], own)
     starts = engine.subwords.starts
-    rows = [engine.subwords.rows[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    rows = [engine.subwords.rows[a:b] for a, b in itertools.pairwise(starts)]
     for row in range(len(COUNTS), len(found)):
         expected = sum(own[word] * (rows[word] == row).sum() for word in range(len(COUNTS)))
         assert found[row] == pytest.approx(expected)

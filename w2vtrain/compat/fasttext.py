@@ -138,7 +138,10 @@ def load_facebook_model(path: str | PathLike[str], encoding: str = "utf-8") -> F
     Examples
     --------
     >>> import w2vtrain
-    >>> model = w2vtrain.load_facebook_model("model.bin")  # doctest: +SKIP
+    >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, bucket=1000)
+    >>> w2vtrain.save_facebook_model(model, "small.bin")
+    >>> w2vtrain.load_facebook_model("small.bin")
+    FastText<vocab=4, vector_size=8, alpha=0.075>
 
     """
     _check_encoding(encoding)
@@ -154,7 +157,10 @@ def load_facebook_vectors(path: str | PathLike[str], encoding: str = "utf-8") ->
     Examples
     --------
     >>> import w2vtrain
-    >>> vectors = w2vtrain.load_facebook_vectors("model.bin")  # doctest: +SKIP
+    >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, bucket=1000)
+    >>> w2vtrain.save_facebook_model(model, "small.bin")
+    >>> w2vtrain.load_facebook_vectors("small.bin")["greenish"].shape
+    (8,)
 
     """
     _check_encoding(encoding)

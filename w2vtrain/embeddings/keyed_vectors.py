@@ -1308,8 +1308,8 @@ class KeyedVectors:
 
         Examples
         --------
-        >>> model = w2vtrain.train("data/simplewiki.txt", subwords=True, epochs=1)
-        >>> len(model.to_keyed_vectors().nearest_ngrams("water", topn=3))
+        >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, workers=1)
+        >>> len(model.wv.nearest_ngrams("green", topn=3))
         3
 
         """

@@ -451,7 +451,8 @@ def _check(model: Model, path: str | Path) -> None:
             raise DataError(f"{path}: row {bad} of {name} is not finite")
     for name, array in sorted(model.arrays.items()):
         # -inf, the logarithm of a zero probability, is valid
-        if array.dtype.kind == "f" and any(np.isnan(array[i : i + 4096]).any() for i in range(0, len(array), 4096)):
+        rows = np.atleast_1d(array)
+        if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
     try:
         ngram_vectors(model.settings, model.arrays, V)

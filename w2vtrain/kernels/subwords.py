@@ -10,11 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, uint8, uint32
 from numpy.typing import NDArray
-
-from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.kernels.rows import sum_rows
 
 WHOLE = "</s>"
 """The word that marks the end of a sentence. It has no n-grams."""
@@ -42,6 +38,8 @@ class Ngrams(NamedTuple):
 
     def buckets(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return (starts, buckets): word i has the n-grams in buckets[starts[i] : starts[i + 1]], int32, as `texts`."""
+        from w2vtrain.kernels.ngrams import hash_ngrams  # reading vectors without n-grams does not need Numba
+
         encoded = [b"" if word == WHOLE else b"<%b>" % word.encode("utf-8", "surrogatepass") for word in words]
         text = np.frombuffer(b"".join(encoded) or b"\0", np.uint8)
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
@@ -49,65 +47,11 @@ class Ngrams(NamedTuple):
         limits = self.minn, self.maxn, max(1, self.bucket) if self.bucket else 0
         if not limits[2]:
             return starts, np.empty(0, np.int32)
-        _hash_ngrams(text, ends, *limits, starts, np.empty(0, np.int32))
+        hash_ngrams(text, ends, *limits, starts, np.empty(0, np.int32))
         np.cumsum(starts, out=starts)
         buckets = np.empty(int(starts[-1]), np.int32)
-        _hash_ngrams(text, ends, *limits, starts.copy(), buckets)
+        hash_ngrams(text, ends, *limits, starts.copy(), buckets)
         return starts, buckets
-
-
-@inline
-def fnv(text, first, last):
-    """Return fastText's hash of text[first:last]: 32-bit FNV-1a, whose bytes are signed."""
-    found = uint32(2166136261)
-    for k in range(first, last):
-        byte = uint32(text[k])
-        if byte >= uint32(128):
-            byte = byte | uint32(0xFFFFFF00)
-        found = uint32((found ^ byte) * uint32(16777619))
-    return found
-
-
-@inline
-def next_character(text, at, end):
-    """Return where the character after the one at `at` begins; UTF-8's later bytes are 10xxxxxx."""
-    at += 1
-    while at < end and (text[at] & uint8(0xC0)) == uint8(0x80):
-        at += 1
-    return at
-
-
-@kernel()
-def _hash_ngrams(text, ends, minn, maxn, bucket, starts, buckets):
-    """Write the bucket of every n-gram of every word to `buckets`; if that is empty, the number of them to starts[1:].
-
-    text uint8: the words, one after another, of which word i ends at ends[i].
-    """
-    first, written = int64(0), int64(0)
-    for word in range(len(ends)):
-        last, count = ends[word], int64(0)
-        at = first
-        while at < last:
-            end, size = at, 0
-            while end < last and size < maxn:
-                end = next_character(text, end, last)
-                size += 1
-                if size >= minn and not (size == 1 and (at == first or end == last)):
-                    if len(buckets) > 0:
-                        buckets[written] = fnv(text, at, end) % uint32(bucket)
-                    written += 1
-                    count += 1
-            at = next_character(text, at, last)
-        if len(buckets) == 0:
-            starts[word + 1] = count
-        first = last
-
-
-@kernel()
-def _compose(starts, rows, matrix, vectors):
-    for word in range(len(starts) - 1):
-        first, n = starts[word], starts[word + 1] - starts[word]
-        sum_rows(vectors[word : word + 1], matrix, rows[first:], n, float32(1) / float32(n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +100,10 @@ class Subwords:
 
     def vectors(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the vectors of the words (V, d) float32, each the mean of its rows, from all input rows (V + B, d)."""
+        from w2vtrain.kernels.ngrams import compose
+
         vectors = np.empty((self.words, rows.shape[1]), np.float32)
-        _compose(self.starts, self.rows, rows, vectors)
+        compose(self.starts, self.rows, rows, vectors)
         return vectors
 
 

@@ -120,7 +120,7 @@ def test_a_small_step_changes_all_rows_as_gensims_does(sg):
     for old, their, our in zip(before, *after, strict=True):
         change = their - old
         assert change.any()
-        np.testing.assert_allclose(our - old, change, rtol=0.03, atol=0.03 * np.abs(change).max())
+        np.testing.assert_allclose(our - old, change, rtol=0.06, atol=0.06 * np.abs(change).max())
 
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"sorted_vocab": 0}], ids=["neg", "hs", "unsorted"])

@@ -21,7 +21,6 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--sg=1"], "--architecture skipgram"),
         (["--hs", "1"], "--objective hs"),
         (["-hs", "0"], "--objective hs"),
-        (["--minn", "3"], "not subwords"),
         (["-maxn", "6"], "write --maxn"),
         (["--min-n", "3"], "use --minn"),
         (["-train", "x"], "w2vtrain fit x -o v.txt"),

@@ -21,9 +21,8 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--sg=1"], "--architecture skipgram"),
         (["--hs", "1"], "--objective hs"),
         (["-hs", "0"], "--objective hs"),
-        (["--minn", "3"], "not subwords"),
-        (["-maxn", "6"], "not subwords"),
-        (["--bucket", "10"], "not subwords"),
+        (["-maxn", "6"], "write --maxn"),
+        (["--min-n", "3"], "use --minn"),
         (["-train", "x"], "w2vtrain fit x -o v.txt"),
         (["-corpus_file", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-output", "x"], "write --output"),
@@ -61,6 +60,7 @@ def test_the_tables_have_no_name_of_our_own():
 
 def test_every_option_and_command_that_an_answer_names_exists():
     options = {name for part in cli.commands["fit"].params for name in part.opts} | {"--restrict-vocab", "eval"}
+    options |= {"--ngrams", "--sentences"}
     with shell_spelling():
         hints = [hint_for(name) for name in OPTIONS]
     for hint in (*hints, *COMMANDS.values()):
@@ -109,22 +109,36 @@ def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tm
         ("-train a -output v", "a -o v --architecture cbow --format text", ()),
         (
             "skipgram -input data.txt -output model -dim 50 -ws 4 -epoch 3 -lr 0.05 -minCount 2 -neg 7 -maxn 6",
-            "data.txt -o model.vec --architecture skipgram --sample 1e-4 --vector-size 50 --window 4 --epochs 3"
-            " --alpha 0.05 --min-count 2 --negative 7",
-            ("-maxn: w2vtrain learns whole words, not subwords",),
+            "data.txt -o model.bin --format fasttext --subwords --architecture skipgram --sample 1e-4 --vector-size 50"
+            " --window 4 --epochs 3 --alpha 0.05 --min-count 2 --negative 7 --maxn 6",
+            (),
+        ),
+        (
+            "skipgram -input data.txt -output model -maxn 0 -minn 0 -verbose 2",
+            "data.txt -o model.vec --architecture skipgram --sample 1e-4",
+            ("-verbose: w2vtrain has no levels",),
         ),
         (
             "cbow -input a -output b -loss softmax -neg 5 -t 0.01",
-            "a -o b.vec --architecture cbow --sample 0.01 --objective softmax",
+            "a -o b.bin --format fasttext --subwords --architecture cbow --sample 0.01 --objective softmax",
             (),
         ),
         (
             "cbow -input a -output b -loss ova",
-            "a -o b.vec --architecture cbow --sample 1e-4",
+            "a -o b.bin --format fasttext --subwords --architecture cbow --sample 1e-4",
             ("-loss: w2vtrain has no",),
         ),
     ],
-    ids=["word2vec.c", "both losses", "tree", "default architecture", "fastText", "softmax", "unknown loss"],
+    ids=[
+        "word2vec.c",
+        "both losses",
+        "tree",
+        "default architecture",
+        "fastText",
+        "whole words",
+        "softmax",
+        "unknown loss",
+    ],
 )
 def test_a_line_of_another_program_is_answered_with_the_fit_line_that_does_the_same(
     line, ours, left, w2vtrain_here, tmp_path

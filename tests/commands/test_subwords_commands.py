@@ -73,7 +73,11 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
         (["fit", "text", "-o", "x.txt", "--subwords", "--export", "blend"], 78, "only input vectors are composed"),
         (["convert", "model.bin", "-o", "x.bin", "--format", "fasttext", "--center"], 2, "is converted unchanged"),
         (["export", "run", "-o", "x.bin", "--format", "fasttext"], 2, "fasttext holds a model, not vectors alone"),
-        (["eval", "similarity", "plain.txt", "pairs", "--unseen"], 65, "--unseen needs n-grams"),
+        (
+            ["eval", "similarity", "plain.txt", "pairs", "--unseen"],
+            65,
+            "words that are not in the vocabulary need n-grams",
+        ),
         (["convert", "plain.txt", "-o", "x.bin", "--format", "fasttext"], 65, "plain.txt"),
     ],
     ids=["without subwords", "no lengths", "blends", "changed models", "vectors alone", "no n-grams", "no model"],

@@ -137,7 +137,7 @@ def test_evaluations_count_unseen_words_on_request(keyed, tmp_path):
         "apple",
         "applesauce",
     ]
-    with pytest.raises(DataError, match="--unseen needs n-grams"):
+    with pytest.raises(DataError, match="words that are not in the vocabulary need n-grams"):
         with_unseen(w2vtrain.Vectors(WORDS, keyed.vectors), asked)
 
 

@@ -72,7 +72,10 @@ def fit_line(words: list[str], fit: click.Command) -> str | None:
     theirs.pop("debug", None)  # word2vec.c's says how much is printed
     if is_fasttext:
         theirs = {words[0]: "1", "t": "1e-4", **theirs}
-        output += ".vec"
+        has_subwords = theirs.get("maxn") != "0"
+        if not has_subwords:
+            theirs = {name: value for name, value in theirs.items() if name not in ("minn", "maxn", "bucket")}
+        output += ".bin" if has_subwords else ".vec"
     else:
         theirs = {"cbow": "1", **theirs}
         if theirs.get("binary", "0") == "0" and not output.endswith((".txt", ".vec")):
@@ -83,6 +86,8 @@ def fit_line(words: list[str], fit: click.Command) -> str | None:
     elif settings.get("objective") in ("hs", "softmax"):
         settings.pop("negative", None)
     parts = ["w2vtrain", "fit", corpus, "-o", output]
+    if is_fasttext and has_subwords:
+        parts += ["--format", "fasttext", "--subwords"]
     for name, value in settings.items():
         parts += [f"--{name.replace('_', '-')}", value]
     return f"use {shlex.join(parts)}" + f" (left out: {', '.join(left)})" * bool(left)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from w2vtrain.embeddings.datasets import case_folding
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.vectors import Vectors
 
 
@@ -19,7 +19,10 @@ def with_unseen(
     are left out. Raise DataError if the vectors have no n-grams.
     """
     if vectors.ngrams is None:
-        raise DataError("--unseen needs n-grams: a model that was trained with --subwords, or one of fastText (.bin)")
+        raise DataError(
+            "words that are not in the vocabulary need n-grams: a model that was trained with"
+            f" {spelled('subwords', True)}, or one of fastText (.bin)"
+        )
     kept, fold = vectors.words[:restrict_vocab], case_folding(case_insensitive)
     known, lower = {fold(word) for word in kept}, all(word == word.lower() for word in kept)
     composed = {}

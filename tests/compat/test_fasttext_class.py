@@ -68,6 +68,17 @@ def test_new_words_join_with_their_ngrams_and_train(model):
     assert np.isfinite(model.wv["birds"]).all()
 
 
+def test_words_can_be_removed(model):
+    before = {word: model.wv[word].copy() for word in ("green", "cat")}
+    keep = [word for word in model.wv.index_to_key if word != "red"]
+    rows = [model.wv.key_to_index[word] for word in keep]
+    model.wv.vectors, model.wv.index_to_key = model.wv.vectors[rows], keep
+    model.wv.key_to_index = {word: row for row, word in enumerate(keep)}
+    model.train([["green", "cat"]], total_examples=1, epochs=1, start_alpha=1e-9, end_alpha=1e-9)
+    for word, vector in before.items():
+        np.testing.assert_allclose(model.wv[word], vector, atol=1e-5)
+
+
 def test_files_keep_the_model(model, tmp_path):
     model.save(tmp_path / "m")
     again = FastText.load(tmp_path / "m")
@@ -110,7 +121,7 @@ def test_without_ngrams_it_is_word2vec(about):
 
 @pytest.mark.parametrize(
     ("about", "error"),
-    [({"min_n": -1}, ValueError), ({"bucket": 1.5}, ValueError), ({"word_ngrams": 2}, NotImplementedError)],
+    [({"min_n": -1}, ValueError), ({"bucket": 1.5}, TypeError), ({"word_ngrams": 2}, NotImplementedError)],
     ids=["negative", "no whole number", "classifiers"],
 )
 def test_invalid_parameters_are_refused(about, error):

@@ -115,7 +115,7 @@ class Model:
     def _ngrams(self, export: str) -> NgramVectors | None:
         """Return the vectors of n-grams, unless the vectors are others than those that n-grams compose."""
         given = choose_vectors(self.record, export)[0]
-        return ngram_vectors(self.settings, self.arrays, len(self.words)) if given == "in" else None
+        return ngram_vectors(self.settings, self.arrays, *self.input.shape) if given == "in" else None
 
     def _exported(self, export: str) -> NDArray[np.float32]:
         return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
@@ -345,7 +345,7 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
         save_model(path, model, force, claim)
         return
     given, (V, d) = model.settings, model.input.shape
-    ngrams = ngram_vectors(given, model.arrays, V)
+    ngrams = ngram_vectors(given, model.arrays, V, d)
     arguments = Arguments(
         d, window if isinstance(window := given.get("window", 5), int) else 2**31 - 1, given.get("epochs", 5),
         min(given.get("min_count", 5), 2**31 - 1), given.get("options", {}).get("negative", 5),
@@ -457,6 +457,6 @@ def _check(model: Model, path: str | Path) -> None:
         if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
     try:
-        ngram_vectors(model.settings, model.arrays, V)
+        ngram_vectors(model.settings, model.arrays, *model.input.shape)
     except ValueError as error:
         raise DataError(f"{path}: its n-grams are damaged: {error}") from error

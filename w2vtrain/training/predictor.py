@@ -172,7 +172,7 @@ def _check_shapes(settings: Settings, model: Model) -> None:
         expected[name] = (len(array), settings.vector_size)
     if composes(architecture):
         expected[INPUT_ROWS] = (architecture.input_rows(size), settings.vector_size)
-    ngram_vectors(model.settings, model.arrays, size)
+    ngram_vectors(model.settings, model.arrays, size, settings.vector_size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

@@ -93,6 +93,7 @@ COMMANDS = {
     "supervised": NO_CLASSES,
     "test": NO_CLASSES,
     "train": FITS,
+    "vectors": "use w2vtrain vector",
     "word-analogy": "use w2vtrain analogy",
     "word2phrase": "w2vtrain does not join words to phrases; gensim's Phrases does",
     "word2vec": FITS,

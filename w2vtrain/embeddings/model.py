@@ -357,8 +357,10 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
         rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
         arguments = arguments._replace(**ngrams.ngrams._asdict())
     output = np.zeros((V, d), np.float32)
-    if len(model.output) == V or arguments.loss == HS:
-        output[: len(model.output)] = model.output
+    if arguments.loss == HS:
+        output[: V - 1] = -model.output[: V - 1]  # fastText's probability of a turn is that of code 1, ours of code 0
+    elif len(model.output) == V:
+        output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
 
 
@@ -419,8 +421,8 @@ def _of_fasttext(path: str | Path) -> Model:
     arrays: dict[str, NDArray[Any]] = {}
     if model.ngrams:
         arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
-    output = model.output[: len(model.words) - (model.arguments.loss == HS)]
-    record = {"vectors": "in", "fasttext": model.arguments._asdict()}
+    output = -model.output[:-1] if model.arguments.loss == HS else model.output  # as in `save_as`
+    record = {"vectors": "in", fasttext.NAME: model.arguments._asdict()}
     return Model(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 

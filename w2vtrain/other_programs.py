@@ -85,7 +85,7 @@ COMMANDS = {
     "nn": "use w2vtrain neighbors",
     "predict": NO_CLASSES,
     "predict-prob": NO_CLASSES,
-    "print-ngrams": "use w2vtrain neighbors --ngrams",
+    "print-ngrams": "use w2vtrain vector --ngrams",
     "print-sentence-vectors": "use w2vtrain vector --sentences",
     "print-word-vectors": "use w2vtrain vector",
     "quantize": "use w2vtrain convert --restrict-vocab N to make vectors smaller",

@@ -80,8 +80,10 @@ def ngram_vectors(
         return None
     ngrams = Ngrams._make(settings.get(name, 0) for name in Ngrams._fields)
     rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
-    if any(not isinstance(value, int) for value in ngrams) or not 0 < ngrams.minn <= ngrams.maxn:
+    if any(not isinstance(value, int) or not 0 <= value < 1 << 31 for value in ngrams) or ngrams.minn < 1:
         raise ValueError("minn, maxn or bucket is invalid")
+    if ngrams.minn > ngrams.maxn and len(buckets):
+        raise ValueError(f"there are no n-grams of {ngrams.minn} to {ngrams.maxn} characters, but rows for them")
     if rows.shape != (words + len(buckets), dim) or rows.dtype != np.float32:
         raise ValueError(f"{INPUT_ROWS} has shape {list(rows.shape)}")
     if buckets.dtype != np.int32 or buckets.ndim != 1 or len(np.unique(buckets)) != len(buckets):

@@ -1,5 +1,8 @@
 """FastText: it trains what `train` trains with subwords, and its files are those of fastText and gensim."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from test_word2vec import NEW, SENTENCES, SMALL
@@ -12,6 +15,7 @@ from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 
+RNG = np.random.default_rng(2)
 ABOUT = {**SMALL, "bucket": 3000}
 
 
@@ -22,14 +26,14 @@ def model():
 
 def composed(wv):
     subwords = Subwords.of(wv.index_to_key, Ngrams(wv.min_n, wv.max_n, wv.bucket), wv.ngrams.buckets)
-    return subwords.vectors(np.concatenate([wv.vectors_vocab, wv.vectors_ngrams]))
+    return subwords.vectors(np.concatenate([wv.vectors_vocab, wv.ngrams.matrix]))
 
 
 @pytest.mark.parametrize("about", [{}, {"sg": 0}, {"hs": 1, "negative": 0}], ids=["skip-gram", "CBOW", "hs"])
 def test_it_trains_as_fit_does_from_the_same_rows(about):
     model = FastText(**{**ABOUT, **about})
     model.build_vocab(SENTENCES)
-    rows = {"own": model.wv.vectors_vocab.copy(), "ngrams": model.wv.vectors_ngrams.copy()}
+    rows = {"own": model.wv.vectors_vocab.copy(), "ngrams": model.wv.ngrams.matrix.copy()}
     order = model.wv.ngrams.buckets
 
     def prepare(engine):
@@ -68,15 +72,143 @@ def test_new_words_join_with_their_ngrams_and_train(model):
     assert np.isfinite(model.wv["birds"]).all()
 
 
-def test_words_can_be_removed(model):
-    before = {word: model.wv[word].copy() for word in ("green", "cat")}
-    keep = [word for word in model.wv.index_to_key if word != "red"]
-    rows = [model.wv.key_to_index[word] for word in keep]
-    model.wv.vectors, model.wv.index_to_key = model.wv.vectors[rows], keep
-    model.wv.key_to_index = {word: row for row, word in enumerate(keep)}
-    model.train([["green", "cat"]], total_examples=1, epochs=1, start_alpha=1e-9, end_alpha=1e-9)
-    for word, vector in before.items():
-        np.testing.assert_allclose(model.wv[word], vector, atol=1e-5)
+def test_rows_of_ngrams_are_found_by_their_bucket_as_in_gensim(model):
+    shown, full = model.wv.vectors_ngrams, np.zeros((3000, 8), np.float32)
+    full[model.wv.ngrams.buckets] = model.wv.ngrams.matrix
+    assert (shown.shape, len(shown), shown.dtype) == ((3000, 8), 3000, "float32")
+    np.testing.assert_array_equal(shown, full)
+    used = model.wv.buckets_word[0]
+    assert full[used].any()
+    for index in (used, used[0], -7, slice(5, 900, 3), full[:, 0] > 0, (slice(3), 2), (..., 1)):
+        np.testing.assert_array_equal(shown[index], full[index])
+    np.testing.assert_array_equal(shown.mean(axis=0), full.mean(axis=0))
+    with pytest.raises(IndexError, match="bucket 3000"):
+        shown[3000]
+    with pytest.raises(TypeError):
+        shown[0] = 1
+    np.testing.assert_array_equal(copy.deepcopy(shown)[used], full[used])
+
+
+def test_ngrams_have_gensims_buckets(model):
+    theirs = pytest.importorskip("gensim.models.fasttext", reason="gensim has no wheel for this Python")
+    for word, buckets in zip(model.wv.index_to_key, model.wv.buckets_word, strict=True):
+        assert sorted(theirs.ft_ngram_hashes(word, 3, 6, 3000)) == sorted(buckets.tolist())
+
+
+@pytest.mark.parametrize("sg", [1, 0], ids=["skip-gram", "CBOW"])
+def test_a_small_step_changes_all_rows_as_gensims_does(sg):
+    """Hierarchical softmax draws no random numbers, so only terms of the second order in the rate differ.
+
+    Words have the same number of n-grams, because gensim's CBOW takes the mean of the rows of all words, ours the mean
+    of the words' means; and many, because gensim's skip-gram divides the sum of n + 1 rows by n.
+    """
+    words = ("waterfall", "waterways", "heathland", "heartbeat")
+    gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
+    text, rng = [[dict(zip("abcd", words, strict=True))[letter] for letter in "abacabadabacaba"]], RNG
+    settings = {"vector_size": 6, "min_count": 1, "hs": 1, "negative": 0, "sample": 0, "workers": 1, "window": 2}
+    theirs = gensim.FastText(**settings, sg=sg, shrink_windows=False, bucket=500, min_n=1, max_n=9)
+    theirs.build_vocab(text)
+    for matrix in (theirs.wv.vectors_vocab, theirs.wv.vectors_ngrams, theirs.syn1):
+        matrix[:] = rng.normal(size=matrix.shape)
+    theirs.syn1[-1] = 0
+    theirs.wv.adjust_vectors()
+    mine, before = FastText.from_gensim(theirs), [theirs.wv.vectors_vocab, theirs.wv.vectors_ngrams, theirs.syn1]
+    before = [matrix.copy() for matrix in before]
+    for model in (theirs, mine):
+        model.train(text, total_examples=1, epochs=1, start_alpha=0.001, end_alpha=0.001)
+    after = [(model.wv.vectors_vocab, np.asarray(model.wv.vectors_ngrams), model.syn1) for model in (theirs, mine)]
+    for old, their, our in zip(before, *after, strict=True):
+        change = their - old
+        assert change.any()
+        np.testing.assert_allclose(our - old, change, rtol=0.06, atol=0.06 * np.abs(change).max())
+
+
+@pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"sorted_vocab": 0}], ids=["neg", "hs", "unsorted"])
+def test_gensims_models_are_taken_over_with_all_buckets_and_trained_on(options, tmp_path):
+    gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
+    theirs = gensim.FastText(SENTENCES, **{**ABOUT, "bucket": 500, "min_n": 2, "max_n": 4, "alpha": 0.03, **options})
+    mine = FastText.from_gensim(theirs)
+    assert (mine.wv.min_n, mine.wv.max_n, mine.wv.bucket, mine.alpha) == (2, 4, 500, theirs.alpha)
+    mine.save(tmp_path / "m")
+    again = FastText.load(tmp_path / "m")
+    for model in (mine, again):
+        for word in [*theirs.wv.index_to_key, "greenish", "ωωω"]:
+            np.testing.assert_allclose(model.wv[word], theirs.wv[word], atol=1e-6)
+        model.train(SENTENCES, total_examples=900, epochs=1)
+        assert not np.allclose(model.wv["greenish"], theirs.wv["greenish"])
+    np.testing.assert_array_equal(mine.wv.vectors, again.wv.vectors)
+    with pytest.raises(TypeError, match=r"Word2Vec is another model than FastText: use w2vtrain\.Word2Vec"):
+        FastText.from_gensim(gensim.Word2Vec(SENTENCES, **SMALL))
+
+
+def test_words_that_are_moved_or_removed_keep_their_rows(model):
+    before = {word: model.wv.vectors_vocab[row].copy() for row, word in enumerate(model.wv.index_to_key)}
+    moved = copy.deepcopy(model.wv)
+    moved.set_vecattr("cat", "count", 10**6)
+    moved.sort_by_descending_frequency()
+    assert moved.index_to_key[0] == "cat"
+    for wv in (moved, model.wv):
+        for row, word in enumerate(wv.index_to_key):
+            np.testing.assert_array_equal(wv.vectors_vocab[row], before[word])
+    kept = model.wv.index_to_key[3:]
+    model.wv.vectors, model.wv.index_to_key = model.wv.vectors[3:], kept
+    model.wv.key_to_index = {word: row for row, word in enumerate(kept)}
+    model.train([["no", "such"]], total_examples=1, epochs=1)
+    for row, word in enumerate(kept):
+        np.testing.assert_array_equal(model.wv.vectors_vocab[row], before[word])
+
+
+@pytest.mark.parametrize("name", ["vectors_lockf", "vectors_vocab_lockf", "vectors_ngrams_lockf"])
+def test_rows_cannot_be_locked(model, name):
+    setattr(model.wv, name, np.zeros(1, np.float32))
+    with pytest.raises(NotImplementedError, match=name):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+
+
+def test_callbacks_see_composed_vectors_and_a_subclass_is_saved(tmp_path):
+    class Mine(FastText):
+        pass
+
+    class Probe:
+        seen = []  # noqa: RUF012
+
+        def on_epoch_end(self, model):
+            np.testing.assert_allclose(model.wv.vectors, composed(model.wv), atol=1e-6)
+            self.seen.append(model.wv["greenish"].copy())
+            model.save(tmp_path / "m")
+
+    model = Mine(SENTENCES, **ABOUT, callbacks=[Probe()])
+    assert len(Probe.seen) == 3
+    assert (Probe.seen[0] != Probe.seen[1]).all()
+    again = Mine.load(tmp_path / "m")
+    assert type(again) is Mine
+    np.testing.assert_array_equal(again.wv.vectors, model.wv.vectors)
+
+
+def test_a_copy_of_a_model_is_independent(model):
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for each in copies:
+        np.testing.assert_array_equal(each.wv["greenish"], model.wv["greenish"])
+    copies[0].train(SENTENCES, total_examples=900, epochs=1)
+    assert not np.allclose(copies[0].wv["greenish"], model.wv["greenish"])
+    np.testing.assert_array_equal(copies[1].wv["greenish"], model.wv["greenish"])
+
+
+def test_a_model_of_fit_is_loaded_and_trained_on(tmp_path):
+    settings = {"subwords": True, "minn": 2, "maxn": 5, "bucket": 700, "vector_size": 8, "epochs": 1, "min_count": 1}
+    theirs = w2vtrain.train(SENTENCES, **settings)
+    theirs.save(tmp_path / "m")
+    model = FastText.load(tmp_path / "m")
+    assert (model.min_n, model.max_n, model.wv.bucket) == (2, 5, 700)
+    np.testing.assert_array_equal(model.wv["greenish"], theirs["greenish"])
+    model.train(SENTENCES, total_examples=900, epochs=1)
+    assert not np.allclose(model.wv["greenish"], theirs["greenish"])
+
+
+def test_memory_counts_the_rows_that_occur(model):
+    sizes = model.estimate_memory()
+    assert (sizes["syn0_vocab"], sizes["syn0_ngrams"]) == (15 * 32, len(model.wv.ngrams.buckets) * 32)
+    assert sizes["total"] == sizes["vocab"] + 3 * 15 * 32 + sizes["syn0_ngrams"]
 
 
 def test_files_keep_the_model(model, tmp_path):

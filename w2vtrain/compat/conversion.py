@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat.matrices import Matrices
-from w2vtrain.compat.parameters import PARAMETERS, check
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.compat.parameters import check
 from w2vtrain.errors import InvalidType, InvalidValue, shown
+from w2vtrain.kernels.subwords import NgramVectors
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 
@@ -22,23 +22,25 @@ INTERNAL = ("code", "point", "sample_int")
 def take_over(model: Any, theirs: Any) -> None:
     """Fill an empty model from gensim's. All arrays are copied.
 
-    Raise InvalidType for anything but a Word2Vec model whose words are strings, and InvalidValue if its parts do not
-    fit each other.
+    Raise InvalidType for anything but a model of the same kind whose words are strings, and InvalidValue if its parts
+    do not fit each other.
     """
     wv: Any = getattr(theirs, "wv", None)
+    kind = "FastText" if "bucket" in model.parameters else "Word2Vec"
     if not hasattr(theirs, "hs") or not hasattr(wv, "index_to_key"):
-        raise InvalidType(f"expected a Word2Vec model of gensim 4, got {shown(theirs)}")
-    if hasattr(theirs, "dv") or hasattr(wv, "vectors_ngrams"):
-        raise InvalidType(
-            f"{type(theirs).__name__} is another model than Word2Vec: KeyedVectors.from_gensim(model.wv) takes the"
-            " vectors of its words"
-        )
-    for name in PARAMETERS:
-        if hasattr(theirs, name):
-            setattr(model, name, getattr(theirs, name))
+        raise InvalidType(f"expected a {kind} model of gensim 4, got {shown(theirs)}")
+    other = f"{type(theirs).__name__} is another model than {kind}"
+    if hasattr(theirs, "dv"):
+        raise InvalidType(f"{other}: KeyedVectors.from_gensim(model.wv) takes the vectors of its words")
+    if hasattr(wv, "vectors_ngrams") != (kind == "FastText"):
+        raise InvalidType(f"{other}: use w2vtrain.{'Word2Vec' if kind == 'FastText' else 'FastText'}.from_gensim")
+    for name in model.parameters:
+        source = wv if name in ("min_n", "max_n", "bucket") else theirs
+        if hasattr(source, name):
+            setattr(model, name, getattr(source, name))
     model.vector_size = model.layer1_size = theirs.vector_size
     check(model)
-    model.wv = KeyedVectors(model.vector_size)
+    model.wv = model._keyed([], np.empty((0, model.vector_size), np.float32))
     model.wv.vectors_lockf = np.array(getattr(wv, "vectors_lockf", [1]), np.float32)
     if len(wv):
         _take_words(model, theirs)
@@ -56,7 +58,9 @@ def _take_words(model: Any, theirs: Any) -> None:
     if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:
         raise InvalidValue(f"{len(words):,} words, vectors of shape {list(shape)}: some have no vector or no count")
     counts = np.array(theirs.wv.expandos["count"], np.int64)
-    model.wv = KeyedVectors.of(words, np.array(theirs.wv.vectors, np.float32), counts)
+    model.wv = model._keyed(words, np.array(theirs.wv.vectors, np.float32), counts)
+    if model.subword_settings():
+        _take_ngrams(model.wv, theirs.wv)
     model.wv.vectors_lockf = locks
     model.wv.expandos.update(
         {name: values.copy() for name, values in theirs.wv.expandos.items() if name not in (*INTERNAL, "count")}
@@ -66,6 +70,16 @@ def _take_words(model: Any, theirs: Any) -> None:
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
     model.matrices = Matrices(outputs, nodes, order, words, tree)
+
+
+def _take_ngrams(wv: Any, theirs: Any) -> None:
+    """Copy the rows of words and of all buckets, also of those that no word of the model has."""
+    own, rows = (np.array(matrix, np.float32) for matrix in (theirs.vectors_vocab, theirs.vectors_ngrams))
+    if own.shape != wv.vectors.shape or rows.shape != (wv.bucket, wv.vector_size):
+        raise InvalidValue(f"vectors_vocab and vectors_ngrams have the shapes {list(own.shape)} and {list(rows.shape)}")
+    wv.ngrams = NgramVectors(wv.ngrams.ngrams, rows, np.arange(wv.bucket, dtype=np.int32))
+    wv.vectors_vocab = own
+    wv.adjust_vectors()
 
 
 def _matrix(theirs: Any, name: str, rows: int) -> NDArray[np.float32]:

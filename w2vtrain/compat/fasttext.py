@@ -5,7 +5,7 @@ It is Word2Vec with subwords: nearly all is in word2vec.py and the other modules
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -103,16 +103,18 @@ class FastText(Word2Vec):
             self.wv.grow(own, lambda rows: initial_vectors(rows, self.vector_size, seed))
 
     def locked(self) -> Any:
-        """Return no words: `vectors_lockf` is not supported, because words share the rows of n-grams."""
-        locked = super().locked()
-        if self.bucket and len(locked):
-            raise NotImplementedError("vectors_lockf: words with n-grams share rows, which cannot be locked")
-        return locked
+        """Return the words that `wv.vectors_lockf` locks, which must be none if words have n-grams."""
+        names = ("vectors_lockf", "vectors_vocab_lockf", "vectors_ngrams_lockf")
+        for name in names if self.bucket else ():
+            if (np.asarray(getattr(self.wv, name, 1)) != 1).any():
+                raise NotImplementedError(f"{name}: with n-grams, rows cannot be locked; leave all values at 1")
+        return super().locked()
 
-    @classmethod
-    def from_gensim(cls, model: Any) -> Self:
-        """Refuse: write the model with gensim's save_facebook_model, and load it with `load_facebook_model`."""
-        raise NotImplementedError("write the model with gensim's save_facebook_model and use load_facebook_model")
+    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
+        """Return the bytes that the words and the matrices take, by name and in total; n-grams those that occur."""
+        sizes = super().estimate_memory(vocab_size, report)
+        more = {"syn0_vocab": sizes["vectors"], "syn0_ngrams": int(self.wv.ngrams.matrix.nbytes)} if self.bucket else {}
+        return {**sizes, **more, "total": sizes["total"] + sum(more.values())}
 
 
 def load_facebook_model(path: str | PathLike[str], encoding: str = "utf-8") -> FastText:
@@ -123,12 +125,13 @@ def load_facebook_model(path: str | PathLike[str], encoding: str = "utf-8") -> F
     path : str or Path
         The file to read.
     encoding : str, default "utf-8"
-        Only UTF-8 is supported.
+        Only UTF-8 is supported: fastText hashes the bytes of n-grams. Bytes of a word that are not UTF-8 become
+        escapes such as ``\\xe6``.
 
     Raises
     ------
-    AttributeError, FileNotFoundError
-        If the file is not a model of word vectors, or cannot be opened.
+    AttributeError, NotImplementedError, FileNotFoundError
+        If the file is not a model, is a classifier or quantized, or cannot be opened.
 
     Examples
     --------

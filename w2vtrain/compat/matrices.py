@@ -69,7 +69,7 @@ class Matrices:
         assert self._rows
         rows, buckets = self._rows
         rows[: len(wv)] = wv.vectors_vocab[self.order]
-        rows[len(wv) :] = wv.vectors_ngrams[wv.ngrams.rows_of(buckets)]
+        rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
 
     def give_back(self, wv: Any) -> None:
         """Copy the model's matrices to the trainer's if a callback may have changed them."""
@@ -94,7 +94,7 @@ class Matrices:
         if self._rows:
             rows, buckets = self._rows
             wv.vectors_vocab[self.order] = rows[: len(wv)]
-            wv.vectors_ngrams[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
+            wv.ngrams.matrix[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
             wv.adjust_vectors()
         if self._views is not None and not self.is_in_order:
             vectors, words = self._views
@@ -215,6 +215,9 @@ class WordMatrices(Claimable):
         wv.expandos = {
             name: values[rows] if len(values) == len(old) else values for name, values in wv.expandos.items()
         }
+        own = getattr(wv, "own", None)  # with subwords: the rows of words
+        if own is not None and len(own) == len(old):
+            wv.own = own[rows]
         locks: Any = getattr(wv, "vectors_lockf", ())
         if np.size(locks) == len(old):
             wv.vectors_lockf = np.asarray(locks)[rows]

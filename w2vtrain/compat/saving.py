@@ -20,6 +20,7 @@ from w2vtrain.embeddings.keyed_vectors import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.fasttext import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.objectives import build
@@ -82,7 +83,7 @@ def as_model(model: Any) -> Model:
         arrays |= Hierarchical.of(matrices.tree).arrays()
     arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
     if settings.subwords:
-        arrays[INPUT_ROWS] = np.concatenate([model.wv.vectors_vocab[rows], model.wv.vectors_ngrams])
+        arrays[INPUT_ROWS] = np.concatenate([model.wv.vectors_vocab[rows], model.wv.ngrams.matrix])
         arrays[NGRAM_BUCKETS] = np.asarray(model.wv.ngrams.buckets)
     return Model(
         words=vocabulary.words,
@@ -146,6 +147,8 @@ def loaded(model: Any, path: str) -> Any:
         if (kind := sniff(path)).kind not in ("model", FASTTEXT):
             raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
         stored = load_model(path)
+    except Unsupported:
+        raise
     except DataError as error:
         raise NotAModel(str(error)) from error
     _set_parameters(model, stored, path)

@@ -12,6 +12,41 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
 
 
+class BucketRows:
+    """A matrix (bucket, d) float32 with a row for every bucket, which stores only the rows that exist.
+
+    Indexing returns copies. `np.asarray`, attributes of arrays and functions of NumPy take the memory of all rows.
+    """
+
+    def __init__(self, ngrams: NgramVectors, dim: int) -> None:
+        self._ngrams = ngrams
+        self.shape, self.dtype, self.ndim = (ngrams.ngrams.bucket, dim), np.dtype(np.float32), 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> NDArray[np.float32]:
+        """Return the rows of buckets, which may also be numbers counted from the end, slices or masks."""
+        first, others = (index[0], index[1:]) if isinstance(index, tuple) else (index, ())
+        if not isinstance(first, int | np.integer):  # one bucket needs no list of all
+            first = np.arange(len(self), dtype=np.int32)[first]
+        elif not -len(self) <= first < len(self):
+            raise IndexError(f"bucket {first} is out of range: there are {len(self):,}")
+        rows = self._ngrams.rows_of(np.asarray(first) % max(1, len(self)))
+        found = np.zeros((*np.shape(rows), self.shape[1]), np.float32)
+        found[rows >= 0] = self._ngrams.matrix[rows[rows >= 0]]
+        return found[(*(slice(None),) * np.ndim(rows), *others)] if others else found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all rows, also those that are zeros."""
+        return self[:].astype(dtype or np.float32, copy=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # while an object is being copied, it has no n-grams
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+
 class FastTextKeyedVectors(KeyedVectors):
     """Vectors by key whose n-grams give vectors to all other words, with the names of gensim's class of this name.
 
@@ -28,11 +63,11 @@ class FastTextKeyedVectors(KeyedVectors):
     ----------
     vectors_vocab : ndarray, shape (V, d)
         The keys' own rows. A vector is the mean of a key's own row and those of its n-grams.
-    vectors_ngrams : ndarray, shape (B, d)
-        The rows of n-grams: one for each bucket that has one, unlike in gensim, where each bucket has one.
+    vectors_ngrams : BucketRows, shape (bucket, d)
+        The rows of n-grams by the number of their bucket. It looks like gensim's matrix, but stores only the rows of
+        buckets that occur, which are ``ngrams.matrix``: the others are zeros.
     buckets_word : list of ndarray of int32
-        For each key, the rows of its n-grams in `vectors_ngrams`.
-
+        For each key, the buckets of its n-grams.
     own : ndarray or None
         The keys' own rows, if they are known: `vectors_vocab` computes them otherwise.
     vectors_vocab_lockf, vectors_ngrams_lockf, compatible_hash
@@ -77,16 +112,16 @@ class FastTextKeyedVectors(KeyedVectors):
         return self.ngrams.ngrams.bucket
 
     @property
-    def vectors_ngrams(self) -> Any:
-        """The rows of n-grams (B, d)."""
-        return self.ngrams.matrix
+    def vectors_ngrams(self) -> BucketRows:
+        """The rows of n-grams (bucket, d), of which those that exist are stored."""
+        return BucketRows(self.ngrams, self.vector_size)
 
     @property
     def vectors_vocab(self) -> NDArray[np.float32]:
         """The keys' own rows (V, d); if these are not known, what the vectors and n-grams imply."""
         if self.own is None or len(self.own) != len(self):
             subwords, rows = self._subwords(), np.zeros((len(self), self.vector_size), np.float32)
-            sums = subwords.vectors(np.concatenate([rows, self.vectors_ngrams]))  # divided by the number of rows
+            sums = subwords.vectors(np.concatenate([rows, self.ngrams.matrix]))  # divided by the number of rows
             self.own = (self.vectors - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
         return self.own
 
@@ -96,14 +131,21 @@ class FastTextKeyedVectors(KeyedVectors):
 
     @property
     def buckets_word(self) -> list[NDArray[np.int32]]:
-        """For each key, the rows of its n-grams."""
-        subwords = self._subwords()
-        return [rows[1:] - len(self) for rows in np.split(subwords.rows, subwords.starts[1:-1])]
+        """For each key, the buckets of its n-grams."""
+        starts, buckets = self.ngrams.ngrams.buckets(list(map(str, self.index_to_key)))
+        return np.split(buckets, starts[1:-1])
 
     def adjust_vectors(self) -> None:
-        """Compose `vectors` again, after a change of `vectors_vocab` or `vectors_ngrams`."""
-        self.vectors = self._subwords().vectors(np.concatenate([self.vectors_vocab, self.vectors_ngrams]))
+        """Compose `vectors` again, after a change of `vectors_vocab` or `ngrams.matrix`."""
+        self.vectors = self._subwords().vectors(np.concatenate([self.vectors_vocab, self.ngrams.matrix]))
         self.norms = None
+
+    def sort_by_descending_frequency(self) -> None:
+        """Sort the keys by falling count, with their rows, as `KeyedVectors.sort_by_descending_frequency` does."""
+        before, own = self.key_to_index, self.own
+        super().sort_by_descending_frequency()
+        if own is not None and len(own) == len(self):
+            self.own = own[[before[key] for key in self.index_to_key]]
 
     def grow(self, own: NDArray[np.float32], initial: Any) -> None:
         """Set the keys' own rows (V, d), and add rows for their n-grams; initial(n) returns n rows for new buckets."""

@@ -73,7 +73,7 @@ def builtin_errors() -> Iterator[None]:
         yield
     except InputMissing as error:
         raise MissingFile(str(error)) from error
-    except (MalformedFile, TruncatedFile, AttributeError):
+    except (MalformedFile, TruncatedFile, AttributeError, NotImplementedError):
         raise
     except DataError as error:
         raise MalformedFile(str(error)) from error

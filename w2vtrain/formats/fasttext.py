@@ -39,6 +39,10 @@ BLOCK = 1 << 16
 """Rows of zeros that are written at once, where a file cannot have holes."""
 
 
+class Unsupported(DataError, NotImplementedError):
+    """Raised for classifiers and quantized models; also a NotImplementedError, which gensim raises."""
+
+
 class Arguments(NamedTuple):
     """The arguments that a file of fastText stores, by fastText's names, in its order."""
 
@@ -170,7 +174,7 @@ class _Parser:
 
     def check(self, a: Arguments) -> None:
         if a.model == CLASSIFIER:
-            raise self.error("a classifier of fastText (supervised): only models of word vectors are read")
+            raise self.classifier()
         if a.model not in ARCHITECTURES or a.loss not in OBJECTIVES:
             raise self.error(f"model {a.model} and loss {a.loss} are not among fastText's")
         if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
@@ -179,7 +183,7 @@ class _Parser:
     def vocabulary(self) -> tuple[list[str], NDArray[np.int64]]:
         entries, words, labels, _, pruned = (*self.unpack(OLD_SIZES), -1) if self.old else self.unpack(SIZES)
         if labels or entries != words:
-            raise self.error("a classifier of fastText (supervised): only models of word vectors are read")
+            raise self.classifier()
         if pruned >= 0:
             raise self.quantized()
         if words < 1:
@@ -190,10 +194,8 @@ class _Parser:
             end = self.data.find(b"\0", self.at)
             if end < 0:
                 raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends inside word {i + 1:,}")
-            try:
-                names.append(self.data[self.at : end].decode())
-            except UnicodeDecodeError:
-                raise self.error(f"word {i + 1:,} is not UTF-8") from None
+            # Published vectors, such as those of Korean, have words that end within a character.
+            names.append(self.data[self.at : end].decode(errors="backslashreplace"))
             self.at = end + 1
             counts[i], kind = self.unpack(ENTRY)
             if kind or counts[i] < 0:
@@ -203,7 +205,14 @@ class _Parser:
         return names, counts
 
     def quantized(self) -> DataError:
-        return self.error("a quantized model of fastText (.ftz): it has lost its vectors; use the .bin file")
+        return Unsupported(
+            str(self.error("a quantized model of fastText (.ftz) has lost its vectors; use the .bin file"))
+        )
+
+    def classifier(self) -> DataError:
+        return Unsupported(
+            str(self.error("a classifier of fastText (supervised): only models of word vectors are read"))
+        )
 
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
         quantized, m, n = (False, *self.unpack(OLD_SHAPE)) if self.old else self.unpack(SHAPE)

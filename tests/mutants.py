@@ -336,6 +336,35 @@ MUTANTS = (
         "test_parsers.py",
     ),
     Mutant(
+        "signed-bytes", "kernels/ngrams.py", "byte | uint32(0xFFFFFF00)", "byte",
+        "kernels/test_ngrams.py::test_buckets_are_the_hashes_of_the_ngrams",
+    ),
+    Mutant(
+        "mean-of-an-unseen-word", "kernels/subwords.py", "np.float32(len(rows)) if total.any()",
+        "np.float32((rows >= 0).sum()) if total.any()",
+        "kernels/test_ngrams.py::test_the_vector_of_an_unseen_word_is_the_mean_over_its_ngrams",
+    ),
+    Mutant(
+        "words-that-never-leave", "engines/window_kernel.py", "        settle(scratch.stage, matrices.input)\n", "",
+        "engines/test_stage.py::test_an_ngram_changes_by_the_sum_of_what_its_words_change[neg-skipgram]",
+    ),
+    Mutant(
+        "slots-that-keep-their-start", "engines/stage.py", "stage.vectors[slot, c] - stage.entered[slot, c]",
+        "stage.vectors[slot, c]",
+        "engines/test_stage.py::test_the_window_engine_agrees_with_a_trainer_without_a_stage[skipgram-neg-bias]",
+    ),
+    Mutant(
+        "rows-of-new-buckets", "training/warm_start.py",
+        "theirs[self.old], theirs[rows[rows >= 0]]",
+        "theirs[self.old], theirs[U : U + (rows >= 0).sum()]",
+        "training/test_subword_runs.py::test_a_run_starts_from_the_rows_of_a_model_by_word_and_by_bucket",
+    ),
+    Mutant(
+        "holes-of-fasttext", "formats/fasttext.py", "int(buckets[first[0]]) - at, 4 * d",
+        "int(buckets[first[0]]) - at, 4",
+        "formats/test_fasttext.py::test_a_model_that_is_written_reads_back_the_same",
+    ),
+    Mutant(
         "problems-of-a-class", "registry.py", "{'; '.join(filter(None, problems))}",
         "{next(filter(None, problems))}",
         "test_registry.py::test_all_problems_of_a_class_are_reported_at_once",

@@ -24,7 +24,7 @@ COMMANDS = {
     "neighbors": ("w2vtrain.commands.query:neighbors", "Print the words nearest to a word."),
     "analogy": ("w2vtrain.commands.query:analogy", "Print the words nearest to king - man + woman."),
     "similarity": ("w2vtrain.commands.query:similarity", "Print the cosine of two words."),
-    "vector": ("w2vtrain.commands.query:vector", "Print the vector of a word."),
+    "vector": ("w2vtrain.commands.query:vector", "Print the vector of a word, a sentence or n-grams."),
     "perplexity": ("w2vtrain.commands.perplexity:perplexity", "Score held-out text with a saved model."),
     "compare": ("w2vtrain.commands.compare:compare", "Train objectives side by side and print a table."),
     "warmup": ("w2vtrain.commands.warmup:warmup", "Compile in advance what training needs."),

@@ -253,7 +253,7 @@ def test_without_ngrams_it_is_word2vec(about):
 
 @pytest.mark.parametrize(
     ("about", "error"),
-    [({"min_n": -1}, ValueError), ({"bucket": 1.5}, ValueError), ({"word_ngrams": 2}, NotImplementedError)],
+    [({"min_n": -1}, ValueError), ({"bucket": 1.5}, TypeError), ({"word_ngrams": 2}, NotImplementedError)],
     ids=["negative", "no whole number", "classifiers"],
 )
 def test_invalid_parameters_are_refused(about, error):

@@ -4,11 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import w2vtrain
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.embeddings.unseen import with_unseen
+from w2vtrain.embeddings.unseen import count_unseen, with_unseen
 from w2vtrain.errors import DataError, InvalidValue
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
 
 WORDS = ["water", "waters", "fall", "falls", "слово", "übung", "apple"]
@@ -64,6 +67,87 @@ def test_queries_answer_as_those_of_gensim(keyed, theirs):
     assert [word for word, _ in mine] == [word for word, _ in other]
 
 
+SCRIPTS = "aZß'-éŁñжЯЂαωאשعلकािたカ漢한😀𝔘\u0301"
+
+
+@given(st.text(SCRIPTS, min_size=1, max_size=12))
+@example("a")
+@example("漢")
+def test_a_word_in_any_script_has_the_vector_that_gensim_composes(word):
+    fasttext = pytest.importorskip("gensim.models.fasttext", reason="gensim is not installed")
+    rows = np.random.default_rng(5).normal(size=(97, 4)).astype(np.float32)
+    sizes = Ngrams(2, 4, 97)
+    theirs = fasttext.FastTextKeyedVectors(4, *sizes)
+    theirs.vectors_ngrams = rows
+    mixed = np.random.default_rng(6).permutation(97).astype(np.int32)
+    for ngrams in (NgramVectors(sizes, rows), NgramVectors(sizes, rows[mixed], mixed)):
+        ours = w2vtrain.KeyedVectors.of(["other"], rows[:1], None, ngrams)
+        np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
+        np.testing.assert_allclose(ours.get_vector(word, norm=True), theirs.get_vector(word, norm=True), atol=1e-6)
+
+
+def test_ranks_take_unseen_words_on_both_sides(keyed):
+    distances = keyed.distances("waterfall")
+    order = [keyed.index_to_key[row] for row in np.argsort(distances)]
+    assert keyed.closer_than("waterfall", order[3]) == sorted(order[:3], key=keyed.get_index)
+    assert [keyed.rank("waterfall", word) for word in order] == list(range(1, 8))
+    limit = keyed.distance("apple", "waterfall")
+    closer = [word for word in WORDS if word != "apple" and keyed.distance("apple", word) < limit]
+    assert keyed.closer_than("apple", "waterfall") == closer
+    with pytest.raises(KeyError, match="'' is not in the vocabulary, and none of its n-grams is known"):
+        keyed.closer_than("apple", "")
+
+
+def test_sentences_leave_out_zeros_and_words_without_a_vector(keyed):
+    keyed.add_vector("nothing", np.zeros(8))
+    units = [keyed.get_vector(word, norm=True) for word in ("waterfall", "fall")]
+    np.testing.assert_allclose(keyed.get_sentence_vector("waterfall nothing fall"), np.mean(units, axis=0), atol=1e-6)
+    np.testing.assert_allclose(keyed.get_sentence_vector(["", "fall"]), units[1], atol=1e-6)
+    with pytest.raises(KeyError, match="no word of the sentence has a vector: 'nothing'"):
+        keyed.get_sentence_vector(["nothing"])
+    with pytest.raises(InvalidValue):
+        keyed.get_sentence_vector("  ")
+
+
+def test_the_distance_of_documents_counts_unseen_words(keyed, theirs):
+    pytest.importorskip("ot", reason="POT is not installed")
+    documents = ["waterfall", "apple", "словом"], ["water", "übungen"]
+    assert keyed.wmdistance(*documents) == pytest.approx(theirs.wmdistance(*documents), abs=1e-5)
+
+
+def test_ngram_vectors_are_the_rows_whose_mean_is_the_vector(keyed, parts):
+    own, ngrams, _ = parts
+    for word in (*WORDS, *UNSEEN):
+        texts, rows = keyed.get_ngram_vectors(word)
+        known = word in WORDS
+        assert texts == [word] * known + SIZES.texts(word)
+        np.testing.assert_array_equal(rows[known:], ngrams[SIZES.buckets([word])[1]])
+        np.testing.assert_allclose(rows.mean(axis=0), keyed[word], atol=1e-6)
+        if known:
+            np.testing.assert_allclose(rows[0], own[WORDS.index(word)], atol=5e-6)
+    assert keyed.get_ngram_vectors(0)[0][0] == "water"
+    with pytest.raises(KeyError, match="''"):
+        keyed.get_ngram_vectors("")
+
+
+def test_vectors_go_to_gensim_and_back_with_ngrams(keyed, theirs, parts):
+    buckets = np.random.default_rng(3).permutation(800).astype(np.int32)
+    mixed = w2vtrain.KeyedVectors.of(WORDS, parts[2], None, NgramVectors(SIZES, parts[1][buckets], buckets))
+    there = mixed.to_gensim()
+    np.testing.assert_allclose(there.vectors_vocab, theirs.vectors_vocab, atol=5e-6)
+    there.adjust_vectors()
+    for kind in (w2vtrain.KeyedVectors, w2vtrain.FastTextKeyedVectors):
+        back = kind.from_gensim(there)
+        for word in (*WORDS, *UNSEEN):
+            np.testing.assert_allclose(there[word], theirs[word], atol=1e-6)
+            np.testing.assert_allclose(back[word], theirs[word], atol=1e-6)
+
+
+def test_float64_vectors_compose_float64(keyed):
+    wide = w2vtrain.KeyedVectors.of(WORDS, keyed.vectors.astype(np.float64), None, keyed.ngrams)
+    assert wide["waterfall"].dtype == wide["water"].dtype == np.float64
+
+
 def test_batches_and_distances_of_unseen_words_are_those_of_single_queries(keyed):
     for word, answers in zip([*UNSEEN, "water"], keyed.most_similar_batch([*UNSEEN, "water"], topn=3), strict=True):
         assert [key for key, _ in answers] == [key for key, _ in keyed.most_similar(word, topn=3)]
@@ -94,6 +178,52 @@ def test_vectors_for_all_infers_unless_told_not_to(keyed):
     assert made.index_to_key == ["waterfall", "water"]
     np.testing.assert_allclose(made["waterfall"], keyed["waterfall"])
     assert keyed.vectors_for_all(["waterfall", "water"], allow_inference=False).index_to_key == ["water"]
+
+
+def test_vectors_for_all_keeps_ngrams_and_attributes(keyed):
+    made = keyed.vectors_for_all(["waterfall", "fall"], copy_vecattrs=True)
+    assert made.expandos["count"].tolist() == [0, 7]
+    np.testing.assert_allclose(made["словом"], keyed["словом"])
+    numbers = w2vtrain.KeyedVectors.of([10, 20], np.eye(2, dtype=np.float32), [6, 5])
+    assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["count"].tolist() == [5, 6]
+
+
+def test_vectors_without_any_ngrams_are_saved_and_loaded(tmp_path):
+    """As FastText writes them with max_n=0."""
+    whole = w2vtrain.FastTextKeyedVectors(2, 3, 0, 100)
+    whole.add_vectors(["a", "b"], np.eye(2))
+    whole.save(tmp_path / "vectors")
+    again = w2vtrain.FastTextKeyedVectors.load(tmp_path / "vectors")
+    assert (again.min_n, again.max_n, again.bucket) == (3, 0, 100)
+    np.testing.assert_array_equal(again["b"], [0, 1])
+    with pytest.raises(KeyError, match="bb"):
+        again["bb"]
+    assert w2vtrain.FastTextKeyedVectors.of(["a"], np.ones((1, 2), np.float32)).vectors_ngrams.shape[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "buckets"),
+    [((3, 6, -1), []), ((3, 6, 1 << 32), [5]), ((0, 6, 9), [5]), ((3, 2, 9), [5]), ((3, 6, 9), [9]), ((3, 1.5, 9), [])],
+    ids=["negative", "too many", "no characters", "no lengths", "beyond the last", "no integer"],
+)
+def test_impossible_ngrams_are_refused(sizes, buckets):
+    arrays = {INPUT_ROWS: np.ones((len(buckets), 2), np.float32), NGRAM_BUCKETS: np.array(buckets, np.int32)}
+    settings = {"subwords": True, **dict(zip(Ngrams._fields, sizes, strict=True))}
+    with pytest.raises(ValueError, match=r"invalid|there are no n-grams of 3 to 2|are not numbers below 9"):
+        ngram_vectors(settings, arrays, 0)
+
+
+def test_a_large_number_of_buckets_takes_no_memory():
+    tracemalloc = pytest.importorskip("tracemalloc")
+    buckets = np.array([7, 5], np.int32)
+    ngrams = NgramVectors(Ngrams(3, 6, 1_000_000_000), np.ones((2, 2), np.float32), buckets)
+    tracemalloc.start()
+    try:
+        ngrams.vector("water")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+    assert ngrams.rows_of(np.array([5, 6, 7], np.int32)).tolist() == [1, -1, 0]
 
 
 def test_saving_keeps_ngrams(keyed, tmp_path):
@@ -137,6 +267,8 @@ def test_evaluations_count_unseen_words_on_request(keyed, tmp_path):
         "apple",
         "applesauce",
     ]
+    np.testing.assert_array_equal(with_unseen(vectors, asked, 2).matrix[3], keyed["apple"])  # its own vector
+    assert count_unseen(vectors, more, [("water", "apple"), ("Apple", "applesauce"), ("", "waterfall")]) == (2, 1)
     with pytest.raises(DataError, match="words that are not in the vocabulary need n-grams"):
         with_unseen(w2vtrain.Vectors(WORDS, keyed.vectors), asked)
 

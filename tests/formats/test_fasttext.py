@@ -4,6 +4,7 @@ import json
 import lzma
 import struct
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
 from w2vtrain.formats.fasttext import SIZES, START, read_fasttext
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.kernels.subwords import Ngrams
+from w2vtrain.training.fit import perplexity
 
 MADE = Path(__file__).parents[1] / "fasttext"
 NAMES = ["skipgram", "cbow-hs", "whole-words"]
@@ -30,7 +32,7 @@ def unpacked(name, folder):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fasttext")
-    return {name: unpacked(name, folder) for name in [*NAMES, "classifier"]}
+    return {name: unpacked(name, folder) for name in [*NAMES, "classifier", "topics-hs"]}
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +84,7 @@ def test_a_model_of_fasttext_is_a_model(files, name):
 
 
 @pytest.mark.parametrize("name", ["skipgram", "cbow-hs"])
-def test_a_model_of_fasttext_predicts_its_text_and_trains_on(files, name, tmp_path):
-    """Its output vectors are in our order: trained by fastText for 3 epochs, it predicts better than chance."""
+def test_a_model_of_fasttext_trains_on_from_what_it_has_learned(files, name, tmp_path):
     model = w2vtrain.load_model(files[name])
     text = tmp_path / "text"
     text.write_text("the of water waters and\n" * 20)
@@ -91,6 +92,17 @@ def test_a_model_of_fasttext_predicts_its_text_and_trains_on(files, name, tmp_pa
     for word in model.words:
         np.testing.assert_allclose(more[word], model[word], atol=1e-5)
     np.testing.assert_allclose(more["watery"], model["watery"], atol=1e-5)
+    np.testing.assert_allclose(more.output, model.output, atol=1e-5)
+
+
+def test_the_output_rows_of_fasttext_are_those_of_our_tree(files, tmp_path):
+    """With other signs, or its nodes in another order, the model would predict the words of its text worse."""
+    model, text = w2vtrain.load_model(files["topics-hs"]), tmp_path / "text"
+    topics = ("red", "cat", "one", "sun")
+    text.write_text("".join(f"{' '.join(f'{topic}{i}' for i in (0, 1, 2, 0, 3, 1))}\n" for topic in topics))
+    outputs = model.output, -model.output, model.output[::-1].copy(), 0 * model.output
+    score, *others = (perplexity(replace(model, output=rows), [str(text)])[0].perplexity for rows in outputs)
+    assert score < 0.7 * min(others)
 
 
 def test_a_model_that_is_written_reads_back_the_same(model, tmp_path):
@@ -125,7 +137,7 @@ def test_a_model_without_subwords_is_written_without_ngrams(tmp_path):
     found = read_fasttext(tmp_path / "plain.bin")
     assert (found.arguments.maxn, found.arguments.bucket, found.arguments.loss) == (0, 0, 1)
     np.testing.assert_array_equal(found.rows, plain.input)
-    np.testing.assert_array_equal(found.output[:-1], plain.output)
+    np.testing.assert_array_equal(found.output[:-1], -plain.output)
 
 
 def test_unused_buckets_take_no_space_on_disk(model, tmp_path):

@@ -3,7 +3,8 @@
 The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import click
@@ -17,8 +18,8 @@ from w2vtrain.system.terminal import echo
 
 unseen_option: Any = click.option(
     "--unseen", is_flag=True,
-    help="Compose the vectors of words that are not in the vocabulary, with a model that was trained with subwords;"
-    " they are then possible answers, too.",
+    help="Count words that are not in the vocabulary or beyond --restrict-vocab. VECTORS must be a model with subwords,"
+    " whose n-grams give vectors to them. They are then possible answers, too.",
 )  # fmt: skip
 
 
@@ -43,10 +44,10 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
         from w2vtrain.embeddings.analogies import evaluate_analogies
         from w2vtrain.embeddings.datasets import read_questions
 
-    def words(path: str) -> Iterator[str]:
-        return (word for _, question in read_questions(path) for word in question or ())
+    def asked(path: str) -> Iterator[Sequence[str]]:
+        return (question for _, question in read_questions(path) if question)
 
-    report = _evaluated(evaluate_analogies, words, vectors, questions, as_json, **options)
+    report = _evaluated(evaluate_analogies, asked, vectors, questions, as_json, **options)
     if not as_json:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
@@ -73,10 +74,10 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
         from w2vtrain.embeddings.datasets import read_pairs
         from w2vtrain.embeddings.similarity import evaluate_similarity
 
-    def words(path: str) -> Iterator[str]:
-        return (word for left, right, _ in read_pairs(path) for word in (left, right))
+    def asked(path: str) -> Iterator[Sequence[str]]:
+        return ((left, right) for left, right, _ in read_pairs(path))
 
-    report = _evaluated(evaluate_similarity, words, vectors, pairs, as_json, **options)
+    report = _evaluated(evaluate_similarity, asked, vectors, pairs, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -87,29 +88,36 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
 
 
 def _evaluated(
-    evaluate: Callable[..., Any], words: Callable[[str], Iterator[str]], vectors: str, dataset: str, as_json: bool,
-    restrict_vocab: int, case_sensitive: bool, unseen: bool,
+    evaluate: Callable[..., Any], asked: Callable[[str], Iterator[Sequence[str]]], vectors: str, dataset: str,
+    as_json: bool, restrict_vocab: int, case_sensitive: bool, unseen: bool,
 ) -> Any:  # fmt: skip
     """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON.
 
-    words: returns the words of a dataset; unseen: compose the vectors of those that are not in the vocabulary.
+    asked: returns the words of each question of a dataset; unseen: compose the vectors of those that are not in the
+    vocabulary.
     """
     with imports():
-        from w2vtrain.embeddings.unseen import with_unseen
+        from w2vtrain.embeddings.unseen import count_unseen, with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)
-    limit = restrict_vocab or None
+    limit, facts = restrict_vocab or None, {}
     with readable(dataset) as path:
         if unseen:
-            known, loaded = len(loaded.words[:limit]), with_unseen(loaded, words(path), limit, not case_sensitive)
-            limit = None
-            echo(f"{len(loaded.words) - known:,} words are not in the vocabulary: their n-grams give vectors", err=True)
+            questions = list(asked(path))
+            extended = with_unseen(loaded, chain.from_iterable(questions), limit, not case_sensitive)
+            words, count = count_unseen(loaded, extended, questions, not case_sensitive)
+            facts = {"restrict_vocab": limit, "unseen_words": words, "answered_with_unseen_words": count}
+            echo(
+                f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or"
+                " pairs that are answered have such a word", err=True,
+            )  # fmt: skip
+            loaded, limit = extended, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive)
     if as_json:
-        echo(json_text(report.to_dict()))
+        echo(json_text(report.to_dict() | facts))
     return report
 
 

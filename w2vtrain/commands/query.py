@@ -104,43 +104,79 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
     _print_answers(vectors, asked_words(words, 2, vectors), lookup, as_json, strict)
 
 
-@command(short_help="Print the vector of a word.")
+@command(short_help="Print the vector of a word, a sentence or n-grams.")
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @lookup_options
 @click.option(
     "--sentences", is_flag=True,
-    help="Print the mean of the unit vectors of the words of each line from stdin, or of WORDS, as fastText does.",
+    help="Print `v1 v2 ...` for each line from stdin, or for WORDS: the mean of the unit vectors of its words.",
 )  # fmt: skip
-def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool, sentences: bool) -> None:
+@click.option("--ngrams", is_flag=True, help="Print the vectors of each word's n-grams instead, one per line.")
+def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool, sentences: bool, ngrams: bool) -> None:
     """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in vector files of text.
 
     Without WORDS, read one word per line from stdin. With a model that was trained with subwords, or one of fastText,
-    WORDS may be any words. An unknown word prints no line, and a warning names it; for words
-    given as arguments, the exit code is then 65.
+    WORDS may be any words. An unknown word prints no line, and a warning names it; for words given as arguments, the
+    exit code is then 65.
+
+    With --sentences, unknown words are left out, and a line without known words gives an empty line. With --ngrams, a
+    word of the vocabulary is followed by its n-grams; the mean of their vectors is its vector.
     """
+    if sentences and ngrams:
+        raise click.UsageError("--sentences and --ngrams: give only one of them")
+    lookup = _sentence_lookup(strict) if sentences else _ngrams_lookup() if ngrams else _vector_lookup()
+    asked = asked_words(words, lookup.size or len(words), vectors)
+    _print_answers(vectors, asked, lookup, as_json, strict)
+
+
+def _vector_lookup() -> Lookup:
+    def answer(keyed: KeyedVectors, words: list[str]) -> Any:
+        return keyed.get_vector(words[0])
+
+    def line(words: list[str], row: Any) -> str | None:
+        return None if row is None else _rows(words, row[None])
+
+    return Lookup(1, answer, line, lambda row: ("vector", None if row is None else _numbers(row)))
+
+
+def _sentence_lookup(strict: bool) -> Lookup:
+    def answer(keyed: KeyedVectors, words: list[str]) -> Any:
+        return (strict and keyed[words], keyed.get_sentence_vector(words))[1]  # an unknown word is an error
+
+    def line(words: list[str], row: Any) -> str:
+        return "" if row is None else _rows([""], row[None]).lstrip()
+
+    return Lookup(0, answer, line, lambda row: ("vector", None if row is None else _numbers(row)))
+
+
+def _ngrams_lookup() -> Lookup:
+    def answer(keyed: KeyedVectors, words: list[str]) -> Any:
+        return keyed.get_ngram_vectors(words[0])
+
+    def line(words: list[str], found: Any) -> str | None:
+        return None if found is None else _rows(*found)
+
+    def fact(found: Any) -> tuple[str, list[list[Any]]]:
+        return "ngrams", [[text, _numbers(row)] for text, row in zip(*found, strict=True)] if found else []
+
+    return Lookup(1, answer, line, fact)
+
+
+def _rows(words: list[str], rows: Any) -> str:
+    """Return lines `word v1 v2 ...`, as in vector files of text, without the last newline."""
     with imports():
         import numpy as np
 
         from w2vtrain.formats.vector_formats.text import write_rows
+    lines = io.BytesIO()
+    write_rows(lines, [word.encode(errors="surrogateescape") for word in words], np.asarray(rows, np.float32))
+    return lines.getvalue().decode(errors="surrogateescape").removesuffix("\n")
 
-    def line(words: list[str], row: Any) -> str | None:
-        if row is None:
-            return None
-        lines = io.BytesIO()
-        write_rows(lines, [" ".join(words).encode(errors="surrogateescape")], row[None])
-        return lines.getvalue().decode().rstrip("\n")
 
-    def fact(row: Any) -> tuple[str, list[float] | None]:
-        return "vector", None if row is None else [float(str(value)) for value in row]
-
-    def answer(keyed: KeyedVectors, words: list[str]) -> Any:
-        found = keyed.get_sentence_vector(words) if sentences else keyed.get_vector(words[0])
-        return np.asarray(found, np.float32)
-
-    lookup = Lookup(0 if sentences else 1, answer, line, fact)
-    asked = asked_words(words, len(words) if sentences else 1, vectors)
-    _print_answers(vectors, asked, lookup, as_json, strict)
+def _numbers(row: Any) -> list[float]:
+    """Return the shortest numbers that are these values of float32."""
+    return [float(str(value)) for value in row.astype("float32")]
 
 
 def asked_words(words: tuple[str, ...], count: int, vectors: str) -> list[list[str]] | None:

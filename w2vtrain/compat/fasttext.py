@@ -13,12 +13,10 @@ from w2vtrain.compat import saving
 from w2vtrain.compat.building import Path
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.matrices import initial_vectors
-from w2vtrain.compat.parameters import PARAMETERS, SEEDS
+from w2vtrain.compat.parameters import PARAMETERS, SEEDS, checked
 from w2vtrain.compat.word2vec import Word2Vec
 from w2vtrain.compat.word_choice import Rule
-from w2vtrain.config import MAX_BUCKETS
 from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
-from w2vtrain.errors import InvalidValue
 from w2vtrain.successors import refuse_arguments
 
 
@@ -72,10 +70,8 @@ class FastText(Word2Vec):
         refuse_arguments("FastText", other)
         if word_ngrams != 1:
             raise NotImplementedError("word_ngrams concerns classifiers: leave it at 1")
-        for name, value, most in (("min_n", min_n, 1000), ("max_n", max_n, 1000), ("bucket", bucket, MAX_BUCKETS)):
-            if not isinstance(value, int | np.integer) or not 0 <= value <= most:
-                raise InvalidValue(f"{name} must be a whole number from 0 to {most:,}, got {value!r}")
-        self.min_n, self.max_n, self.bucket = int(min_n), int(max_n), int(bucket) if max_n >= max(1, min_n) else 0
+        self.min_n, self.max_n = checked("min_n", min_n), checked("max_n", max_n)
+        self.bucket = checked("bucket", bucket) if self.max_n >= max(1, self.min_n) else 0
         super().__init__(
             sentences, corpus_file, vector_size, alpha, window, min_count, max_vocab_size, sample, seed, workers,
             min_alpha, sg, hs, negative, ns_exponent, cbow_mean, hashfxn, epochs, null_word, trim_rule, sorted_vocab,
@@ -97,7 +93,9 @@ class FastText(Word2Vec):
     @claiming
     def prepare_weights(self, update: bool = False) -> None:
         """Give every word and every n-gram an initial row or, with `update`, those that are new."""
-        old = self.wv.own if update and self.wv.own is not None else np.empty((0, self.vector_size), np.float32)
+        old = np.empty((0, self.vector_size), np.float32)
+        if update and self.wv.own is not None:  # if words were removed, their own rows follow from the vectors
+            old = self.wv.own if len(self.wv.own) <= len(self.wv) else self.wv.vectors_vocab
         super().prepare_weights(update)
         if self.bucket:
             own = np.concatenate([old, np.asarray(self.wv.vectors, np.float32)[len(old) :]])

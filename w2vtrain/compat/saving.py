@@ -166,8 +166,9 @@ def loaded(model: Any, path: str) -> Any:
         raise NotAModel(f"{path}: a model with subwords: load it with w2vtrain.FastText.load")
     model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
     if model.subword_settings():
-        ngrams = ngram_vectors(stored.settings, stored.arrays, size)
-        assert ngrams
+        ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)
+        if ngrams is None:
+            raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
         # Matrices of fastText's files are read-only.
         model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
         model.wv.vectors_vocab = np.array(stored.arrays[INPUT_ROWS][:size][rows])

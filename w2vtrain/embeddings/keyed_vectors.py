@@ -43,12 +43,14 @@ from w2vtrain.errors import (
     MissingFile,
     MissingKey,
     TruncatedFile,
+    shown,
+    spelled,
 )
 from w2vtrain.formats.model_file import save_keys
 from w2vtrain.formats.transforms import Reordered
 from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
-from w2vtrain.kernels.subwords import NgramVectors
+from w2vtrain.kernels.subwords import Ngrams, NgramVectors
 from w2vtrain.successors import with_successors
 from w2vtrain.system.compression import packed_write
 
@@ -181,7 +183,8 @@ class KeyedVectors:
         if matrix.ndim != 2 or len(matrix) != len(words):
             raise InvalidValue(f"a matrix of shape {list(matrix.shape)} for {len(words):,} keys: pass one row per key")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
-        made.vectors, made.index_to_key, made.ngrams = matrix, list(words), ngrams
+        made.vectors, made.index_to_key = matrix, list(words)
+        made.ngrams = made.ngrams if ngrams is None else ngrams
         made.key_to_index = dict(zip(made.index_to_key, range(len(words)), strict=True))
         if len(made.key_to_index) != len(made):
             twice = next(key for row, key in enumerate(made.index_to_key) if made.key_to_index[key] != row)
@@ -242,7 +245,8 @@ class KeyedVectors:
             close = ", ".join(map(repr, close_words(self.index_to_key, key))) if isinstance(key, str) else ""
             return f"; similar words: {close}" if close else ""
 
-        return MissingKey(f"{key!r} is not in the vocabulary", similar)
+        without = ", and none of its n-grams is known" if self.ngrams is not None and isinstance(key, str) else ""
+        return MissingKey(f"{key!r} is not in the vocabulary{without}", similar)
 
     def set_vecattr(self, key: Key, attr: str, val: Any) -> None:
         """Set an attribute of a key. The first value of an attribute determines its type for all keys.
@@ -344,10 +348,8 @@ class KeyedVectors:
 
     def _composed(self, key: Any) -> Vector | None:
         """Return the vector (d,) that n-grams give to an unknown key, or None."""
-        return self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
-
-    def _has_vector(self, key: Any) -> bool:
-        return self._index(key) >= 0 or self._composed(key) is not None
+        found = self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
+        return None if found is None else found.astype(self.vectors.dtype, copy=False)
 
     def get_vector(self, key: Key, norm: bool = False) -> Vector:
         """Return the vector of a key: a read-only view of its row or, with `norm`, a new array of length 1.
@@ -358,10 +360,17 @@ class KeyedVectors:
         (array([0., 2., 1.], dtype=float32), array([0., 2., 1.], dtype=float32), (2, 3))
 
         """
+        row = self._find(key, norm)
+        if row is None:
+            raise self._unknown(key)
+        return row
+
+    def _find(self, key: Any, norm: bool = False) -> Vector | None:
+        """Return what `get_vector` does, None for a key without a vector. All queries find vectors here."""
         index = self._index(key)
         row: Vector | None = self.vectors[index] if index >= 0 else self._composed(key)
         if row is None:
-            raise self._unknown(key)
+            return None
         if norm:
             with np.errstate(all="ignore"):
                 normed: Vector = row / (self._norms()[index] if index >= 0 else row_norms(row[None])[0])
@@ -419,8 +428,8 @@ class KeyedVectors:
         for key, factor in zip(keys, factors, strict=True):
             if isinstance(key, np.ndarray):
                 terms.append((factor, self._checked(key)))
-            elif self._has_vector(key):
-                terms.append((factor, self.get_vector(key, norm=pre_normalize)))
+            elif (vector := self._find(key, pre_normalize)) is not None:
+                terms.append((factor, vector))
             elif ignore_missing:
                 continue
             else:
@@ -659,10 +668,11 @@ class KeyedVectors:
         ['woman', 'king']
 
         """
-        has = self._has_vector if allow_inference and self.ngrams else self.key_to_index.__contains__
-        known = [key for key in dict.fromkeys(keys) if has(key)]
+        listed: list[Any] = list(dict.fromkeys(keys))
+        known = [k for k in listed if k in self.key_to_index or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
-        rows = np.array([self.key_to_index.get(str(key), -1) for key in known], np.int64)
+        made.ngrams = self.ngrams
+        rows = np.array([self.key_to_index.get(key, -1) for key in known], np.int64)
         extras = None
         if copy_vecattrs:
             extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in self.expandos.items()}
@@ -1014,8 +1024,9 @@ class KeyedVectors:
         ['queen']
 
         """
-        distances, own = self.distances(key1), self.get_index(key1)
-        closer = np.flatnonzero(distances < distances[self.get_index(key2)]).tolist()
+        distances, own, other = self.distances(key1), self._index(key1), self._index(key2)
+        limit = distances[other] if other >= 0 else self.distances(key1, [key2])[0]
+        closer = np.flatnonzero(distances < limit).tolist()
         return [self.index_to_key[row] for row in closer if row != own]
 
     def words_closer_than(self, word1: Key, word2: Key) -> list[str]:
@@ -1103,11 +1114,11 @@ class KeyedVectors:
         ['queen', 'king', 'man']
 
         """
-        known: list[Any] = [word for word in words if self._has_vector(word)]
-        if not known:
+        found: list[Any] = [(word, row) for word in words if (row := self._find(word, use_norm)) is not None]
+        if not found:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
-        products = centrality(np.array([self.get_vector(word, norm=use_norm) for word in known]))
-        return sorted(zip(products, known, strict=True), reverse=True)
+        products = centrality(np.array([row for _, row in found]))
+        return sorted(zip(products, (word for word, _ in found), strict=True), reverse=True)
 
     def doesnt_match(self, words: Iterable[Key]) -> str:
         """Return the key that is least similar to the mean of all, as `rank_by_centrality` ranks them.
@@ -1142,7 +1153,9 @@ class KeyedVectors:
             import ot
         except ImportError as error:
             raise ImportError("wmdistance needs the package POT: pip install 'w2vtrain[wmd]'") from error
-        documents = [[word for word in document if self._has_vector(word)] for document in (document1, document2)]
+        documents = [list(document1), list(document2)]
+        found = {word: self._find(word, norm) for word in set().union(*documents)}
+        documents = [[word for word in document if found[word] is not None] for document in documents]
         words = sorted(set().union(*documents), key=str)
         if not all(documents):
             return math.inf
@@ -1150,7 +1163,7 @@ class KeyedVectors:
             return 0.0
         from scipy.spatial.distance import cdist
 
-        rows = np.array([self.get_vector(word, norm=norm) for word in words], np.float64)
+        rows = np.array([found[word] for word in words], np.float64)
         costs = cdist(rows, rows)
         if not np.isfinite(costs).all():  # POT would warn, and return any number
             return math.nan
@@ -1301,10 +1314,11 @@ class KeyedVectors:
             end -= 1
         return end
 
-    def nearest_ngrams(self, word: Key | Vector, topn: int = 10) -> Answers:
+    def nearest_ngrams(self, word: Key | Vector, topn: int | None = 10) -> Answers:
         """Return the n-grams of keys nearest to a word or vector, by cosine; ValueError if there are no n-grams.
 
-        N-grams that share a bucket share a vector: of these, the first of the most frequent key is named.
+        N-grams that share a bucket share a vector: of these, the first of the most frequent key is named. Zero vectors
+        are left out. With `topn` None, all n-grams are answers. `get_ngram_vectors` has those of one word.
 
         Examples
         --------
@@ -1313,21 +1327,68 @@ class KeyedVectors:
         3
 
         """
-        if self.ngrams is None:
-            raise InvalidValue("there are no n-grams: train with subwords=True")
-        sizes, matrix = self.ngrams.ngrams, np.asarray(self.ngrams.matrix)
+        if _none_requested(topn):
+            return []
+        sizes, matrix = self._ngrams().ngrams, np.asarray(self._ngrams().matrix)
         starts, buckets = sizes.buckets([str(key) for key in self.index_to_key])
         used, first = np.unique(buckets, return_index=True)
-        rows = self.ngrams.rows_of(used)
-        used, first, rows = used[rows >= 0], first[rows >= 0], rows[rows >= 0]
+        rows = self._ngrams().rows_of(used)
+        first, near = first[rows >= 0], matrix[rows[rows >= 0]]
         vector = self[word] if isinstance(word, SINGLE) else self._checked(word)
-        near = matrix[rows]
         scores = row_cosines(near, row_norms(near), unit(vector).astype(near.dtype))
         answers = []
-        for best in largest(scores, topn).tolist():
+        for best in largest(scores, len(scores) if topn is None else topn).tolist():
             key = int(np.searchsorted(starts, first[best], "right")) - 1
             answers.append((sizes.texts(str(self.index_to_key[key]))[first[best] - starts[key]], float(scores[best])))
-        return answers[:topn]
+        return [answer for answer in answers if not math.isnan(answer[1])][:topn]
+
+    def _ngrams(self) -> NgramVectors:
+        if self.ngrams is None:
+            raise InvalidValue(f"there are no n-grams: train with {spelled('subwords', True)}")
+        return self.ngrams
+
+    def get_ngram_vectors(self, word: Key) -> tuple[list[str], Vector]:
+        """Return the n-grams of a word and their vectors, as fastText's ``print-ngrams``.
+
+        Parameters
+        ----------
+        word : str or int
+            A key, an index, or a word whose vector is composed.
+
+        Returns
+        -------
+        texts : list of str
+            The word itself, if it is a key, then its n-grams, of which some may be equal.
+        rows : ndarray, shape (n, d)
+            The row of each, zeros for n-grams that are not known. Their mean is the vector of the word.
+
+        Raises
+        ------
+        KeyError
+            If the word has no vector.
+        ValueError
+            If there are no n-grams at all.
+
+        Examples
+        --------
+        >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, workers=1)
+        >>> texts, rows = model.wv.get_ngram_vectors("red")
+        >>> texts
+        ['red', '<re', '<red', '<red>', 'red', 'red>', 'ed>']
+        >>> np.allclose(rows.mean(axis=0), model.wv["red"], atol=1e-6)
+        True
+
+        """
+        ngrams, vector, index = self._ngrams(), self.get_vector(word), self._index(word)
+        text = str(word if index < 0 else self.index_to_key[index])
+        found = ngrams.rows_of(ngrams.ngrams.buckets([text])[1])
+        rows = np.zeros((len(found), self.vector_size), self.vectors.dtype)
+        rows[found >= 0] = ngrams.matrix[found[found >= 0]]
+        texts = ngrams.ngrams.texts(text)[: len(found)]
+        if index < 0:
+            return texts, rows
+        own = vector * np.float64(len(rows) + 1) - rows.sum(axis=0, dtype=np.float64)
+        return [text, *texts], np.concatenate([own[None].astype(rows.dtype), rows])
 
     def get_sentence_vector(self, sentence: str | Iterable[Key]) -> Vector:
         """Return the mean of the unit vectors of the words of a sentence, as fastText and gensim do.
@@ -1335,7 +1396,14 @@ class KeyedVectors:
         Parameters
         ----------
         sentence : str or iterable of str
-            Words, or text that is split at white space. Words without a vector are left out.
+            Words, or text that is split at white space. Words without a vector and zero vectors are left out.
+
+        Raises
+        ------
+        KeyError
+            If no word is left. fastText and gensim return zeros.
+        ValueError
+            If there are no words.
 
         Examples
         --------
@@ -1344,7 +1412,11 @@ class KeyedVectors:
 
         """
         words = sentence.split() if isinstance(sentence, str) else list(sentence)
-        return self.get_mean_vector(words)
+        found = [self._find(word, norm=True) for word in words]
+        units = [row for row in found if row is not None and not np.isnan(row).any()]  # NaN: a zero vector
+        if words and not units:
+            raise MissingKey(f"no word of the sentence has a vector: {shown(' '.join(map(str, words)))}")
+        return self.get_mean_vector(units)
 
     def save(
         self,
@@ -1577,19 +1649,32 @@ class KeyedVectors:
         self.vectors_lockf[rows] = lockf
 
     def to_gensim(self) -> Any:
-        """Return gensim's ``KeyedVectors`` over the same matrix. This needs gensim, or it is an ImportError."""
+        """Return gensim's ``KeyedVectors`` over the same matrix. This needs gensim, or it is an ImportError.
+
+        With n-grams, it is gensim's ``FastTextKeyedVectors``, whose matrix of n-grams has a row for every bucket.
+        """
         try:
             from gensim.models import KeyedVectors as Theirs
+            from gensim.models.fasttext import FastTextKeyedVectors as Composing
         except ImportError as error:
             raise ImportError(NEEDS_GENSIM) from error
-        made = Theirs(self.vector_size, dtype=self.vectors.dtype)
+        if self.ngrams is None:
+            made = Theirs(self.vector_size, dtype=self.vectors.dtype)
+        else:
+            sizes, buckets = self.ngrams.ngrams, self.ngrams.buckets
+            made = Composing(self.vector_size, *sizes, dtype=self.vectors.dtype)
+            made.vectors_ngrams = np.zeros((sizes.bucket, self.vector_size), np.float32)
+            made.vectors_ngrams[slice(None) if buckets is None else buckets] = self.ngrams.matrix
+            made.vectors_vocab = np.array([self.get_ngram_vectors(key)[1][0] for key in self.index_to_key])
         made.index_to_key, made.key_to_index = list(self.index_to_key), dict(self.key_to_index)
         made.vectors, made.expandos, made.next_index = self.vectors, dict(self.expandos), self.next_index
+        if self.ngrams is not None:
+            made.recalc_char_ngram_buckets()
         return made
 
     @classmethod
     def from_gensim(cls, keyed: Any) -> Self:
-        """Return an object over the matrix of gensim's ``KeyedVectors``, with its keys and attributes.
+        """Return an object over the matrix of gensim's ``KeyedVectors``, with its keys, attributes and n-grams.
 
         Raises
         ------
@@ -1597,7 +1682,10 @@ class KeyedVectors:
             If the keys are not distinct, or not one per row.
 
         """
-        made = cls.of(keyed.index_to_key, keyed.vectors)
+        ngrams = None
+        if getattr(keyed, "vectors_ngrams", None) is not None:
+            ngrams = NgramVectors(Ngrams(keyed.min_n, keyed.max_n, keyed.bucket), keyed.vectors_ngrams)
+        made = cls.of(keyed.index_to_key, keyed.vectors, ngrams=ngrams)
         made.expandos.update(keyed.expandos)
         return made
 

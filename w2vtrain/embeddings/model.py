@@ -115,7 +115,7 @@ class Model:
     def _ngrams(self, export: str) -> NgramVectors | None:
         """Return the vectors of n-grams, unless the vectors are others than those that n-grams compose."""
         given = choose_vectors(self.record, export)[0]
-        return ngram_vectors(self.settings, self.arrays, len(self.words)) if given == "in" else None
+        return ngram_vectors(self.settings, self.arrays, *self.input.shape) if given == "in" else None
 
     def _exported(self, export: str) -> NDArray[np.float32]:
         return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
@@ -345,7 +345,7 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
         save_model(path, model, force, claim)
         return
     given, (V, d) = model.settings, model.input.shape
-    ngrams = ngram_vectors(given, model.arrays, V)
+    ngrams = ngram_vectors(given, model.arrays, V, d)
     arguments = Arguments(
         d, window if isinstance(window := given.get("window", 5), int) else 2**31 - 1, given.get("epochs", 5),
         min(given.get("min_count", 5), 2**31 - 1), given.get("options", {}).get("negative", 5),
@@ -357,8 +357,10 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
         rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
         arguments = arguments._replace(**ngrams.ngrams._asdict())
     output = np.zeros((V, d), np.float32)
-    if len(model.output) == V or arguments.loss == HS:
-        output[: len(model.output)] = model.output
+    if arguments.loss == HS:
+        output[: V - 1] = -model.output[: V - 1]  # fastText's probability of a turn is that of code 1, ours of code 0
+    elif len(model.output) == V:
+        output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
 
 
@@ -419,8 +421,8 @@ def _of_fasttext(path: str | Path) -> Model:
     arrays: dict[str, NDArray[Any]] = {}
     if model.ngrams:
         arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
-    output = model.output[: len(model.words) - (model.arguments.loss == HS)]
-    record = {"vectors": "in", "fasttext": model.arguments._asdict()}
+    output = -model.output[:-1] if model.arguments.loss == HS else model.output  # as in `save_as`
+    record = {"vectors": "in", fasttext.NAME: model.arguments._asdict()}
     return Model(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 
@@ -455,6 +457,6 @@ def _check(model: Model, path: str | Path) -> None:
         if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
     try:
-        ngram_vectors(model.settings, model.arrays, V)
+        ngram_vectors(model.settings, model.arrays, *model.input.shape)
     except ValueError as error:
         raise DataError(f"{path}: its n-grams are damaged: {error}") from error

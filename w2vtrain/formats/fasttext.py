@@ -205,7 +205,9 @@ class _Parser:
         return names, counts
 
     def quantized(self) -> DataError:
-        return Unsupported(str(self.error("a quantized model of fastText (.ftz) has lost its vectors; use the .bin file")))
+        return Unsupported(
+            str(self.error("a quantized model of fastText (.ftz) has lost its vectors; use the .bin file"))
+        )
 
     def classifier(self) -> DataError:
         return Unsupported(

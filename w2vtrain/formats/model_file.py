@@ -68,8 +68,10 @@ def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, f
     return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED
 
 
-def ngram_vectors(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int) -> NgramVectors | None:
-    """Return the n-gram vectors of a model with V words and these arrays, None if it was trained without subwords.
+def ngram_vectors(
+    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int, dim: int
+) -> NgramVectors | None:
+    """Return the n-gram vectors of a model of V words and d dimensions, None if it was trained without subwords.
 
     input_rows (V + B, d) float32: the rows of words, then those of n-grams; ngram_buckets (B,) int32: the buckets of
     the latter. Raise ValueError if they or the settings are invalid.
@@ -78,14 +80,18 @@ def ngram_vectors(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
         return None
     ngrams = Ngrams._make(settings.get(name, 0) for name in Ngrams._fields)
     rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
-    if any(not isinstance(value, int) for value in ngrams) or not 0 < ngrams.minn <= ngrams.maxn:
+    if any(not isinstance(value, int) or not 0 <= value < 1 << 31 for value in ngrams) or ngrams.minn < 1:
         raise ValueError("minn, maxn or bucket is invalid")
-    if rows.ndim != 2 or rows.dtype != np.float32 or len(rows) != words + len(buckets):
+    if ngrams.minn > ngrams.maxn and len(buckets):
+        raise ValueError(f"there are no n-grams of {ngrams.minn} to {ngrams.maxn} characters, but rows for them")
+    if rows.shape != (words + len(buckets), dim) or rows.dtype != np.float32:
         raise ValueError(f"{INPUT_ROWS} has shape {list(rows.shape)}")
     if buckets.dtype != np.int32 or buckets.ndim != 1 or len(np.unique(buckets)) != len(buckets):
         raise ValueError(f"{NGRAM_BUCKETS} are not distinct numbers")
     if len(buckets) and not 0 <= buckets.min() <= buckets.max() < ngrams.bucket:
         raise ValueError(f"{NGRAM_BUCKETS} are not numbers below {ngrams.bucket:,}")
+    if (bad := first_not_finite(rows)) is not None:
+        raise ValueError(f"row {bad} of {INPUT_ROWS} is not finite")
     return NgramVectors(ngrams, rows[words:], buckets)
 
 
@@ -151,12 +157,9 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
     rows, buckets, sizes = (box.array(name) for name in NGRAMS)
     settings = dict(zip(Ngrams._fields, sizes.tolist(), strict=False))
     try:
-        ngrams = ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0)
+        return ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0, dim)
     except ValueError as error:
         raise DataError(f"{box.path}: its n-grams are damaged: {error}") from error
-    if rows.shape[1] != dim or first_not_finite(rows) is not None:
-        raise DataError(f"{box.path}: its n-grams are damaged: they are not finite vectors of {dim} dimensions")
-    return ngrams
 
 
 def _keys(box: SafetensorsFile) -> list[Any]:
@@ -194,8 +197,8 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
         which, share = choose_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
-        ngrams = _ngrams_of(box, len(words))
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
+        ngrams = _ngrams_of(box, len(words), matrices[0].shape[1])
     shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
     if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
         raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
@@ -210,11 +213,11 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit], ngrams=ngrams)
 
 
-def _ngrams_of(box: SafetensorsFile, words: int) -> NgramVectors | None:
+def _ngrams_of(box: SafetensorsFile, words: int, dim: int) -> NgramVectors | None:
     """Return the n-gram vectors of a file of a model with subwords; DataError if they are damaged."""
     arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
     try:
-        return ngram_vectors(settings_and_record(box)[0], arrays, words)
+        return ngram_vectors(settings_and_record(box)[0], arrays, words, dim)
     except ValueError as error:
         raise DataError(f"{box.path}: its n-grams are damaged: {error}; train the model again") from error
 

@@ -119,16 +119,19 @@ class NgramVectors:
     buckets: NDArray[np.int32] | None = None
 
     @cached_property
-    def _row_of(self) -> NDArray[np.int32] | None:
-        if self.buckets is None:
-            return None
-        row_of = np.full(self.ngrams.bucket, -1, np.int32)
-        row_of[self.buckets] = np.arange(len(self.buckets), dtype=np.int32)
-        return row_of
+    def _order(self) -> NDArray[np.int32]:
+        """The rows by increasing bucket: no table of all buckets, whose number a file gives."""
+        return np.argsort(np.empty(0) if self.buckets is None else self.buckets).astype(np.int32)
 
     def rows_of(self, buckets: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the row of each bucket (n,), -1 for those without one."""
-        return buckets if self._row_of is None else self._row_of[buckets]
+        if self.buckets is None:
+            return buckets
+        if not len(self.buckets):
+            return np.full(len(buckets), -1, np.int32)
+        places = np.searchsorted(self.buckets, buckets, sorter=self._order)
+        rows = self._order[np.minimum(places, len(self._order) - 1)]
+        return np.where(self.buckets[rows] == buckets, rows, np.int32(-1))
 
     def vector(self, word: str) -> NDArray[np.float32] | None:
         """Return the vector (d,) of a word that has no row of its own, None if none of its n-grams is known.

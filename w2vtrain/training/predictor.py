@@ -18,9 +18,10 @@ from w2vtrain.engines.block_engine import InputLayer
 from w2vtrain.engines.schedule import Text, Weights
 from w2vtrain.engines.window_kernel import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
+from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.kernels.subwords import Ngrams, Subwords
-from w2vtrain.objectives import check_options, checked_options, objective_class
+from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
 
@@ -133,7 +134,10 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         vocabulary = Vocabulary(model.words, model.counts)
         _check_shapes(settings, model)
         settings = _checked(settings, vocabulary)
-        built = predictor(settings, vocabulary, Weights(model.input, model.output, model.arrays))
+        arrays = model.arrays
+        if FASTTEXT in model.record:  # its files leave out what follows from the counts
+            arrays = build(settings.objective, problem_of(settings, vocabulary), settings.options).arrays() | arrays
+        built = predictor(settings, vocabulary, Weights(model.input, model.output, arrays))
         H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
         built.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
     except ConfigError as error:
@@ -168,7 +172,7 @@ def _check_shapes(settings: Settings, model: Model) -> None:
         expected[name] = (len(array), settings.vector_size)
     if composes(architecture):
         expected[INPUT_ROWS] = (architecture.input_rows(size), settings.vector_size)
-    ngram_vectors(model.settings, model.arrays, size)
+    ngram_vectors(model.settings, model.arrays, size, settings.vector_size)
     for name, shape in expected.items():
         if model.arrays[name].shape != shape or model.arrays[name].dtype != np.float32:
             raise ValueError(f"{name} has shape {model.arrays[name].shape}")

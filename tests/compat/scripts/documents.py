@@ -1,4 +1,4 @@
-"""Search documents by the mean vectors of their words, with a callback that logs and saves while the model is trained."""
+"""Search documents by the mean vectors of their words, with a callback that saves the model after each epoch."""
 
 from itertools import islice
 from pathlib import Path

@@ -210,7 +210,7 @@ def test_impossible_ngrams_are_refused(sizes, buckets):
     arrays = {INPUT_ROWS: np.ones((len(buckets), 2), np.float32), NGRAM_BUCKETS: np.array(buckets, np.int32)}
     settings = {"subwords": True, **dict(zip(Ngrams._fields, sizes, strict=True))}
     with pytest.raises(ValueError, match=r"invalid|there are no n-grams of 3 to 2|are not numbers below 9"):
-        ngram_vectors(settings, arrays, 0)
+        ngram_vectors(settings, arrays, 0, 2)
 
 
 def test_a_large_number_of_buckets_takes_no_memory():

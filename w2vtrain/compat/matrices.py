@@ -209,7 +209,8 @@ class WordMatrices(Claimable):
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
         old = {key: row for row, key in enumerate(matrices.keys)}
-        rows, wv = np.array([old[key] for key in self.wv.index_to_key], np.int64), self.wv
+        rows = np.array([old[key] for key in self.wv.index_to_key], np.int64)
+        wv: Any = self.wv
         if matrices.words is not None:
             matrices.words = matrices.words[rows]
         wv.expandos = {
@@ -218,7 +219,7 @@ class WordMatrices(Claimable):
         own = getattr(wv, "own", None)  # with subwords: the rows of words
         if own is not None and len(own) == len(old):
             wv.own = own[rows]
-        locks: Any = getattr(wv, "vectors_lockf", ())
+        locks = getattr(wv, "vectors_lockf", ())
         if np.size(locks) == len(old):
             wv.vectors_lockf = np.asarray(locks)[rows]
 

@@ -340,7 +340,7 @@ MUTANTS = (
         "kernels/test_ngrams.py::test_buckets_are_the_hashes_of_the_ngrams",
     ),
     Mutant(
-        "mean-of-an-unseen-word", "kernels/subwords.py", "np.float32(len(rows)) if total.any()",
+        "mean-of-an-unseen-word", "formats/subwords.py", "np.float32(len(rows)) if total.any()",
         "np.float32((rows >= 0).sum()) if total.any()",
         "kernels/test_ngrams.py::test_the_vector_of_an_unseen_word_is_the_mean_over_its_ngrams",
     ),

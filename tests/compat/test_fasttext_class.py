@@ -10,7 +10,7 @@ from test_word2vec import NEW, SENTENCES, SMALL
 import w2vtrain
 from w2vtrain import FastText
 from w2vtrain.compat.learning import settings_of
-from w2vtrain.kernels.subwords import Ngrams, Subwords
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs

@@ -23,7 +23,7 @@ from w2vtrain.distributed.synchronization import (
 )
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError
-from w2vtrain.kernels.subwords import Ngrams, Subwords
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
 ROWS, WIDTH = 700, 2

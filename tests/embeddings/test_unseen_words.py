@@ -12,7 +12,7 @@ from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.embeddings.unseen import count_unseen, with_unseen
 from w2vtrain.errors import DataError, InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
-from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
+from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 
 WORDS = ["water", "waters", "fall", "falls", "слово", "übung", "apple"]
 UNSEEN = ["waterfall", "словом", "übungen", "applesauce"]

@@ -11,8 +11,8 @@ from w2vtrain.config import validated
 from w2vtrain.engines.stage import LIMIT
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.kernels.rows import padded_rows
-from w2vtrain.kernels.subwords import Ngrams, Subwords
 from w2vtrain.objectives import objective_class, objectives
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.training.fit import effective, fit

@@ -16,7 +16,7 @@ import w2vtrain
 from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
 from w2vtrain.formats.fasttext import SIZES, START, read_fasttext
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.kernels.subwords import Ngrams
+from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.training.fit import perplexity
 
 MADE = Path(__file__).parents[1] / "fasttext"

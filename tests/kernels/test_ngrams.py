@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from w2vtrain.kernels.subwords import WHOLE, Ngrams, NgramVectors, Subwords
+from w2vtrain.formats.subwords import WHOLE, Ngrams, NgramVectors, Subwords
 
 WORDS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12), min_size=1, max_size=6)
 SIZES = st.tuples(st.integers(1, 8), st.integers(0, 5), st.integers(1, 3_000_000))

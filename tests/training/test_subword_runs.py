@@ -6,7 +6,7 @@ import pytest
 import w2vtrain
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.kernels.subwords import Ngrams, Subwords
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.fit import perplexity
 from w2vtrain.training.unfinished import vectors_of

@@ -17,7 +17,7 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.kernels.subwords import Subwords
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text

@@ -51,6 +51,9 @@ def convert(
     """
     with imports():
         from w2vtrain.embeddings.model import load_model, save_as
+        from w2vtrain.formats.fasttext import READER as FASTTEXT
+        from w2vtrain.formats.model_file import MODEL
+        from w2vtrain.formats.sniff import sniff
         from w2vtrain.formats.transforms import transform
         from w2vtrain.formats.vector_formats import MODELS
         from w2vtrain.formats.vectors import format_of, write_vectors
@@ -61,6 +64,8 @@ def convert(
         if export != "auto" or restrict_vocab or center or remove_top or normalize:
             raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
         with readable(vectors) as path:
+            if sniff(path).kind not in (MODEL.name, FASTTEXT.name):
+                raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
             model = load_model(path)
             save_as(form, output, model, force)
         echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)

@@ -12,8 +12,8 @@ from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
 from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
+from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import format_of
-from w2vtrain.kernels.subwords import Ngrams
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable

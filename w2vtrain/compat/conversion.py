@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import check
 from w2vtrain.errors import InvalidType, InvalidValue, shown
-from w2vtrain.kernels.subwords import NgramVectors
+from w2vtrain.formats.subwords import NgramVectors
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 

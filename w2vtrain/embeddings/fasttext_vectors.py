@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
+from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 
 
 class BucketRows:

@@ -47,10 +47,10 @@ from w2vtrain.errors import (
     spelled,
 )
 from w2vtrain.formats.model_file import save_keys
+from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.formats.transforms import Reordered
 from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
-from w2vtrain.kernels.subwords import Ngrams, NgramVectors
 from w2vtrain.successors import with_successors
 from w2vtrain.system.compression import packed_write
 

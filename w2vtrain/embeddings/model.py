@@ -34,8 +34,8 @@ from w2vtrain.formats.safetensors import (
     write_safetensors,
 )
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.subwords import NgramVectors
 from w2vtrain.formats.transforms import exported
-from w2vtrain.kernels.subwords import NgramVectors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 

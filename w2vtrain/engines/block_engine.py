@@ -16,9 +16,9 @@ from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, save
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
-from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.objectives.contract import Contexts, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem

@@ -12,9 +12,9 @@ import numpy as np
 from numba import float32, int32, int64, types
 from numba.extending import overload
 
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.rows import add_to_rows, apart_zeros, padded_rows, prefetch, replica_of, replicas_of, sum_rows
-from w2vtrain.kernels.subwords import Subwords
 
 LIMIT = 128
 """Targets after which all words leave the stage: until then, words that share n-grams do not see each other's changes.

@@ -14,6 +14,7 @@ from w2vtrain.engines.stage import LIMIT, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import (
     NO_HOT_ROWS,
     ROW,
@@ -26,7 +27,6 @@ from w2vtrain.kernels.rows import (
     padded_rows,
     replicate,
 )
-from w2vtrain.kernels.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import keep_thresholds
 

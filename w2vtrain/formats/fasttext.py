@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
+from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
-from w2vtrain.kernels.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.files import Claim
 

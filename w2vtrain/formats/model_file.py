@@ -23,9 +23,9 @@ from w2vtrain.formats.safetensors import (
     open_safetensors,
     write_safetensors,
 )
+from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.formats.transforms import EXPORTS, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
-from w2vtrain.kernels.subwords import Ngrams, NgramVectors
 from w2vtrain.system.json_text import json_object, json_text
 
 INPUT_ROWS, NGRAM_BUCKETS = "input_rows", "ngram_buckets"

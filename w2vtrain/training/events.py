@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from w2vtrain.engines.schedule import Epoch, Progress, State
-from w2vtrain.kernels.subwords import Subwords
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
 from w2vtrain.training.predictor import Predictor

@@ -20,7 +20,7 @@ from w2vtrain.engines.window_kernel import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
-from w2vtrain.kernels.subwords import Ngrams, Subwords
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary

@@ -17,7 +17,7 @@ from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.schedule import Array, Epoch, Progress, Schedule, State, Text, Weights
 from w2vtrain.engines.window_engine import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged, spelled
-from w2vtrain.kernels.subwords import Subwords
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events

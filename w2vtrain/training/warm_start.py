@@ -24,8 +24,8 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.formats.vectors import Vectors, read_vectors
-from w2vtrain.kernels.subwords import Ngrams, Subwords
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.kernels.subwords import NgramVectors
+from w2vtrain.formats.subwords import NgramVectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from w2vtrain.commands import request, resume
 from w2vtrain.embeddings import analogies, datasets, intervals, keyed_vectors, model, similarity
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, curves, report, trial
-from w2vtrain.formats import describe, model_file, safetensors, sniff, vector_formats, vectors, wordnet
+from w2vtrain.formats import describe, fasttext, model_file, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -50,7 +50,7 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, checkpoint, classes, compare, compression, config, curves, datasets, describe,
+    analogies, checkpoint, classes, compare, compression, config, curves, datasets, describe, fasttext,
     intervals, json_text, keyed_vectors, model, model_file, parsers, predictor, reading, report, request, resume,
     run_folder, safetensors, similarity, sniff, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files, wordnet,
@@ -271,6 +271,20 @@ def model_seeds(folder):
     yield from models(folder)
 
 
+def fasttext_seeds(folder):
+    yield from (path.read_bytes() for path in sorted(ATTACKS.glob("fasttext*")))
+    buckets = np.arange(0, 40, 2, dtype=np.int32)
+    rows = np.concatenate([ROWS, np.ones((20, 3), np.float32)])
+    for settings, arrays in (
+        ({"objective": "hs", "architecture": "cbow"}, {}),
+        ({"subwords": True, "minn": 2, "maxn": 4, "bucket": 40}, {"input_rows": rows, "ngram_buckets": buckets}),
+    ):
+        found = model.Model(WORDS, COUNTS, ROWS, ROWS[: 7 - (not arrays)], arrays, {"vector_size": 3, **settings})
+        found.save_fasttext(folder / "made")
+        yield (folder / "made").read_bytes()
+        (folder / "made").unlink()
+
+
 def keyed_seeds(folder):
     keyed = keyed_vectors.KeyedVectors.of(WORDS[:3], ROWS[:3], COUNTS[:3])
     keyed.set_vecattr("king", "tag", "x")
@@ -381,6 +395,7 @@ LOADERS = {
     "binary": Loader(read_vectors, binary_seeds),
     "vocabulary": Loader(vocabulary.Vocabulary.load, vocabulary_seeds),
     "model": Loader(read_model, model_seeds),
+    "fasttext": Loader(read_model, fasttext_seeds),
     "keyed": Loader(read_keyed, keyed_seeds),
     "state": Loader(read_state, state_seeds),
     "manifest": Loader(read_manifest, manifest_seeds),

@@ -129,7 +129,7 @@ def test_vectors_pass_through_standard_streams(folder, w2vtrain_here, monkeypatc
         (2, ["v.txt", "-o", "new.txt", "--remove-top", "4"], "--remove-top 4 would leave nothing of vectors of 4"),
         (2, ["v.txt", "-o", "new.txt", "--remove-top", "-1"], "--remove-top"),
         (2, ["v.txt", "-o", "new.txt", "--remove-top", "1", "--restrict-vocab", "3"], "at least 4 vectors"),
-        (2, ["v.txt", "-o", "new.safetensors"], "unknown suffix for vectors"),
+        (65, ["v.txt", "-o", "new.safetensors"], "this file has vectors alone"),
         (2, ["v.txt"], "Missing option '-o'"),
         (2, ["v.txt", "-o", "v.txt", "--force"], "is both input and output"),
         (2, ["v.txt", "-o", "./v.txt"], "is both input and output"),

@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -131,9 +132,20 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
     assert "5 words known, 0 new; took input, output" in said
 
 
+def test_a_model_is_appended_to_standard_output_without_holes(folder):
+    """A file that is opened to append does not move by a seek, which would leave the zeros out."""
+    program = [sys.executable, "-m", "w2vtrain", "convert", "m.safetensors", "-o", "-", "--format", "fasttext"]
+    with (folder / "all").open("ab") as file:
+        subprocess.run(program, cwd=folder, stdout=file, stderr=subprocess.PIPE, check=True)
+    assert (folder / "all").read_bytes() == (folder / "model.bin").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (["fit", "text", "-o", "x.bin", "--format", "fasttext", "--export", "out"], 78, "input vectors in fastText's"),
+        (["fit", "text", "-o", "x.bin.gz", "--format", "fasttext"], 2, "this output is not compressed"),
+        (["convert", "model.bin", "-o", "x.safetensors.zst"], 2, "this output is not compressed"),
         (["fit", "text", "-o", "x.txt", "--minn", "2"], 78, "minn: has no effect without --subwords"),
         (["fit", "text", "-o", "x.txt", "--subwords", "--minn", "7"], 78, "minn: 7 is more than maxn, 6"),
         (["fit", "text", "-o", "x.txt", "--subwords", "--export", "blend"], 78, "only input vectors are composed"),
@@ -151,6 +163,9 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
         (["print-ngrams", "model.bin", "water"], 2, "use w2vtrain vector --ngrams"),
     ],
     ids=[
+        "output vectors in fastText's format",
+        "compressed models of fastText",
+        "compressed models",
         "without subwords",
         "no lengths",
         "blends",

@@ -3,6 +3,7 @@
 import json
 import lzma
 import struct
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import w2vtrain
 from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
-from w2vtrain.formats.fasttext import SIZES, START, read_fasttext
+from w2vtrain.formats.fasttext import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.training.fit import perplexity
@@ -32,7 +33,7 @@ def unpacked(name, folder):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fasttext")
-    return {name: unpacked(name, folder) for name in [*NAMES, "classifier", "topics-hs"]}
+    return {name: unpacked(name, folder) for name in [*NAMES, "classifier", "labels", "topics-hs"]}
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +141,101 @@ def test_a_model_without_subwords_is_written_without_ngrams(tmp_path):
     np.testing.assert_array_equal(found.output[:-1], -plain.output)
 
 
+def small(objective="neg", rows=3, **settings):
+    """Return a model of three words whose output rows tell fastText's order from others."""
+    output = np.arange(1, 2 * rows + 1, dtype=np.float32).reshape(rows, 2)
+    about = {"objective": objective, **settings}
+    return w2vtrain.Model(["a", "b", "c"], np.array([3, 2, 1]), np.ones((3, 2), np.float32), output, {}, about)
+
+
+@pytest.mark.parametrize(
+    ("model", "loss", "sign"),
+    [
+        (small(), 2, 1),
+        (small("softmax"), 3, 1),
+        (small("nce"), 2, 1),
+        (small("hs", 2), 1, -1),
+        (small("hs", 2, options={"tree": "balanced"}), 1, 0),
+        (small("hs-neg", 5), 2, 0),
+    ],
+    ids=["neg", "softmax", "nce", "hs", "another tree", "hs-neg"],
+)
+def test_output_rows_are_those_of_the_loss_or_zeros(model, loss, sign, tmp_path):
+    model.save_fasttext(tmp_path / "model.bin")
+    found = read_fasttext(tmp_path / "model.bin")
+    assert found.arguments.loss == loss
+    expected = np.zeros((3, 2), np.float32)
+    if sign:
+        expected[: len(model.output)] = sign * model.output
+    np.testing.assert_array_equal(found.output, expected)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [{"epochs": "x"}, {"min_count": None, "sample": None}, {"options": [1]}, {"options": {"negative": "x"}}],
+    ids=["text", "nothing", "list", "option"],
+)
+def test_settings_of_any_file_give_arguments(about, tmp_path):
+    odd = replace(small(), settings=about)
+    odd.save_fasttext(tmp_path / "model.bin")
+    found = read_fasttext(tmp_path / "model.bin").arguments
+    assert (found.epoch, found.minCount, found.neg, found.t) == (5, 5, 5, 1e-4)
+
+
+def test_numbers_too_large_for_the_format_are_limited(tmp_path):
+    replace(small(), settings={"epochs": 10**12, "window": "sentence"}).save_fasttext(tmp_path / "model.bin")
+    found = read_fasttext(tmp_path / "model.bin").arguments
+    assert (found.epoch, found.ws) == (2**31 - 1, 2**31 - 1)
+
+
+def test_a_model_that_could_not_be_read_is_not_written(tmp_path):
+    nan = replace(small(), input=np.full((3, 2), np.nan, np.float32))
+    with pytest.raises(DataError, match="row 0 of input is not finite"):
+        nan.save_fasttext(tmp_path / "model.bin")
+    with pytest.raises(DataError, match="its n-grams are damaged"):
+        replace(small(), settings={"subwords": True}).save_fasttext(tmp_path / "model.bin")
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_stay_in_the_file_unless_most_buckets_are_unused(files, model, tmp_path):
+    data, found = bytearray(files["skipgram"].read_bytes()), read_fasttext(files["skipgram"])
+    last_bucket = len(data) - found.output.nbytes - SHAPE.size - 4 * found.arguments.dim
+    data[last_bucket : last_bucket + 4 * found.arguments.dim] = bytes(4 * found.arguments.dim)
+    (tmp_path / "x.bin").write_bytes(data)
+    mapped = w2vtrain.load_model(tmp_path / "x.bin").arrays
+    assert mapped["input_rows"].base is not None
+    assert not mapped["input_rows"].flags.writeable
+    assert len(mapped["ngram_buckets"]) == 500
+    model.save_fasttext(tmp_path / "model.bin")
+    few = w2vtrain.load_model(tmp_path / "model.bin").arrays["ngram_buckets"]
+    assert sorted(model.arrays["ngram_buckets"].tolist()) == few.tolist()
+
+
+def test_words_that_are_labels_for_fasttext_are_left_out(files):
+    """Its skip-gram takes words that begin with __label__ for labels, which have no rows."""
+    found = w2vtrain.load_model(files["labels"])
+    assert found.words == ["water", "falls", "</s>", "вода", "waters", "слово"]
+    printed = {
+        "water": [0.8351514, 0.1350901, 1.1210345],
+        "слово": [0.9441398, 0.222049, 1.1019821],
+        "waterfall": [0.6741548, 0.2534211, 0.9986728],
+    }
+    for word, vector in printed.items():
+        np.testing.assert_allclose(found[word], vector, atol=5e-6)
+
+
+def test_words_of_a_thousand_letters_are_composed_in_a_moment(tmp_path):
+    """Their n-grams of all lengths are two million: each is hashed from the one that it continues."""
+    word = "x" * 2000
+    sizes = Arguments(1, bucket=3, minn=1, maxn=2000)
+    matrices = np.ones((4, 1), np.float32), np.arange(3, dtype=np.int32), np.ones((1, 1), np.float32)
+    write_fasttext(tmp_path / "x.bin", sizes, [word], np.array([1]), matrices)
+    w2vtrain.load_model(tmp_path / "x.bin")  # compiles
+    start = time.process_time()
+    assert w2vtrain.load_model(tmp_path / "x.bin").input.tolist() == [[1.0]]
+    assert time.process_time() - start < 1
+
+
 def test_unused_buckets_take_no_space_on_disk(model, tmp_path):
     model.save_fasttext(tmp_path / "model.bin")
     stat = (tmp_path / "model.bin").stat()
@@ -167,7 +263,7 @@ def damaged(data, offset, value, form="<i"):
         (lambda data: damaged(data, 8 + 9 * 4, 9), "minn 9, maxn 4"),
         (lambda data: damaged(data, 8 + 7 * 4, 3), "a classifier of fastText"),
         (lambda data: damaged(data, 8 + 6 * 4, 9), "loss 9"),
-        (lambda data: damaged(data, START.size + 4, 2**31 - 1), "a classifier|the file ends"),
+        (lambda data: damaged(data, START.size + 4, 2**31 - 1), "words and 0 labels are not possible together"),
         (lambda data: damaged(damaged(data, START.size, 2**31 - 1), START.size + 4, 2**31 - 1), "the file ends"),
         (lambda data: damaged(data, START.size + 20, 5, "<q"), "a quantized model of fastText"),
         (lambda data: data + b"\0", "1 bytes more than the model needs"),

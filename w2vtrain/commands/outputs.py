@@ -11,6 +11,7 @@ from typing import Any
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
@@ -53,7 +54,8 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    export, share = choose_vectors(model.record, request.export)
+    form = request.output and format_of(request.output, request.format_, models=True)
+    export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
     model = replace(model, record={**model.record, "vectors": export})
     record: dict[str, Any] = {"settings": model.settings, "record": model.record}
     if run.id:  # `supervise` recognizes by it that this run has finished
@@ -62,7 +64,7 @@ def write_results(request: FitRequest, model: Model, run: Run) -> None:
     counted = Vocabulary(model.words, model.counts)
 
     def write_output(file: str, force: bool) -> None:
-        if (form := format_of(file, kind, models=True)) in MODELS:
+        if form in MODELS:
             save_as(form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)

@@ -12,6 +12,7 @@ from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
 from w2vtrain.config import Settings, check_rules, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
+from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import format_of
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
@@ -185,7 +186,9 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     check_export(request.export, settings)
-    format_of(request.output, request.format_, models=True)
+    form = format_of(request.output, request.format_, models=True)
+    if form == FASTTEXT and request.export not in ("auto", "in"):
+        raise ConfigError(f"export: {request.output} has input vectors in fastText's format; use --export in")
     if request.save_output_vectors:
         format_of(request.save_output_vectors, request.vectors_format)
     if request.save_vocab:

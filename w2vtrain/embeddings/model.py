@@ -17,7 +17,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats import fasttext
-from w2vtrain.formats.fasttext import HS, NS, Arguments, write_fasttext
+from w2vtrain.formats.fasttext import HS, arguments_of, write_fasttext
 from w2vtrain.formats.model_file import (
     FIXED,
     INPUT_ROWS,
@@ -344,24 +344,25 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
     if form == "model":
         save_model(path, model, force, claim)
         return
-    given, (V, d) = model.settings, model.input.shape
-    ngrams = ngram_vectors(given, model.arrays, V, d)
-    arguments = Arguments(
-        d, window if isinstance(window := given.get("window", 5), int) else 2**31 - 1, given.get("epochs", 5),
-        min(given.get("min_count", 5), 2**31 - 1), given.get("options", {}).get("negative", 5),
-        loss=HS if given.get("objective") == "hs" else NS, model=2 if given.get("architecture") == "skipgram" else 1,
-        t=given.get("sample", 1e-3),
-    )  # fmt: skip
+    _check(model, path)
+    V, d = model.input.shape
+    ngrams = ngram_vectors(model.settings, model.arrays, V, d)
+    arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
     rows, buckets = model.input, np.empty(0, np.int32)
     if ngrams:
         rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
-        arguments = arguments._replace(**ngrams.ngrams._asdict())
     output = np.zeros((V, d), np.float32)
-    if arguments.loss == HS:
-        output[: V - 1] = -model.output[: V - 1]  # fastText's probability of a turn is that of code 1, ours of code 0
-    elif len(model.output) == V:
+    if arguments.loss == HS and len(model.output) == V - 1 and _is_huffman(model):
+        output[: V - 1] = -model.output  # fastText's probability of a turn is that of code 1, ours of code 0
+    elif arguments.loss != HS and len(model.output) == V:
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
+
+
+def _is_huffman(model: Model) -> bool:
+    """Return whether the tree of a model for hs is Huffman's, which fastText builds from the counts."""
+    options = model.settings.get("options")
+    return not isinstance(options, dict) or options.get("tree", "huffman") == "huffman"
 
 
 def load_model(path: str | Path) -> Model:

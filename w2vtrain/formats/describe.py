@@ -72,7 +72,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
 
 
 def _describe_fasttext(path: str | Path) -> dict[str, Any]:
-    model = fasttext.read_fasttext(path)
+    model = fasttext.read_fasttext(path, values=False)
     return {
         "kind": "model of fastText",
         "words": len(model.words),

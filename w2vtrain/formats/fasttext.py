@@ -6,19 +6,20 @@ with subword information".
 
 import mmap
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, TruncatedFile
+from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
+from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
-from w2vtrain.system.compression import packed_write
-from w2vtrain.system.files import Claim
+from w2vtrain.system.files import STDOUT, Claim, atomic_write
+from w2vtrain.system.reading import regular_size
 
 NAME = "fasttext"
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
@@ -35,6 +36,9 @@ SHAPE = struct.Struct("<?2q")
 HS, NS, SOFTMAX, CLASSIFIER = 1, 2, 3, 3
 ARCHITECTURES, OBJECTIVES = {1: "cbow", 2: "skipgram"}, {HS: "hs", NS: "neg", SOFTMAX: "softmax", 4: "neg"}
 MAX_DIM = 100_000
+NGRAMS_PER_BYTE, FEW_NGRAMS = 10, 1 << 22
+"""How many n-grams the words of a file may have per byte of the file, and how many those of any file. In a model of 100
+dimensions, a word takes 800 bytes and has some 30."""
 BLOCK = 1 << 16
 """Rows of zeros that are written at once, where a file cannot have holes."""
 
@@ -64,6 +68,7 @@ class Arguments(NamedTuple):
 class FastTextModel(NamedTuple):
     """The parts of a file: V words and their counts, the input rows (V + bucket, d), the output rows (V, d)."""
 
+    path: str
     arguments: Arguments
     words: list[str]
     counts: NDArray[np.int64]
@@ -77,26 +82,32 @@ class FastTextModel(NamedTuple):
         return Ngrams(max(1, a.minn), a.maxn, a.bucket) if a.maxn > 0 and a.bucket > 0 else None
 
     def vectors(self, limit: int | None = None) -> NDArray[np.float32]:
-        """Return the vectors of the first `limit` words, composed of their rows."""
+        """Return the vectors of the first `limit` words, composed of their rows. Raise DataError if one overflows."""
         words = self.words[:limit]
-        if self.ngrams is None:
-            return np.array(self.rows[: len(words)])
-        V, buckets = len(self.words), np.arange(self.ngrams.bucket, dtype=np.int32)
-        subwords = Subwords.of(words, self.ngrams, buckets)
+        vectors = np.array(self.rows[: len(words)]) if self.ngrams is None else self._composed(words, self.ngrams)
+        if (bad := first_not_finite(vectors)) is not None:
+            raise DataError(f"{self.path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
+        return vectors
+
+    def _composed(self, words: list[str], ngrams: Ngrams) -> NDArray[np.float32]:
+        V, buckets = len(self.words), np.arange(ngrams.bucket, dtype=np.int32)
+        subwords = Subwords.of(words, ngrams, buckets)
         subwords.rows[subwords.rows >= len(words)] += V - len(words)
         return subwords.vectors(self.rows)
 
     def used_rows(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Return the input rows without those of buckets that are zero and have no n-gram of a word, and the buckets.
 
-        The rows are a view if all are used: those of a file that w2vtrain wrote often are not.
+        Those of a file that w2vtrain wrote are often few. If half or more are used, all are returned: a view of the
+        file takes less memory than a copy.
         """
         assert self.ngrams
         V = len(self.words)
         used = np.concatenate([self.rows[i : i + BLOCK].any(axis=1) for i in range(V, len(self.rows), BLOCK)])
         used[self.ngrams.buckets(self.words)[1]] = True
-        buckets = np.flatnonzero(used).astype(np.int32)
-        return (self.rows if used.all() else np.concatenate([self.rows[:V], self.rows[V:][used]])), buckets
+        if 2 * np.count_nonzero(used) >= len(used):
+            return self.rows, np.arange(len(used), dtype=np.int32)
+        return np.concatenate([self.rows[:V], self.rows[V:][used]]), np.flatnonzero(used).astype(np.int32)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of a run that would train such a model."""
@@ -125,21 +136,28 @@ def _is_old(head: bytes) -> bool:
     return in_range and a.loss in OBJECTIVES and 0 < a.model <= CLASSIFIER and 0 <= a.t <= 1 and a.dim > 0
 
 
-def read_fasttext(path: str | Path) -> FastTextModel:
+def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
     """Read a model. The matrices are read-only maps of the file, so that only the rows in use take memory.
+
+    values: whether to check that all values are finite, for which the whole file is read.
 
     Raise DataError if it is not an unquantized model of word vectors, or damaged; InputMissing if it cannot be read.
     """
-    with Path(path).open("rb") as file:
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _Parser(str(path), data).model()
+    if not regular_size(path):
+        raise TruncatedFile(f"{path}, byte 0: the file is empty")
+    try:
+        with Path(path).open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
+    return _Parser(str(path), data, values).model()
 
 
 class _Parser:
     """Reads one part of a file after the other; every size is compared with what is left before it is used."""
 
-    def __init__(self, path: str, data: mmap.mmap) -> None:
-        self.path, self.data, self.at, self.old = path, data, 0, False
+    def __init__(self, path: str, data: mmap.mmap, values: bool) -> None:
+        self.path, self.data, self.values, self.at, self.old = path, data, values, 0, False
 
     def error(self, why: str) -> DataError:
         return DataError(f"{self.path}, byte {self.at:,}: {why}")
@@ -165,12 +183,12 @@ class _Parser:
                 raise self.error(f"version {version} of fastText's format; {VERSIONS[0]} and {VERSIONS[1]} are read")
         arguments = Arguments(*values)
         self.check(arguments)
-        words, counts = self.vocabulary()
+        words, counts = self.vocabulary(arguments)
         rows = self.matrix("input", len(words) + arguments.bucket, arguments.dim)
         output = self.matrix("output", len(words), arguments.dim)
         if self.at < len(self.data):
             raise self.error(f"{len(self.data) - self.at:,} bytes more than the model needs")
-        return FastTextModel(arguments, words, counts, rows, output)
+        return FastTextModel(self.path, arguments, words, counts, rows, output)
 
     def check(self, a: Arguments) -> None:
         if a.model == CLASSIFIER:
@@ -180,29 +198,38 @@ class _Parser:
         if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
             raise self.error(f"dim {a.dim}, bucket {a.bucket}, minn {a.minn}, maxn {a.maxn} are not possible together")
 
-    def vocabulary(self) -> tuple[list[str], NDArray[np.int64]]:
+    def vocabulary(self, arguments: Arguments) -> tuple[list[str], NDArray[np.int64]]:
+        """Read the words and, after them, the labels: words of the text that begin with __label__ and have no rows."""
         entries, words, labels, _, pruned = (*self.unpack(OLD_SIZES), -1) if self.old else self.unpack(SIZES)
-        if labels or entries != words:
-            raise self.classifier()
         if pruned >= 0:
             raise self.quantized()
-        if words < 1:
-            raise self.error(f"the model has {words} words")
-        self.need(words * (ENTRY.size + 1))
+        if words < 1 or labels < 0 or entries != words + labels:
+            raise self.error(f"{entries:,} entries, {words:,} words and {labels:,} labels are not possible together")
+        self.need(entries * (ENTRY.size + 1))
         names, counts = [], np.empty(words, np.int64)
-        for i in range(words):
+        longest, first = 0, self.at
+        for i in range(entries):
             end = self.data.find(b"\0", self.at)
             if end < 0:
                 raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends inside word {i + 1:,}")
             # Published vectors, such as those of Korean, have words that end within a character.
-            names.append(self.data[self.at : end].decode(errors="backslashreplace"))
+            name, longest = self.data[self.at : end].decode(errors="backslashreplace"), max(longest, end - self.at)
             self.at = end + 1
-            counts[i], kind = self.unpack(ENTRY)
-            if kind or counts[i] < 0:
-                raise self.error(f"the entry of word {i + 1:,} ({names[i]!r}, count {counts[i]}) is damaged")
+            count, kind = self.unpack(ENTRY)
+            if kind != (i >= words) or count < 0:
+                raise self.error(f"the entry of word {i + 1:,} ({name[:60]!r}, count {count}) is damaged")
+            if i < words:
+                names.append(name)
+                counts[i] = count
         if len(set(names)) != words:
             raise self.error("a word occurs twice")
+        self.check_ngrams(arguments, longest + 2, self.at - first - (ENTRY.size - 1) * entries)
         return names, counts
+
+    def check_ngrams(self, a: Arguments, longest: int, size: int) -> None:
+        """Refuse words that have far more n-grams than any real ones. size: bytes of all words with < and >."""
+        if size * (min(a.maxn, longest) - max(1, a.minn) + 1) > FEW_NGRAMS + NGRAMS_PER_BYTE * len(self.data):
+            raise self.error(f"words of {longest - 2:,} bytes have too many n-grams of up to {a.maxn:,} characters")
 
     def quantized(self) -> DataError:
         return Unsupported(
@@ -222,7 +249,8 @@ class _Parser:
             raise self.error(f"{name} has {m:,} x {n:,} values; expected {rows:,} x {dim:,}")
         self.need(4 * m * n)
         matrix: NDArray[np.float32] = np.frombuffer(self.data, "<f4", m * n, self.at).reshape(m, n)
-        if (bad := first_not_finite(matrix)) is not None:
+        if self.values and (bad := first_not_finite(matrix)) is not None:
+            self.at += 4 * n * bad
             raise self.error(f"row {bad} of {name} is not finite")
         self.at += 4 * m * n
         return matrix
@@ -237,6 +265,28 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
 
 
 READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)
+
+
+def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -> Arguments:
+    """Return fastText's arguments for a model with these settings, which may come from any file.
+
+    A setting that is missing, or no possible argument, gets fastText's default.
+    """
+    found, options = {}, settings.get("options")
+    given = {**(options if isinstance(options, Mapping) else {}), **settings}
+    for name, ours in (("ws", "window"), ("epoch", "epochs"), ("minCount", "min_count"), ("neg", "negative")):
+        value = MAX_WINDOW if given.get(ours) == WHOLE_SENTENCE else given.get(ours)
+        if isinstance(value, int) and value >= 0:
+            found[name] = min(value, MAX_WINDOW)
+    sample = given.get("sample")
+    return Arguments(
+        dim,
+        **found,
+        **(ngrams._asdict() if ngrams else {}),
+        loss=next((loss for loss, name in OBJECTIVES.items() if name == given.get("objective")), NS),
+        model=2 if given.get("architecture") == ARCHITECTURES[2] else 1,
+        t=float(sample) if isinstance(sample, int | float) and 0 <= sample <= 1 else 1e-4,
+    )
 
 
 def write_fasttext(
@@ -255,7 +305,8 @@ def write_fasttext(
     if bad := next((word for word in words if "\0" in word), None):
         raise DataError(f"{path}: the word {bad!r} contains a NUL byte, which ends a word in fastText's format")
     size = 4 * d * (2 * V + arguments.bucket) + sum(map(len, names)) + V * (ENTRY.size + 1)
-    with packed_write(path, force, None if len(buckets) < arguments.bucket else size, claim) as file:
+    holes = str(path) != STDOUT  # which may append to a file: it would not move
+    with atomic_write(path, force, None if len(buckets) < arguments.bucket else size, claim) as file:
         file.write(START.pack(MAGIC, VERSION, *arguments))
         file.write(SIZES.pack(V, V, 0, int(counts.sum()), -1))
         entries = (b"%b\0%b" % (name, ENTRY.pack(count, 0)) for name, count in zip(names, counts.tolist(), strict=True))
@@ -264,10 +315,10 @@ def write_fasttext(
         _write_rows(file, rows[:V])
         at, order = 0, np.argsort(buckets, kind="stable")
         for first in np.split(order, np.flatnonzero(np.diff(buckets[order]) != 1) + 1) if len(order) else []:
-            _skip(file, int(buckets[first[0]]) - at, 4 * d)
+            _skip(file, int(buckets[first[0]]) - at, 4 * d, holes)
             _write_rows(file, rows[V + first])
             at = int(buckets[first[-1]]) + 1
-        _skip(file, arguments.bucket - at, 4 * d)
+        _skip(file, arguments.bucket - at, 4 * d, holes)
         file.write(SHAPE.pack(False, V, d))
         _write_rows(file, output)
 
@@ -277,9 +328,9 @@ def _write_rows(file: BinaryIO, rows: NDArray[np.float32]) -> None:
         file.write(np.ascontiguousarray(rows[first : first + BLOCK], "<f4").data)
 
 
-def _skip(file: BinaryIO, rows: int, size: int) -> None:
-    """Leave out rows of `size` bytes, which then read as zeros."""
-    if rows > 0 and getattr(file, "seekable", lambda: False)():
+def _skip(file: BinaryIO, rows: int, size: int, holes: bool) -> None:
+    """Write rows of `size` bytes that read as zeros. holes: whether to leave them out, if the file can have holes."""
+    if rows > 0 and holes and file.seekable():
         file.seek(rows * size, 1)
         return
     for first in range(0, rows, BLOCK):

@@ -39,7 +39,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
     if format is not None:
-        check_suffix(path)
+        check_suffix(path, compressible=format not in MODELS)
         return format
     inner, compression = unpacked(path)
     if str(path) == STDOUT or (compression and not inner.suffix):
@@ -47,7 +47,9 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     suffixes = {suffix: name for name, known in formats().items() for suffix in known.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
     try:
-        return suffixes[inner.suffix.lower()]
+        found = suffixes[inner.suffix.lower()]
+        check_suffix(path, compressible=found not in MODELS)
+        return found
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
         other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"

@@ -8,11 +8,16 @@ from numba import float32, int64, uint8, uint32
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import sum_rows
 
+OFFSET = 2166136261
+"""The hash of no bytes."""
+
 
 @inline
-def fnv(text, first, last):
-    """Return fastText's hash of text[first:last]: 32-bit FNV-1a, whose bytes are signed."""
-    found = uint32(2166136261)
+def fnv(found, text, first, last):
+    """Return fastText's hash of a text that ends with text[first:last]: 32-bit FNV-1a, whose bytes are signed.
+
+    found: the hash of what comes before, OFFSET if nothing does.
+    """
     for k in range(first, last):
         byte = uint32(text[k])
         if byte >= uint32(128):
@@ -41,13 +46,14 @@ def hash_ngrams(text, ends, minn, maxn, bucket, starts, buckets):
         last, count = ends[word], int64(0)
         at = first
         while at < last:
-            end, size = at, 0
+            end, size, found = at, 0, uint32(OFFSET)
             while end < last and size < maxn:
-                end = next_character(text, end, last)
+                begin, end = end, next_character(text, end, last)
+                found = fnv(found, text, begin, end)
                 size += 1
                 if size >= minn and not (size == 1 and (at == first or end == last)):
                     if len(buckets) > 0:
-                        buckets[written] = fnv(text, at, end) % uint32(bucket)
+                        buckets[written] = found % uint32(bucket)
                     written += 1
                     count += 1
             at = next_character(text, at, last)

@@ -59,6 +59,27 @@ def scored(objective="neg", options=None, arrays=None, **settings):
     return model(metadata={"settings": json.dumps(about)}, **parts)
 
 
+def fasttext(words=(b"ab", b"cd"), counts=(9, 5), labels=0, more=b"", **changes):
+    """Return a model of fastText with two words, one dimension and two buckets, valid except for the changes.
+
+    labels: how many of the words are labels; changes: arguments by fastText's names, and what follows them.
+    """
+    V = len(words) - labels
+    parts = {"sizes": (len(words), V, labels), "pruned": -1, "quantized": 0, "rows": (V + 2, 1), "values": 1.0}
+    arguments = {
+        "version": 12, "dim": 1, "ws": 5, "epoch": 5, "minCount": 1, "neg": 5, "wordNgrams": 1, "loss": 2, "model": 2,
+        "bucket": 2, "minn": 3, "maxn": 6, "lrUpdateRate": 100, "t": 1e-4,
+    }  # fmt: skip
+    parts, arguments = ({name: changes.get(name, value) for name, value in d.items()} for d in (parts, arguments))
+    data = struct.pack("<2i12id", 793_712_314, *arguments.values())
+    data += struct.pack("<3i2q", *parts["sizes"], 14, parts["pruned"])
+    for i, (word, count) in enumerate(zip(words, counts, strict=True)):
+        data += word + b"\0" + struct.pack("<qb", count, i >= V)
+    for shape, m in ((parts["rows"], V + 2), ((V, 1), V)):
+        data += struct.pack("<B2q", parts["quantized"], *shape) + np.full(m, parts["values"], "<f4").tobytes()
+    return data + more
+
+
 def network(cell, char_dim, letters):
     """Return the arrays of char-softmax, all zeros."""
     shapes = {"start": (2, cell), "embeddings": (letters, char_dim), "inputs": (char_dim, 3 * cell)}
@@ -161,6 +182,32 @@ FILES = {
     "tab-word.bin": b"2 2\nthe " + ROW + b"\no\tf " + ROW + b"\n",
     "latin1.bin": b"2 2\nthe " + ROW + b"\ncaf\xe9 " + ROW + b"\n",
     "endless-word.bin": b"2 2\nthe " + ROW + b"\n" + b"x" * 70_000 + ROW,
+    # models of fastText
+    "fasttext-version.bin": fasttext(version=13),
+    "fasttext-supervised.bin": fasttext(model=3, loss=3),
+    "fasttext-quantized.bin": fasttext(quantized=1),
+    "fasttext-pruned.bin": fasttext(pruned=2),
+    "fasttext-huge-dim.bin": fasttext(dim=2**31 - 1),
+    "fasttext-huge-bucket.bin": fasttext(bucket=2**31 - 1),
+    "fasttext-huge-rows.bin": fasttext(bucket=2**31 - 3, rows=(2**31 - 1, 1)),
+    "fasttext-overflowing-rows.bin": fasttext(rows=(2**62, 2**62)),
+    "fasttext-negative-rows.bin": fasttext(rows=(-4, -1)),
+    "fasttext-huge-sizes.bin": fasttext(sizes=(2**31 - 1, 2**31 - 1, 0)),
+    "fasttext-negative-labels.bin": fasttext(sizes=(2, 3, -1)),
+    "fasttext-no-words.bin": fasttext((), ()),
+    "fasttext-no-end.bin": fasttext()[:93] + b"x" * 70_000,
+    "fasttext-duplicate.bin": fasttext((b"ab", b"ab")),
+    "fasttext-label-first.bin": fasttext(labels=1, sizes=(2, 2, 0)),
+    "fasttext-negative-count.bin": fasttext(counts=(9, -5)),
+    "fasttext-minn.bin": fasttext(minn=7),
+    "fasttext-long-word.bin": fasttext((b"ab", b"x" * 4000), minn=1, maxn=2**31 - 1),
+    "fasttext-longer-word.bin": fasttext((b"ab", b"x" * 60_000), minn=1, maxn=1000),
+    "fasttext-nan.bin": fasttext(values=np.nan),
+    "fasttext-overflow.bin": fasttext((b"water", b"waters"), values=3e38),
+    "fasttext-cut.bin": fasttext()[:-1],
+    "fasttext-trailing.bin": fasttext(more=b"\0"),
+    "fasttext-2016.bin": struct.pack("<12id3iq", 1, 5, 5, 1, 5, 1, 2, 2, 2, 3, 6, 100, 1e-4, *3 * (2**31 - 1,), 1),
+    "fasttext.bin.gz": gzip.compress(fasttext(), mtime=0),
     # files of other kinds, renamed
     "pickle.bin": pickle.dumps(RunsCode(), protocol=4),
     "pickle0.bin": pickle.dumps(RunsCode(), protocol=0),

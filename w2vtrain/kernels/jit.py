@@ -86,15 +86,17 @@ FORCED = {"forceinline": True, "no_cpython_wrapper": True, "pipeline_class": _In
 inline: Any = register_jitable(**FORCED)
 
 
-def kernel(nrt: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def kernel(nrt: bool = False, exact: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function to run without the GIL and caches its machine code on disk.
 
     `nrt=False` forbids memory allocation and reference counting, which makes the window kernel up to twice as fast; a
-    test searches the LLVM code for both. A kernel that creates arrays needs `nrt=True`.
+    test searches the LLVM code for both. A kernel that creates arrays needs `nrt=True`. `exact`: round as IEEE 754
+    says, not as FASTMATH allows.
     """
+    flags = {"nogil": True, "error_model": "numpy", "fastmath": not exact and FASTMATH, "_nrt": nrt, **UNWRAPPED}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, _nrt=nrt, **UNWRAPPED)(function)
+        compiled = numba.njit(**flags)(function)
         folder = cache_folder()
         compiled._cache = KernelCache(function, folder) if folder else NoCache()
         return compiled

@@ -25,6 +25,8 @@ MAX_WORD = 1 << 16
 # Numbers of values and of rows parsed at a time. The values are 256 KiB, which stay in the cache, and about 700 kB of
 # text; the rows are about 20 MB of objects.
 VALUES_AT_ONCE, ROWS_AT_ONCE = 1 << 16, 1 << 16
+LARGE_BYTES = 1 << 26
+"""Size of a text file from which compiled code parses it. Loading Numba and the code takes as long as 30 MB of text."""
 SMALL = 1 << 26
 """Bytes of words and vectors up to which the free memory is not asked for."""
 PER_WORD = 100
@@ -50,6 +52,7 @@ class Collector:
     ) -> None:  # fmt: skip
         self.name, self.dim, self.lenient, self.limit, self.coding = name, dim, lenient, limit, coding
         self.step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // dim))  # rows to parse at a time
+        self.is_large = size >= LARGE_BYTES
         self.words: list[str] = []
         self.skipped = 0
         self._seen: set[str] = set()
@@ -92,9 +95,36 @@ class Collector:
 
     def add(self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str]) -> None:
         """Add n rows. names: the words as bytes; block: their (n, d) values; place: where row i is, for messages."""
-        start, keep = len(self.words), []
-        good: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
-        finite = good.tolist()
+        start = len(self.words)
+        finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
+        if not (finite.all() and self._add_words(names)):
+            block = block[self._kept(names, finite.tolist(), place)]
+        self._take(sum(map(sys.getsizeof, self.words[start:])) + PER_WORD * (len(self.words) - start))
+        if self._matrix is None:
+            self._take(block.nbytes)
+            self._blocks.append(block)
+        else:
+            self._matrix[start : len(self.words)] = block
+
+    def _add_words(self, names: list[bytes]) -> bool:
+        """Add all words and return True if nothing is wrong with any; else add none."""
+        text = b" ".join(names)
+        if self.coding or text.split() != names:  # a word is empty or contains white space
+            return False
+        try:
+            words = text.decode().split(" ")
+        except UnicodeDecodeError:
+            return False
+        distinct = set(words)
+        if len(distinct) < len(words) or not self._seen.isdisjoint(distinct):
+            return False
+        self._seen |= distinct
+        self.words += words
+        return True
+
+    def _kept(self, names: list[bytes], finite: list[bool], place: Callable[[int], str]) -> list[int]:
+        """Add the valid words one by one, refuse the others, and return the numbers of those that were added."""
+        keep = []
         for i, name in enumerate(names):
             problem = self._add_word(name) if finite[i] else "a value is not a finite number"
             if problem is None:
@@ -103,14 +133,7 @@ class Collector:
                 self.refuse(place(i), problem)
             else:
                 self.skipped += 1
-        if len(keep) < len(block):
-            block = block[keep]
-        self._take(sum(map(sys.getsizeof, self.words[start:])) + PER_WORD * (len(self.words) - start))
-        if self._matrix is None:
-            self._take(block.nbytes)
-            self._blocks.append(block)
-        else:
-            self._matrix[start : len(self.words)] = block
+        return keep
 
     def _add_word(self, name: bytes) -> str | None:
         """Return None if the word was added, what is wrong with it, or "" if it is left out."""

@@ -3,7 +3,10 @@
 Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,11 +18,12 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import numbers, promise_of, row_values
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
+from w2vtrain.system.machine import automatic_threads
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER = 64
-# Number of bytes parsed at a time, even if they have few rows and values, because their words are long.
-TEXT_AT_ONCE = 1 << 24
+BLOCK_BYTES = 1 << 20
+"""Bytes of text that are parsed at a time."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -63,31 +67,73 @@ def _lines(names: Sequence[bytes], block: NDArray[np.float32]) -> bytes:
 def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
     """Read lines into `rows` until the end of the file; more lines than `promised` are an error."""
     line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header has 4
-    longest = MAX_WORD + MAX_NUMBER * rows.dim
-    while (count := rows.missing(rows.step)) > 0:
-        if promised is not None:  # one more than promised proves that the header is wrong
-            count = min(count, promised + 1 - len(rows.words))
-        lines: list[bytes] = []
-        size = 0
-        while len(lines) < count and size < TEXT_AT_ONCE:
-            line = file.readline(longest)
-            size += len(line)
-            if not line:
-                break
-            if len(line) == longest:
-                raise DataError(f"{rows.name}:{line_number + len(lines)}: a line of more than {longest:,} bytes")
-            lines.append(line.rstrip(b" \t\r\n"))
-        if promised is not None and len(rows.words) + len(lines) > promised:
+
+    def take(count: int) -> int:
+        """Return how many of the next lines to read."""
+        nonlocal line_number
+        count = rows.missing(count)
+        if promised is not None and len(rows.words) + count > promised:
             line_number += promised - len(rows.words)
             raise DataError(f"{rows.name}:{line_number}: more rows than the {promised:,} that the header promises")
-        if not lines:
-            return
-        _parse_lines(lines, rows, line_number)
-        line_number += len(lines)
+        line_number += count
+        return count
+
+    with closing(_blocks(file, rows)) as blocks:
+        for names, values, rest in blocks:
+            if count := take(len(names)):
+                first = line_number - count
+                rows.add(names[:count], values[:count], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
+            lines = rest.split(b"\n")
+            del lines[len(lines) - (not lines[-1]) :]  # what follows the last newline
+            for i in range(0, len(lines), rows.step):
+                if count := take(min(rows.step, len(lines) - i)):
+                    _parse_lines(lines[i : i + count], rows, line_number - count)
+            if rows.missing(1) == 0:
+                return
+
+
+def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDArray[np.float32], bytes]]:
+    """Yield the words and values of the first lines of a block, if compiled code has parsed them, and the other lines.
+
+    Compiled code parses large files, on all cores, while the rows of earlier blocks are added.
+    """
+    longest = MAX_WORD + MAX_NUMBER * rows.dim
+
+    def read() -> bytes:
+        block = file.read(BLOCK_BYTES)
+        return block if block.endswith(b"\n") else block + file.readline(longest)
+
+    if not rows.is_large:
+        for block in iter(read, b""):
+            yield [], np.empty((0, rows.dim), np.float32), block
+        return
+    threads = automatic_threads()[0]
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[Any]] = deque()
+        for block in iter(read, b""):
+            ahead.append(pool.submit(_compiled, block, rows.dim))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        yield from (future.result() for future in ahead)
+
+
+def _compiled(block: bytes, dim: int) -> tuple[list[bytes], NDArray[np.float32], bytes]:
+    """Return the words and values of the first lines of a block, as many as compiled code can parse, and the others."""
+    from w2vtrain.kernels.text_rows import POWERS, text_rows
+
+    text = np.frombuffer(block, np.uint8)[: block.rfind(b"\n") + 1]
+    most = len(text) // (2 * dim + 2)
+    bounds, values = np.empty((most, 2), np.int64), np.empty((most, dim), np.float32)
+    count, used = text_rows(text, MAX_WORD, POWERS, bounds, values)
+    return [block[first:end] for first, end in bounds[:count].tolist()], values[:count], block[used:]
 
 
 def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
-    pairs = [line.partition(b" ") for line in lines]
+    longest = MAX_WORD + MAX_NUMBER * rows.dim
+    for i, line in enumerate(lines):
+        if len(line) >= longest:
+            raise DataError(f"{rows.name}:{line_number + i}: a line of more than {longest:,} bytes")
+    pairs = [line.rstrip(b" \t\r").partition(b" ") for line in lines]
     text = b" ".join([rest for _, _, rest in pairs])
     # Parse all numbers in one call if each row certainly has d of them: d - 1 single spaces and no other separator.
     regular = all(rest.count(b" ") == rows.dim - 1 for _, _, rest in pairs)

@@ -79,6 +79,7 @@ COMMANDS = {
     "cbow": f"{FITS} --architecture cbow",
     "compute-accuracy": "use w2vtrain eval analogies",
     "distance": "use w2vtrain neighbors",
+    "dump": "use w2vtrain info",
     "evaluate": "use w2vtrain eval",
     "most-similar": "use w2vtrain neighbors",
     "most_similar": "use w2vtrain neighbors",

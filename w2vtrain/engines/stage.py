@@ -2,8 +2,11 @@
 
 A word's input vector is the mean of its rows, and each of these takes the whole gradient of the mean, as in fastText.
 So the mean moves by exactly that gradient, and can be trained like a row of its own: a word *enters* a slot, which then
-holds its vector; when all words *leave*, each row of a word changes by as much as its slot did. A kernel trains on
-slots as on rows. Without subwords, a stage is None, whose type Numba knows: kernels then use the rows themselves.
+holds its vector; when all words *leave*, each row of a word changes by as much as its slot did. A row that a word has m
+times changes m times, and then all changes are scaled so that the mean still moves by the gradient: otherwise, a line
+of 300 equals signs, whose n-grams are in 4 rows, would take 300 times the gradient, and training would diverge. A
+kernel trains on slots as on rows. Without subwords, a stage is None, whose type Numba knows: kernels then use the rows
+themselves.
 """
 
 from typing import Any, NamedTuple
@@ -24,14 +27,15 @@ With 16,000 targets, training diverged; with one, it takes three times as long a
 class Stage(NamedTuple):
     """The slots of one thread.
 
-    starts (V + 1,) int64, rows int32: see Subwords; slots (V,) int32: the slot of each word, or -1; words (S,) int32:
-    the word in each slot; vectors, entered (S, columns) float32: its vector, and what that was when it entered; change
-    (1, columns): working memory; inputs (n,) int32: the slots of a window; state (2,) int64: the number of slots in
-    use, and that of targets since words left.
+    starts (V + 1,) int64, rows int32, steps (V,) float32: see Subwords; slots (V,) int32: the slot of each word, or -1;
+    words (S,) int32: the word in each slot; vectors, entered (S, columns) float32: its vector, and what that was when
+    it entered; change (1, columns): working memory; inputs (n,) int32: the slots of a window; state (2,) int64: the
+    number of slots in use, and that of targets since words left.
     """
 
     starts: np.ndarray
     rows: np.ndarray
+    steps: np.ndarray
     slots: np.ndarray
     words: np.ndarray
     vectors: np.ndarray
@@ -53,9 +57,9 @@ def make_stage(subwords: Subwords | None, words: int, columns: int, contexts: in
     slots = apart_zeros((subwords.words,), np.int32)
     slots[:] = -1
     return Stage(
-        subwords.starts, subwords.rows, slots, apart_zeros((words,), np.int32), padded_rows(words, columns),
-        padded_rows(words, columns), padded_rows(1, columns), apart_zeros((contexts,), np.int32),
-        apart_zeros((2,), np.int64), bias,
+        subwords.starts, subwords.rows, subwords.steps, slots, apart_zeros((words,), np.int32),
+        padded_rows(words, columns), padded_rows(words, columns), padded_rows(1, columns),
+        apart_zeros((contexts,), np.int32), apart_zeros((2,), np.int64), bias,
     )  # fmt: skip
 
 
@@ -88,7 +92,7 @@ def leave(stage, matrix):
         for c in range(stage.vectors.shape[1]):
             stage.change[0, c] = stage.vectors[slot, c] - stage.entered[slot, c]
         first, n = stage.starts[word], stage.starts[word + 1] - stage.starts[word]
-        add_to_rows(matrix, stage.rows[first:], n, stage.change, float32(1))
+        add_to_rows(matrix, stage.rows[first:], n, stage.change, stage.steps[word])
         stage.slots[word] = int32(-1)
     stage.state[0], stage.state[1] = int64(0), int64(0)
 

@@ -98,6 +98,18 @@ class Subwords:
         np.add.at(sums, self.rows, np.repeat(numbers, np.diff(self.starts)))
         return sums
 
+    @cached_property
+    def steps(self) -> NDArray[np.float32]:
+        """Return for each word (V,) what a row changes by per occurrence, so that the mean of all changes by 1.
+
+        It is 1, unless n-grams of the word share a row: those of "=====" do.
+        """
+        from w2vtrain.kernels.ngrams import measure_steps
+
+        steps = np.empty(self.words, np.float32)
+        measure_steps(self.starts, self.rows, np.zeros(self.input_rows(self.words), np.int32), steps)
+        return steps
+
     def vectors(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the vectors of the words (V, d) float32, each the mean of its rows, from all input rows (V + B, d)."""
         from w2vtrain.kernels.ngrams import compose

@@ -3,7 +3,7 @@
 subwords.py defines what an n-gram is, and imports this module when it is needed, because it loads Numba.
 """
 
-from numba import float32, int64, uint8, uint32
+from numba import float32, int32, int64, uint8, uint32
 
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.rows import sum_rows
@@ -68,3 +68,19 @@ def compose(starts, rows, matrix, vectors):
     for word in range(len(starts) - 1):
         first, n = starts[word], starts[word + 1] - starts[word]
         sum_rows(vectors[word : word + 1], matrix, rows[first:], n, float32(1) / float32(n))
+
+
+@kernel()
+def measure_steps(starts, rows, times, steps):
+    """Set steps[i] to n / (sum of m^2), for the n rows of word i, of which one that occurs m times counts once.
+
+    times (one per row) int32: zeros, before and after.
+    """
+    for word in range(len(starts) - 1):
+        squares = int64(0)
+        for k in range(starts[word], starts[word + 1]):
+            squares += 2 * times[rows[k]] + 1  # (m + 1)^2 - m^2
+            times[rows[k]] += int32(1)
+        for k in range(starts[word], starts[word + 1]):
+            times[rows[k]] = int32(0)
+        steps[word] = float32(starts[word + 1] - starts[word]) / float32(squares)

@@ -9,7 +9,7 @@ PARALLEL := -n 2 --dist worksteal
 unexport PYTHONWARNINGS
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all emulated lint docs reference format bench objectives faults mutants lock audit clean
+.PHONY: help install demo test test-all emulated lint docs man reference format bench objectives faults mutants lock audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -78,6 +78,9 @@ lint: install ## Run ruff, and mypy for each operating system
 
 docs: install ## Build the documentation site in build/docs; warnings are errors
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+man: install ## Write the manual page build/man/w2vtrain.1, from the help of the commands
+	$(BIN)/sphinx-build --quiet --fail-on-warning -b man -d build/docs/.doctrees docs build/man
 
 reference: install ## Write the pages and figures of docs/ that the code determines
 	$(BIN)/python docs/generate.py

@@ -40,3 +40,6 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"start": [], "index": [], "objectives": []}  # objectives has tables of 13 columns
+
+man_pages = [("reference/commands", "w2vtrain", "train, evaluate and query word embeddings", [author], 1)]
+man_show_urls = False

@@ -35,6 +35,8 @@ COMMANDS = {
         "List the architectures, or explain or check one.",
     ),
     "bench": ("w2vtrain.commands.bench:bench", "Compare speed and accuracy with other systems."),
+    "completion": ("w2vtrain.commands.completion:completion", "Print a script that completes commands in a shell."),
+    "help": ("w2vtrain.commands.help:help_", "Print the help of a command."),
 }
 """The place and the short help of each command."""
 
@@ -43,7 +45,7 @@ COMMANDS = {
     cls=LazyGroup, places=COMMANDS, epilog=CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
-@click.version_option(__version__, prog_name=NAME)
+@click.version_option(__version__, "-V", "--version", prog_name=NAME)
 def cli() -> None:
     """Train, evaluate and query word embeddings."""
 

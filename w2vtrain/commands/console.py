@@ -21,7 +21,7 @@ from w2vtrain.formats.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
-from w2vtrain.system.machine import versions
+from w2vtrain.system.machine import memory_in_use, versions
 from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
@@ -46,6 +46,11 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
+
+
+def mebibytes(size: int) -> str:
+    """Return a number of bytes as text, such as 1,234 MiB."""
+    return f"{size / 2**20:,.0f} MiB"
 
 
 def warn(text: str) -> None:
@@ -285,18 +290,19 @@ class Console:
                 alpha=at.alpha,
                 loss=self.logged.mean(),
                 eta=round(left, 1),
+                memory_bytes=memory_in_use(),
                 **self.note()[1],
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
         loss = loss_text(self.shown.mean())
         if self.terminal:
-            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}"
+            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {mebibytes(memory_in_use())}"
             self._draw(at.words, at.total_words, " words", text)
         else:
             self.say(
                 f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  {loss}  ETA {duration(left)}{self.note()[0]}"
+                f"  {loss}  {mebibytes(memory_in_use())}  ETA {duration(left)}{self.note()[0]}"
             )
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
@@ -339,6 +345,6 @@ class Console:
             if ranks["communication"] > 0.5:
                 self.say("            fewer ranks, a faster network or larger --sync-words would waste less time")
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
-        self.say(f"time        {duration(total)}: {phases}; peak memory {record['peak_memory_bytes'] / 2**20:,.0f} MiB")
+        self.say(f"time        {duration(total)}: {phases}; peak memory {mebibytes(record['peak_memory_bytes'])}")
         for output in outputs:
             self.say(f"output      {output}")

@@ -109,8 +109,14 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
     """Train word vectors on CORPUS: files, directories, globs, or - for stdin.
 
     Text is UTF-8 with one sentence per line, split into words at white space. Files compressed with gzip, bzip2, xz or
-    zstd are recognized by content. The settings, listed from --architecture on, can also come from environment
-    variables (W2VTRAIN_EPOCHS=3) or from a --config file.
+    zstd are recognized by content. Settings can also come from environment variables (W2VTRAIN_EPOCHS=3) or from a
+    --config file.
+
+    \b
+    Examples:
+      w2vtrain fit corpus.txt -o vectors.txt
+      w2vtrain fit corpus/ -o vectors.bin --architecture cbow --vector-size 200 --epochs 10
+      w2vtrain fit articles.txt.gz -o hs.txt --objective hs --tokenizer simple --save-model hs.safetensors
     """
     if not values["print_config"]:
         if not corpus:

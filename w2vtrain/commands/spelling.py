@@ -1,6 +1,6 @@
-"""Commands that answer the options, commands and whole command lines of other programs with ours.
+"""The classes of commands: their help, and answers to options, commands and whole lines of other programs.
 
-What replaces each option is in other_programs.py.
+What replaces each option is in other_programs.py, and sections.py divides long helps.
 """
 
 import shlex
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.sections import complete_files, sections
 from w2vtrain.config import SYNONYMS
 from w2vtrain.other_programs import COMMANDS, Ours, hint_for, replaced
 
@@ -26,6 +27,14 @@ class Command(click.Command):
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.params.append(debug_option())
+        complete_files(self.params)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in sections if there are many."""
+        for title, options in sections(self.get_params(ctx)):
+            if records := [record for option in options if (record := option.get_help_record(ctx))]:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""

@@ -84,7 +84,7 @@ def _moved(item: Line | Dot | Text, x: float, y: float) -> Line | Dot | Text:
 
 def inline_svg(drawing: Drawing) -> str:
     """Return an SVG element for a page of page.py, whose colors it takes."""
-    return _svg(drawing, f"<style>{RULES}</style>", f' style="width:100%;max-width:{drawing.width * 1.25:g}px"')
+    return _svg(drawing, f"<style>{RULES}</style>", f' style="width:100%;max-width:{drawing.width * 1.4:g}px"')
 
 
 def svg_file(drawing: Drawing) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.pictures.chart import Chart, axis_of
@@ -50,7 +50,7 @@ def read_falling_counts(path: str | Path) -> Counts:
     """
     if sniff(path).kind == "vocabulary":
         return Vocabulary.load(path).counts
-    remedy = "name a file that `w2vtrain vocab CORPUS --min-count 1 -o FILE` wrote, or a model"
+    remedy = f"name a model, or a file that `w2vtrain vocab` wrote with {spelled('min_count', 1)}"
     try:
         found = read_vectors(path).counts
     except DataError as error:
@@ -98,7 +98,7 @@ def kept_by(counts: Counts, min_count: int, sample: float) -> Kept:
     """Return what is left of falling counts (V,) by --min-count and then by --sample, as training applies them."""
     kept = counts[counts >= min_count]
     if not len(kept):
-        raise UsageError(f"--min-count {min_count:,} leaves no word: the highest count is {int(counts[0]):,}")
+        raise UsageError(f"{spelled('min_count', min_count)} leaves no word: the highest count is {int(counts[0]):,}")
     return Kept(len(kept), int(kept.sum()), float(kept @ keep_probabilities(kept, sample)))
 
 
@@ -109,12 +109,13 @@ def captions(counts: Counts, min_count: int, sample: float) -> list[str]:
     lines = [
         f"Line: f(r) = C / (r + q)^s with s = {law.s:.3f}, q = {law.q:.2f}, C = {law.C:,.0f}; least squares of log f at"
         f" ranks evenly spaced in log r; rms error {law.error:.3f} decades.",
-        f"--min-count {min_count:,} leaves {kept.types:,} of {types:,} distinct words ({kept.types / types:.1%}) and"
-        f" {kept.tokens:,} of {tokens:,} words ({kept.tokens / tokens:.1%}).",
+        f"{spelled('min_count', min_count)} leaves {kept.types:,} of {types:,} distinct words"
+        f" ({kept.types / types:.1%}) and {kept.tokens:,} of {tokens:,} words ({kept.tokens / tokens:.1%}).",
     ]
     if sample:
         lines.append(
-            f"--sample {sample:g} then keeps {kept.sampled:,.0f} words per epoch ({kept.sampled / kept.tokens:.1%})."
+            f"{spelled('sample', sample)} then keeps {kept.sampled:,.0f} words per epoch"
+            f" ({kept.sampled / kept.tokens:.1%})."
         )
     if counts[-1] > 1:
         lines.append(f"The rarest word here occurs {int(counts[-1]):,} times: rarer ones may have been left out.")
@@ -141,7 +142,7 @@ def counts_drawing(
     entries = [("counts", "c1", "dots"), ("Zipf-Mandelbrot law", "c2", "line")]
     if sample:
         chart.curve([(float(r), float(sampled[r - 1])) for r in ranks.tolist() if r <= kept.types], "c4", (7, 4), 1.8)
-        entries.append((f"after --sample {sample:g}", "c4", "dash"))
+        entries.append((f"after {spelled('sample', sample)}", "c4", "dash"))
     _key(chart, entries)
     drawing = chart.drawing
     sentences = captions(counts, min_count, sample) if notes else []
@@ -156,7 +157,7 @@ def _shade(chart: Chart, types: int, min_count: int) -> None:
     left = chart.at(types + 0.5, chart.y.low)[0]
     corners = [(left, chart.top), (chart.right, chart.top), (chart.right, chart.bottom), (left, chart.bottom)]
     chart.drawing.add(Line(corners, "muted", filled=True, opacity=0.16))
-    text = f"below --min-count {min_count:,}"
+    text = f"below {spelled('min_count', min_count)}"
     end = chart.right if text_width(text, 12) < chart.right - left - 12 else left
     chart.drawing.add(Text(end - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
 

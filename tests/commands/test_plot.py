@@ -90,7 +90,7 @@ def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
         (["counts", "vocab.txt", "--min-count", "5000", "-o", "a.svg"], 2, "--min-count 5000 leaves no word"),
         (["counts", "vocab.txt", "--min-count", "x", "-o", "a.svg"], 78, "min-count"),
         (["curves", "vocab.txt", "-o", "a.svg"], 65, "is no log, record, model or run folder"),
-        (["curves", "log.jsonl", "-o", "no/a.svg"], 73, "there is no folder no"),
+        (["curves", "log.jsonl", "-o", "no/a.svg"], 73, "there is no folder"),
         (["counts", "a.svg", "-o", "./a.svg", "--force"], 2, "is both input and output"),
     ],
 )
@@ -110,12 +110,7 @@ def test_missing_packages_are_named_before_anything_is_read(w2vtrain_here, folde
     assert figures.can_draw is not files.can_draw
     code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.png"], folder)
     assert code == 78
-    assert said == (
-        "w2vtrain: error: a.png: PNG needs the package matplotlib: pip install 'w2vtrain[plot]'; .svg and .html do not\n"
-    )
+    assert "a.png: PNG needs the package matplotlib: pip install 'w2vtrain[plot]'; .svg and .html do not\n" in said
     code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.svg", "--method", "umap"], folder)
     assert code == 78
-    assert (
-        said
-        == "w2vtrain: error: the method umap needs the package umap-learn: pip install 'w2vtrain[map]'; pca does not\n"
-    )
+    assert "the method umap needs the package umap-learn: pip install 'w2vtrain[map]'; pca does not\n" in said

@@ -14,6 +14,7 @@ from w2vtrain.pictures.page import page
 from w2vtrain.pictures.run_logs import Moment, RunLog
 from w2vtrain.pictures.word_map import SCRIPT, STYLE, map_fragment
 
+pytestmark = pytest.mark.slow
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DESKTOP, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
 ATTACK = "</script><img src=x onerror=alert(1)>"
@@ -24,7 +25,8 @@ CLIPPED = """() => [...document.querySelectorAll("svg")].flatMap(svg => {
     const outer = svg.getBoundingClientRect();
     return [...svg.querySelectorAll("text:not([display])")].filter(e => {
         const b = e.getBoundingClientRect();
-        return b.left < outer.left - 1 || b.right > outer.right + 1 || b.top < outer.top - 1 || b.bottom > outer.bottom + 1;
+        return b.left < outer.left - 1 || b.right > outer.right + 1
+            || b.top < outer.top - 1 || b.bottom > outer.bottom + 1;
     }).map(e => e.textContent);
 })"""
 
@@ -71,7 +73,8 @@ def site(tmp_path_factory):
         for name, scale in (("a", 1e-3), ("b" * 60, 1e6))
     ]
     counts = (1e6 / np.arange(1, 20_001)).astype(np.int64)
-    body = f"<h1>Map</h1>{map_fragment(words, vectors)}<h2>Curves</h2>{curves_svg(runs)}<h2>Counts</h2>{counts_svg(counts)}"
+    charts = f"<h2>Curves</h2>{curves_svg(runs)}<h2>Counts</h2>{counts_svg(counts)}"
+    body = f"<h1>Map</h1>{map_fragment(words, vectors)}{charts}"
     (folder / "all.html").write_text(page("Pictures", body, STYLE + CURVES, SCRIPT), encoding="utf-8")
     return folder / "all.html"
 

@@ -56,6 +56,13 @@ def test_a_log_with_more_reports_than_epochs_has_a_point_for_each(tmp_path):
     assert values(run.speed) == pytest.approx([1000, 500 / (1000 / 800 - 0.5), 500 / (1500 / 900 - 1000 / 800)])
 
 
+def test_the_last_report_is_no_speed_if_it_follows_at_once(tmp_path):
+    reports = [progress(500, 3.5, 0.04), progress(1000, 3.0, 0.03), progress(1010, 2.9, 0.02, 1009)]
+    run = read_run(written(tmp_path / "log", FIRST, *reports))
+    assert values(run.speed) == [1000, 1000]
+    assert values(run.loss) == [3.5, 3.0, 2.9]
+
+
 def test_a_resumed_run_has_one_curve(tmp_path):
     """What came after the checkpoint is learned and logged again."""
     events = [FIRST, *(progress(w, 3.0, 0.05) for w in (400, 800)), *(progress(w, 2.0, 0.04) for w in (600, 1200))]

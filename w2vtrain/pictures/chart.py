@@ -63,7 +63,7 @@ def number(value: float) -> str:
 def _ticks(low: float, high: float, most: int) -> list[float]:
     raw = (high - low) / most
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw * 0.999)
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(k * step, 12 - math.floor(math.log10(step))) for k in range(first, last + 1)]
 

@@ -146,10 +146,11 @@ def _add_progress(run: RunLog, settings: dict[str, Any], progress: Sequence[tupl
         return
     run.loss = [(at, loss) for at, loss, _ in progress if loss is not None]
     run.speed, before = [], Moment(0, 0, 0)
+    shortest = progress[-1][0].seconds / len(progress) / 4  # the last report may follow at once, too soon for a speed
     for at, _, _ in progress:
-        if at.seconds > before.seconds:
+        if at.seconds > before.seconds + shortest:
             run.speed.append((at, (at.words - before.words) / (at.seconds - before.seconds)))
-        before = at
+            before = at
 
 
 def _add_epochs(run: RunLog, settings: dict[str, Any], epochs: Sequence[Any], where: str) -> None:

@@ -1,0 +1,104 @@
+"""Draw the curves of runs: loss, learning rate, words per second, and held-out perplexity.
+
+run_logs.py reads the runs.
+"""
+
+from collections.abc import Sequence
+
+from w2vtrain.errors import UsageError
+from w2vtrain.pictures.chart import Chart, axis_of, legend, look
+from w2vtrain.pictures.drawing import Drawing, Text, inline_svg
+from w2vtrain.pictures.page import escaped
+from w2vtrain.pictures.run_logs import Moment, RunLog
+
+X = {"epochs": "epochs", "words": "words of the text", "seconds": "seconds of training"}
+"""The choices of a horizontal axis, with their labels."""
+PANELS = {
+    "loss": ("Loss (mean per example)", False, False),
+    "rate": ("Learning rate", False, True),
+    "speed": ("Speed (words per second)", False, True),
+    "perplexity": ("Held-out perplexity (logarithmic)", True, False),
+}
+"""The pictures: by the curve of a run, the title, and whether the axis is logarithmic, and whether it starts at 0."""
+SIZE = (400.0, 290.0)
+"""Width and height of one picture, in pixels: its texts can be read at the width of a phone."""
+FEW = 12
+"""Curves with at most this many points have a dot at each."""
+
+
+def panels(runs: Sequence[RunLog], x: str = "epochs") -> list[Drawing]:
+    """Return a drawing of each curve that at least one run has. x: a name from X."""
+    if x not in X:
+        raise UsageError(f"unknown axis {x!r}: use {', '.join(X)}")
+    return [_panel(runs, x, name) for name in PANELS if any(getattr(run, name) for run in runs)]
+
+
+def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
+    title, log, zero = PANELS[name]
+    curves = [[(_along(at, x), value) for at, value in getattr(run, name)] for run in runs]
+    horizontal = axis_of(X[x], [a for curve in curves for a, _ in curve], zero=True)
+    vertical = axis_of(title, [b for curve in curves for _, b in curve], log, zero)
+    chart = Chart(title, horizontal, vertical, *SIZE)
+    for index, curve in enumerate(curves):
+        color, dash = look(index)
+        chart.curve(curve, color, dash)
+        if len(curve) <= FEW:
+            chart.dots(curve, color)
+    return chart.drawing
+
+
+def _along(at: Moment, x: str) -> float:
+    value: float = getattr(at, x)
+    return value
+
+
+def _legend(runs: Sequence[RunLog], width: float) -> Drawing:
+    return legend([(run.name, *look(index)) for index, run in enumerate(runs)], width)
+
+
+def curves_drawing(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Drawing:
+    """Return all pictures of runs in two columns as one drawing, with a legend if there are several runs."""
+    parts = panels(runs, x)
+    columns = min(2, len(parts))
+    width = columns * parts[0].width
+    key = _legend(runs, width - 40)
+    top = 44 + (key.height if len(runs) > 1 else 0)
+    rows = -(-len(parts) // columns)
+    drawing = Drawing(width, top + rows * parts[0].height, title)
+    drawing.add(Text(20, 28, title, 16, bold=True))
+    if len(runs) > 1:
+        drawing.put(key, 20, 40)
+    for index, part in enumerate(parts):
+        drawing.put(part, index % columns * part.width, top + index // columns * part.height)
+    return drawing
+
+
+def curves_svg(runs: Sequence[RunLog], x: str = "epochs") -> str:
+    """Return the pictures of runs as SVG elements for a page of page.py, below a legend if there are several runs."""
+    key = inline_svg(_legend(runs, SIZE[0])) if len(runs) > 1 else ""
+    figures = "\n".join(f"<div>{inline_svg(part)}</div>" for part in panels(runs, x))
+    return f'{key}<div class="panels">\n{figures}\n</div>'
+
+
+STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}"
+"""The style of pages with these pictures: two beside each other if there is room."""
+LAST = {"loss": "loss", "rate": "learning rate", "speed": "words/s", "perplexity": "held-out perplexity"}
+"""The columns of the table below the pictures, by the curve of a run."""
+
+
+def described(runs: Sequence[RunLog]) -> str:
+    """Return a table of the last value of each curve, as HTML."""
+    head = "".join(f'<th scope="col" class="n">{title}</th>' for title in LAST.values())
+    rows = []
+    for run in runs:
+        cells = "".join(f'<td class="n">{_last(getattr(run, name))}</td>' for name in LAST)
+        rows.append(f'<tr><th scope="row">{escaped(run.name)}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table><caption>At the end of each run, or so far</caption><thead><tr><th scope="col">run'
+        f"</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _last(curve: Sequence[tuple[Moment, float]]) -> str:
+    value = curve[-1][1] if curve else None
+    return "-" if value is None else f"{value:,.0f}" if value >= 10_000 else f"{value:.5g}"

@@ -20,7 +20,7 @@ COMMANDS = {
     "convert": ("w2vtrain.commands.convert:convert", "Write vectors in another format, or changed."),
     "vocab": ("w2vtrain.commands.vocab:vocab", "Count the words of a text."),
     "tree": ("w2vtrain.commands.tree:tree", "Write the tree of WordNet's hypernyms, for hierarchical softmax."),
-    "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies or word similarity."),
+    "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
     "neighbors": ("w2vtrain.commands.query:neighbors", "Print the words nearest to a word."),
     "analogy": ("w2vtrain.commands.query:analogy", "Print the words nearest to king - man + woman."),
     "similarity": ("w2vtrain.commands.query:similarity", "Print the cosine of two words."),

@@ -7,7 +7,7 @@ too. data/eval/README.md names their sources, licenses and papers. datasets.py r
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Kind = Literal["analogies", "similarity"]
+Kind = Literal["analogies", "similarity", "outliers", "categories"]
 PACKAGE = Path(__file__).parent.parent
 FOLDERS = (PACKAGE / "data" / "eval", PACKAGE.parent / "data" / "eval")
 """Where the files are: in an installed package, and in a checkout or an editable installation."""

@@ -140,4 +140,5 @@ def stability(
 def _common(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many values the sorted rows of `a` and `b` (n, k), each without repetitions, have in common, (n,)."""
     both = np.sort(np.concatenate([a, b], axis=1), axis=1)
-    return np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
+    same: NDArray[np.int64] = (both[:, 1:] == both[:, :-1]).sum(axis=1)
+    return same

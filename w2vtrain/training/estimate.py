@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress
@@ -23,6 +24,7 @@ from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, corpus_of
+from w2vtrain.training.predictor import architecture_of, subwords_of
 from w2vtrain.training.space import matrices
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -160,7 +162,11 @@ def _sizes(
     """Fill in memory and disk."""
     copies = 1 + bool(inputs.heldout) + bool(inputs.start)
     words, width = result.words, settings.vector_size + settings.bias
-    more = max(0, len(model.input) - words)
+    architecture, more = architecture_of(settings, model.words), 0
+    if subwords := subwords_of(settings, model.words):
+        more = subwords.input_rows(words)
+    elif composes(architecture):
+        more = architecture.input_rows(words)
     once = matrices(words, width, more)
     result.weights = copies * once
     peak = peak_memory()
